@@ -1,0 +1,184 @@
+"""Messages are values; who sent them in which dialect is the business of `formats`.
+
+A message keeps the object it was read from in `source`. As long as nobody edits the message, that very
+object is what goes out again, so nothing we do not understand can be damaged on the way through.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Plain text."""
+
+    text: str
+    source: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A model's reasoning. Never edited: byte-identical, or dropped for a whole tool loop."""
+
+    text: str
+    redacted: bool = False
+    source: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture; `source` holds its data or address."""
+
+    source: Any = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file given as content (PDF or text); `text` is filled for plain-text documents only."""
+
+    text: str = ""
+    source: Any = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A request to run a tool. `arguments` is parsed JSON, or the raw string where it is not JSON."""
+
+    id: str
+    name: str
+    arguments: Any
+    source: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments as compact JSON (the raw string where they are not JSON)."""
+        if isinstance(self.arguments, str):
+            return self.arguments
+        return json.dumps(self.arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered. `content` is what stands inside: texts, images, documents, opaque parts."""
+
+    call_id: str
+    content: "tuple[Block, ...]"
+    is_error: bool = False
+    source: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined by newlines."""
+        texts = [block.text for block in self.content if isinstance(block, Text)]
+        return texts[0] if len(texts) == 1 else "\n".join(texts)
+
+    def with_text(self, text: str) -> "ToolResult":
+        """The same result with one text in place of all its text parts; other parts stay."""
+        others = tuple(block for block in self.content if not isinstance(block, Text))
+        return replace(self, content=(Text(text), *others))
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A block we do not know: counted, never looked into, written back unchanged."""
+
+    source: Any = field(repr=False)
+
+
+Block: TypeAlias = Text | Thinking | Image | Document | ToolCall | ToolResult | Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of a conversation. `source` is the object it was read from, `None` once edited."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+    source: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """Its own text (no thinking, calls or results), joined by newlines."""
+        return "\n".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls it makes."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The tool results it carries."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+
+    @property
+    def has_thinking(self) -> bool:
+        """Whether a thinking block stands in it."""
+        return any(isinstance(block, Thinking) for block in self.blocks)
+
+    @property
+    def is_user(self) -> bool:
+        """Whether the user says something in it (a message of tool results alone is not the user's)."""
+        return self.role == "user" and any(not isinstance(b, ToolResult) for b in self.blocks)
+
+    @property
+    def starts_turn(self) -> bool:
+        """Whether a turn begins here: the user's own message, carrying no tool result."""
+        return self.is_user and not self.results
+
+    def with_blocks(self, blocks: tuple[Block, ...]) -> "Message":
+        """The same message with other blocks; `source` stays as the pattern to render it by."""
+        return Edited(self.role, blocks, self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited(Message):
+    """A message of the conversation that was changed: `source` is only the pattern for its other keys."""
+
+
+def system(text: str) -> Message:
+    """`system("be brief")` -> a system message."""
+    return Message("system", (Text(text),))
+
+
+def user(text: str) -> Message:
+    """`user("hello")` -> a user message."""
+    return Message("user", (Text(text),))
+
+
+def assistant(text: str) -> Message:
+    """`assistant("hello")` -> an assistant message."""
+    return Message("assistant", (Text(text),))
+
+
+def texts_of(block: Block) -> Iterator[str]:
+    """Every text a reader of the block would see: what evidence is looked for in."""
+    match block:
+        case Text(text=text) | Thinking(text=text) | Document(text=text):
+            yield text
+        case ToolCall():
+            yield block.name
+            yield from strings_in(block.arguments)
+        case ToolResult():
+            for part in block.content:
+                yield from texts_of(part)
+        case Image() | Opaque():
+            return
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Every string inside parsed JSON, keys left out, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+            yield from strings_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+            yield from strings_in(item)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
