@@ -1,13 +1,13 @@
 """Messages are values; who sent them in which dialect is the business of `formats`.
 
-A message keeps the object it was read from in `source`. As long as nobody edits the message, that very
-object is what goes out again, so nothing we do not understand can be damaged on the way through.
+A message keeps the object it was read from in `source`. As long as nobody edits the message, that
+very object is what goes out again, so nothing we do not understand is damaged on the way through.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
@@ -46,7 +46,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A request to run a tool. `arguments` is parsed JSON, or the raw string where it is not JSON."""
+    """A request to run a tool. `arguments` is parsed JSON, or the raw string if it is not JSON."""
 
     id: str
     name: str
@@ -63,7 +63,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered. `content` is what stands inside: texts, images, documents, opaque parts."""
+    """What a tool answered: texts, images, documents, opaque parts in `content`."""
 
     call_id: str
     content: "tuple[Block, ...]"
@@ -122,7 +122,7 @@ class Message:
 
     @property
     def is_user(self) -> bool:
-        """Whether the user says something in it (a message of tool results alone is not the user's)."""
+        """Whether the user says something in it; tool results alone are not the user's."""
         return self.role == "user" and any(not isinstance(b, ToolResult) for b in self.blocks)
 
     @property
@@ -137,7 +137,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Edited(Message):
-    """A message of the conversation that was changed: `source` is only the pattern for its other keys."""
+    """A message that was changed: its `source` is only the pattern for its other keys."""
 
 
 def system(text: str) -> Message:
@@ -170,15 +170,25 @@ def texts_of(block: Block) -> Iterator[str]:
             return
 
 
+def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Whether it is a JSON object."""
+    return isinstance(value, Mapping)
+
+
+def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
+    """Whether it is a JSON array (a string is none)."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
 def strings_in(value: Any) -> Iterator[str]:
     """Every string inside parsed JSON, keys left out, in order."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+    elif is_object(value):
+        for item in value.values():
             yield from strings_in(item)
-    elif isinstance(value, list | tuple):
-        for item in value:  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+    elif is_array(value):
+        for item in value:
             yield from strings_in(item)
     elif value is not None and not isinstance(value, bool):
         yield str(value)

@@ -1,0 +1,90 @@
+"""The dialects conversations come in: dicts in, dicts out, untouched messages untouched.
+
+One module for each; `parse` tells them apart by shape. What a dialect does not know is `Opaque`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from context_compression.errors import InvalidConversation
+from context_compression.formats import anthropic, openai_chat
+from context_compression.messages import Edited, Message, is_array, is_object
+
+ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+
+
+class Format(Protocol):
+    """Reads and writes the messages of one dialect."""
+
+    name: str
+
+    def read(self, message: Mapping[str, Any]) -> Message:
+        """The message as a value; `source` is the very object given."""
+        ...
+
+    def write(self, message: Message) -> dict[str, Any]:
+        """An edited or new message as a dict of the dialect."""
+        ...
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A conversation as values, and the dialect it came in."""
+
+    messages: tuple[Message, ...]
+    format: Format
+
+    def render(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """Messages as dicts of this dialect; those nobody edited are the very objects that came."""
+        return [
+            self.format.write(message)
+            if message.source is None or isinstance(message, Edited)
+            else message.source
+            for message in messages
+        ]
+
+
+def parse(messages: Sequence[Mapping[str, Any]]) -> Conversation:
+    """Read a conversation, telling its dialect by shape.
+
+    Raises:
+        InvalidConversation: not a sequence of messages with a known `role`.
+    """
+    if not is_array(messages):
+        raise InvalidConversation(
+            f"A conversation is a list of messages, not {type(messages).__name__}. Pass Anthropic "
+            'or OpenAI messages: [{"role": "user", "content": "…"}, …].'
+        )
+    for index, message in enumerate(messages):
+        _check(index, message)
+    dialect = detect(messages)
+    return Conversation(tuple(map(dialect.read, messages)), dialect)
+
+
+def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
+    """The dialect of the first message that shows one; plain texts are read as Anthropic's."""
+    for message in messages:
+        if openai_chat.shows(message):
+            return openai_chat.FORMAT
+        if anthropic.shows(message):
+            return anthropic.FORMAT
+    return anthropic.FORMAT
+
+
+def _check(index: int, message: Any) -> None:
+    if not is_object(message):
+        raise InvalidConversation(
+            f"Message {index} is {type(message).__name__}, not an object with role and content."
+        )
+    role = message.get("role")
+    if role not in ROLES:
+        raise InvalidConversation(
+            f"Message {index} has role {role!r}; allowed: {', '.join(sorted(ROLES))}."
+        )
+    content = message.get("content")
+    if content is not None and not isinstance(content, str) and not is_array(content):
+        raise InvalidConversation(
+            f"The content of message {index} is {type(content).__name__}; it must be a string, a "
+            "list of blocks, or null."
+        )

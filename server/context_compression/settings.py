@@ -1,0 +1,252 @@
+"""Every knob, with its default, its unit and its meaning.
+
+Layers, each over the one before: the defaults below, `config.json`, the environment, the arguments
+of a call.
+"""
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from context_compression.errors import InvalidSettings
+
+StrategyName = Literal["auto", "offload", "truncate", "window", "extract", "summarize"]
+
+IMPORTANT_KEYWORDS = (
+    "important", "critical", "remember", "must", "never", "always", "decided", "decision", "error",
+    "failed", "bug", "fix", "because", "todo",
+    "重要", "关键", "记住", "必须", "不要", "决定", "错误", "失败", "修复", "因为", "注意", "务必",
+)  # fmt: skip
+RECORD_MARKERS = ("ARTIFACT_SAVED", "NODE_COMPLETE")
+
+ALIASES = {
+    "SYNAPSE_COMPACT_TRIGGER_THRESHOLD": "compact_trigger_tokens",
+    "SYNAPSE_COMPACT_TARGET_TOKENS": "summary_target_tokens",
+    "SYNAPSE_COMPACT_PRESERVE_COUNT": "preserve_messages",
+    "SYNAPSE_COMPACT_MODEL": "summary_model",
+    "SYNAPSE_COMPACT_RETRY_COUNT": "summary_attempts",
+}
+"""Environment variables of another tool that mean the same."""
+
+GUARDED = ("allowed_paths", "read_host_transcripts")
+"""Settings that open doors: from the environment or the command line only."""
+
+Share = Annotated[float, Field(gt=0, le=1)]
+Positive = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[int, Field(ge=0)]
+
+
+class Value(BaseModel):
+    """Base of everything that crosses a JSON border: frozen, and nothing unknown slips in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Settings(Value):
+    """How to compress, and when."""
+
+    token_budget: Positive = 200_000
+    """tokens of the model's window"""
+    trigger_threshold: Share = 0.8
+    """share of the budget at which compression is due"""
+    target_usage: Share = 0.5
+    """share of the budget to come down to"""
+    reserve_tokens: NotNegative = 16_384
+    """tokens kept free for the answer"""
+    auto_compress: bool = True
+    """compress when due, unasked"""
+    strategy: StrategyName = "auto"
+    """how to compress"""
+    summary_template: Literal["goal", "technical"] = "goal"
+    """sections of a summary"""
+    max_turns: Positive = 50
+    """turns looked at by window"""
+    keep_recent: Positive = 10
+    """turns window keeps whole"""
+    max_tool_output: Annotated[int, Field(ge=100)] = 3_000
+    """characters of a tool output kept by truncate"""
+    summary_max_chars: Annotated[int, Field(ge=100)] = 500
+    """characters of a digest"""
+    importance_threshold: Annotated[float, Field(ge=0, le=1)] = 0.3
+    """0..1: score from which window keeps a message"""
+    min_recent_messages: NotNegative = 10
+    """newest messages extract keeps"""
+    preserve_messages: NotNegative = 5
+    """newest messages never summarised"""
+    fallback_turns: Positive = 4
+    """turns kept when nothing else fits"""
+    keep_recent_tokens: NotNegative = 20_000
+    """tokens of recent messages kept whole"""
+    tail_retention_ratio: Share | None = None
+    """share of the budget kept whole, in place of keep_recent_tokens"""
+    compact_trigger_tokens: NotNegative = 15_000
+    """tokens freed below which a summary follows"""
+    summary_target_tokens: Positive = 8_000
+    """tokens of a summary"""
+    max_summary_tokens: Positive | None = None
+    """limit of the summary call; default 0.8 x reserve_tokens"""
+    summary_attempts: Annotated[int, Field(ge=1, le=10)] = 3
+    """calls in all, the first included"""
+    on_summary_failure: Literal["extract", "skip"] = "extract"
+    """what follows a failed summary"""
+    summarizer: Literal["auto", "anthropic", "caller", "none"] = "auto"
+    """who writes summaries"""
+    summary_model: str | None = None
+    """model that writes summaries"""
+    summary_role: Literal["user", "system"] = "user"
+    """role of a summary"""
+    offload_min_tokens: Positive = 1_000
+    """tokens from which a tool result is offloaded"""
+    offload_preview_tokens: NotNegative = 200
+    """tokens of its preview"""
+    important_keywords: tuple[str, ...] = IMPORTANT_KEYWORDS
+    """words that raise importance"""
+    record_markers: tuple[str, ...] = RECORD_MARKERS
+    """markers of records to keep"""
+    allowed_paths: tuple[str, ...] = ()
+    """folders that may be read, beside the working directory and `.compression`"""
+    read_host_transcripts: bool = True
+    """whether `current` may read the host's live transcript"""
+
+    @property
+    def reserve(self) -> int:
+        """Tokens kept free for the answer: at most 0.2 of a small budget."""
+        return min(self.reserve_tokens, int(0.2 * self.token_budget))
+
+    @property
+    def recent_tokens(self) -> int:
+        """Tokens of recent conversation kept whole: at most 0.25 of a small budget."""
+        if self.tail_retention_ratio is not None:
+            return int(self.tail_retention_ratio * self.token_budget)
+        return min(self.keep_recent_tokens, int(0.25 * self.token_budget))
+
+    @property
+    def summary_tokens(self) -> int:
+        """Tokens of a summary: at most 0.1 of a small budget."""
+        return min(self.summary_target_tokens, max(1, int(0.1 * self.token_budget)))
+
+    @property
+    def summary_limit(self) -> int:
+        """`max_tokens` of the summary call: room for a summary that runs a fifth over."""
+        wanted = self.max_summary_tokens or int(0.8 * self.reserve_tokens)
+        return max(wanted, int(1.2 * self.summary_tokens))
+
+    @property
+    def threshold_tokens(self) -> int:
+        """From this many tokens on, compression is due."""
+        return min(
+            int(self.token_budget * self.trigger_threshold), self.token_budget - self.reserve + 1
+        )
+
+    @property
+    def target_tokens(self) -> int:
+        """What compression comes down to."""
+        return int(self.token_budget * self.target_usage)
+
+    @classmethod
+    def layered(
+        cls,
+        config: Mapping[str, Any] | None = None,
+        environ: Mapping[str, str] | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Settings from their layers, later ones winning.
+
+        Args:
+            config: what `config.json` holds; it may not open doors (`GUARDED`).
+            environ: the process environment; `CONTEXT_COMPRESSION_<NAME>` and `ALIASES` count.
+            arguments: those of this call.
+
+        Raises:
+            InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
+        """
+        values = dict(config or {})
+        for name in GUARDED:
+            if name in values:
+                raise InvalidSettings(
+                    f"{name} cannot be set in config.json. Set the environment variable "
+                    f"CONTEXT_COMPRESSION_{name.upper()} or use the command line."
+                )
+        values |= _from_environ(environ or {})
+        values |= arguments or {}
+        return cls.checked(values)
+
+    @classmethod
+    def checked(cls, values: Mapping[str, Any]) -> Self:
+        """Settings from values of any origin; camelCase names are understood.
+
+        Raises:
+            InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
+        """
+        named = {setting_name(name): value for name, value in values.items()}
+        try:
+            return cls.model_validate(named)
+        except ValidationError as problem:
+            details = "; ".join(_explain(error) for error in problem.errors())
+            raise InvalidSettings(f"{details}. Nothing was changed.") from None
+
+    def changed(self, values: Mapping[str, Any]) -> "Settings":
+        """These settings with some values replaced; what was set stays known as set."""
+        return Settings.checked(self.model_dump(exclude_unset=True) | dict(values))
+
+
+NAMES = tuple(Settings.model_fields)
+
+
+def snake_case(name: str) -> str:
+    """`snake_case("keepRecent")` -> `"keep_recent"`."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), name)
+
+
+def setting_name(name: str) -> str:
+    """The setting meant by `name`, in snake_case.
+
+    Raises:
+        InvalidSettings: no setting has this name; the nearest ones are named.
+    """
+    if (snake := snake_case(name)) in NAMES:
+        return snake
+    near = difflib.get_close_matches(snake, NAMES, 2, 0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "."
+    raise InvalidSettings(f"Unknown setting {name!r}{hint} Settings: {', '.join(NAMES)}.")
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What the environment says, aliases first, lists split at the path separator or commas."""
+    found: dict[str, Any] = {}
+    for alias, name in ALIASES.items():
+        if environ.get(alias):
+            found[name] = environ[alias]
+    for name in NAMES:
+        text = environ.get(f"CONTEXT_COMPRESSION_{name.upper()}")
+        if text is None:
+            continue
+        if name == "allowed_paths":
+            found[name] = tuple(filter(None, text.split(os.pathsep)))
+        elif name in ("important_keywords", "record_markers"):
+            found[name] = tuple(part.strip() for part in text.split(",") if part.strip())
+        else:
+            found[name] = text
+    return found
+
+
+def _explain(error: Any) -> str:
+    """One pydantic error in our words, with the nearest valid value."""
+    name = ".".join(str(part) for part in error["loc"])
+    given, bounds = error["input"], error.get("ctx", {})
+    message = f"{name} = {json.dumps(given, default=str)}: {error['msg'].lower()}"
+    if "expected" in bounds:
+        choices = re.findall(r"'([^']+)'", str(bounds["expected"]))
+        near = difflib.get_close_matches(str(given), choices, 1, 0)
+        return f"{message}; nearest valid: {near[0]}" if near else message
+    for bound in ("ge", "le"):
+        if bound in bounds:
+            return f"{message}; nearest valid: {bounds[bound]}"
+    if "gt" in bounds:
+        return f"{message}; for example {getattr(Settings(), name.split('.')[0])}"
+    return f"{message}; default: {json.dumps(getattr(Settings(), name.split('.')[0], None))}"

@@ -1,0 +1,211 @@
+"""What providers accept, and the repair of what they would not.
+
+Rules (Anthropic Messages and OpenAI Chat references): a tool call is answered exactly once, in the
+messages right after it, before anything else is said; a result answers a call of the message before;
+call ids are unique; no message is empty; Anthropic's first message is the user's. Consecutive messages
+of one role are legal. A conversation is valid when there is nothing to repair.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from context_compression.messages import (
+    Block,
+    Message,
+    Opaque,
+    Text,
+    ToolCall,
+    ToolResult,
+    user,
+)
+
+NO_RESULT = "[No result was recorded for this call.]"
+ORPHAN = "[Result of a tool call that is not in this conversation]\n"
+NO_START = "[The start of this conversation is not part of it.]"
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """A valid conversation, where each message came from, and what was mended.
+
+    `origins[i]` is the index in the input of `messages[i]`, or `None` for one that was added.
+    """
+
+    messages: tuple[Message, ...]
+    origins: tuple[int | None, ...]
+    repairs: tuple[str, ...]
+
+
+def problems(messages: Sequence[Message], *, user_first: bool) -> tuple[str, ...]:
+    """What a provider would refuse, in plain words; empty for a valid conversation."""
+    return repair(messages, user_first=user_first).repairs
+
+
+def repair(messages: Sequence[Message], *, user_first: bool) -> Repaired:
+    """Mend what a provider would refuse; valid messages go through as the same objects.
+
+    Args:
+        messages: the conversation.
+        user_first: whether the provider wants the user's message first (Anthropic does).
+    """
+    mender = _Mender()
+    for index, message in enumerate(messages):
+        mender.add(index, message)
+    mender.close(at_end=True)
+    kept, origins, repairs = mender.messages, mender.origins, mender.repairs
+    first = next((i for i, m in enumerate(kept) if m.role not in ("system", "developer")), None)
+    if user_first and first is not None and kept[first].role != "user":
+        kept.insert(first, user(NO_START))
+        origins.insert(first, None)
+        repairs.append("the conversation did not begin with the user: a note was put first")
+    return Repaired(tuple(kept), tuple(origins), tuple(repairs))
+
+
+class _Mender:
+    """Walks the conversation one exchange (an assistant message and all up to the next) at a time."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.origins: list[int | None] = []
+        self.repairs: list[str] = []
+        self._seen: set[str] = set()
+        self._calls: dict[str, str] = {}  # id as recorded -> id as kept, of the last assistant
+        self._role_of_results = "user"
+        self._exchange: list[tuple[int, Message]] = []
+
+    def add(self, index: int, message: Message) -> None:
+        filled = tuple(b for b in message.blocks if not (isinstance(b, Text) and not b.text))
+        if not filled:
+            self.repairs.append(f"message {index} was empty: left out")
+            return
+        if len(filled) < len(message.blocks) and len(message.blocks) > 1:
+            self.repairs.append(f"message {index} held an empty text: left out")
+            message = message.with_blocks(filled)
+        if message.role == "assistant":
+            self.close(at_end=False)
+            message = self._with_unique_calls(index, message)
+            self._keep(index, message)
+        else:
+            self._exchange.append((index, message))
+
+    def close(self, *, at_end: bool) -> None:
+        """Settle the calls of the last assistant message with what followed it."""
+        exchange, self._exchange = self._exchange, []
+        if at_end and all(_only_results(message) for _, message in exchange):
+            waiting = True  # the step is open: more results may come
+        else:
+            waiting = False
+        if self._in_order(exchange, waiting):
+            for index, message in exchange:
+                self._keep(index, message)
+        else:
+            self._reorder(exchange, waiting)
+        self._calls = {}
+
+    def _in_order(self, exchange: list[tuple[int, Message]], waiting: bool) -> bool:
+        """Whether the results stand first, each once, none missing and none foreign."""
+        answered: list[str] = []
+        spoken = False
+        for _, message in exchange:
+            for block in message.blocks:
+                if not isinstance(block, ToolResult):
+                    spoken = True
+                elif spoken:
+                    return False
+                else:
+                    answered.append(block.call_id)
+        if len(answered) != len(set(answered)) or not self._calls.keys() >= set(answered):
+            return False
+        renamed = any(self._calls[call_id] != call_id for call_id in answered)
+        return not renamed and (waiting or len(answered) == len(self._calls))
+
+    def _reorder(self, exchange: list[tuple[int, Message]], waiting: bool) -> None:
+        open_calls = dict(self._calls)
+        answers: list[tuple[int | None, Message]] = []
+        others: list[tuple[int, Message]] = []
+        for index, message in exchange:
+            results: list[Block] = []
+            rest: list[Block] = []
+            for block in message.blocks:
+                if not isinstance(block, ToolResult):
+                    rest.append(block)
+                elif block.call_id in open_calls:
+                    call_id = open_calls.pop(block.call_id)
+                    same = call_id == block.call_id
+                    results.append(block if same else replace(block, call_id=call_id))
+                elif block.call_id in self._calls:
+                    self.repairs.append(f"message {index} answers {block.call_id} again: left out")
+                else:
+                    self.repairs.append(
+                        f"message {index} answers {block.call_id}, which nobody called: made a text"
+                    )
+                    rest.append(Text(ORPHAN + (block.text or "(no text)")))
+            if results and others:
+                self.repairs.append(f"results in message {index} came late: moved to their calls")
+            self._split(index, message, results, rest, answers, others)
+        if open_calls and not waiting:
+            self.repairs.append(f"{len(open_calls)} tool calls had no result: a note stands for it")
+            for added in self._missing(list(open_calls.values())):
+                answers.append((None, added))
+        for index, message in (*answers, *others):
+            self._keep(index, message)
+
+    def _split(
+        self,
+        index: int,
+        message: Message,
+        results: list[Block],
+        rest: list[Block],
+        answers: list[tuple[int | None, Message]],
+        others: list[tuple[int, Message]],
+    ) -> None:
+        """File one message under answers or others; results go first where both fit in one."""
+        blocks = (*results, *rest)
+        if blocks == message.blocks:
+            (answers if results else others).append((index, message))
+        elif results and not others:
+            answers.append((index, message.with_blocks(blocks)))
+        else:
+            if results:
+                answers.append((index, message.with_blocks(tuple(results))))
+            if rest:
+                kept = message.with_blocks(tuple(rest))
+                others.append((index, replace(kept, role="user") if kept.role == "tool" else kept))
+
+    def _missing(self, call_ids: list[str]) -> list[Message]:
+        results = [ToolResult(call_id, (Text(NO_RESULT),), is_error=True) for call_id in call_ids]
+        if self._role_of_results == "tool":
+            return [Message("tool", (result,)) for result in results]
+        return [Message("user", tuple(results))]
+
+    def _with_unique_calls(self, index: int, message: Message) -> Message:
+        """Remember the calls; one whose id was used before gets a new id."""
+        blocks: list[Block] = []
+        for block in message.blocks:
+            if isinstance(block, ToolCall):
+                kept = block.id
+                while kept in self._seen:
+                    kept += "-2"
+                self._seen.add(kept)
+                if kept != block.id:
+                    self.repairs.append(f"call id {block.id} was used twice: renamed to {kept}")
+                    if block.id in self._calls:  # twice in one message: results answer by order
+                        self._calls[kept] = kept
+                    else:
+                        self._calls[block.id] = kept
+                    block = replace(block, id=kept)
+                else:
+                    self._calls[kept] = kept
+            blocks.append(block)
+        kept_blocks = tuple(blocks)
+        return message if kept_blocks == message.blocks else message.with_blocks(kept_blocks)
+
+    def _keep(self, index: int | None, message: Message) -> None:
+        if message.role == "tool":
+            self._role_of_results = "tool"
+        self.messages.append(message)
+        self.origins.append(index)
+
+
+def _only_results(message: Message) -> bool:
+    return all(isinstance(block, ToolResult | Opaque) for block in message.blocks)
