@@ -1,0 +1,169 @@
+"""A file is whole or not there; what the disk refuses becomes an error that says what to do."""
+
+import errno
+import json
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+from filelock import FileLock, Timeout
+
+from context_compression.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnwritable
+
+FORMAT = 1
+"""The version that our JSON files carry."""
+LOCK_SECONDS = 30.0
+
+
+@contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Turns the disk's refusal to write `path` into `StoreUnwritable`."""
+    try:
+        yield
+    except OSError as error:
+        in_the_way = isinstance(error, FileExistsError)
+        reason = "a file is in its way" if in_the_way else error.strerror or error
+        raise StoreUnwritable(
+            f"{path} cannot be written: {reason}. Nothing was changed. Make room or correct the "
+            "permissions, or set CONTEXT_COMPRESSION_DIR to a folder that can be written."
+        ) from error
+
+
+@contextmanager
+def reading(path: Path) -> Generator[None]:
+    """Turns the disk's refusal to read `path` into `StoreDamaged`."""
+    try:
+        yield
+    except OSError as error:
+        raise damaged(path, f"cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def noting(found: list[str]) -> Generator[None]:
+    """Collects an error of the store as one more finding."""
+    try:
+        yield
+    except StoreError as error:
+        found.append(str(error))
+
+
+@contextmanager
+def holding(root: Path, name: str, busy: str, timeout: float = LOCK_SECONDS) -> Generator[None]:
+    """Holds the lock `name` against other threads and processes; `busy` says who may have it.
+
+    Not reentrant. The system lets go of it when the process ends, however it ends.
+    """
+    path = make_folder(root, ".locks") / name
+    lock = FileLock(path, mode=0o600)
+    with writing(path):
+        try:
+            lock.acquire(timeout=timeout, poll_interval=0.01)
+        except Timeout:
+            raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def make_folder(root: Path, *inside: str) -> Path:
+    """`root/inside/...`, every level 0700; in the root a `.gitignore` that hides everything."""
+    folder = root
+    with writing(root):
+        root.parent.mkdir(parents=True, exist_ok=True)
+        for level in ("", *inside):
+            folder = folder / level
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, exist_ok=True)
+                sync_folder(folder.parent)
+        ignore = root / ".gitignore"
+        if not ignore.exists():
+            replace_file(ignore, b"*\n")
+    return folder
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Puts `data` at `path` (0600): a reader, and a crash, meets the old file or the new one."""
+    with writing(path):
+        descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes new names in `folder` survive a power cut, where the system can do that."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def to_json(value: Any, *, indent: int | None = None) -> bytes:
+    """`value` as readable UTF-8; in escapes where it holds a lone surrogate, which has no UTF-8."""
+    separators = None if indent else (",", ":")
+    try:
+        try:
+            text = json.dumps(value, indent=indent, separators=separators, ensure_ascii=False)
+            return text.encode()
+        except UnicodeEncodeError:
+            return json.dumps(value, indent=indent, separators=separators).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"The store keeps JSON values, and this is none: {error}.") from error
+
+
+def read_json(path: Path, *, default: Any) -> Any:
+    """What stands at `path`, `default` where there is no file."""
+    with reading(path):
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return default
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, f"is not JSON: {error}") from error
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The JSON object at `path`, checked for its version; `{}` where there is no file."""
+    value = read_json(path, default={})
+    if not isinstance(value, dict):
+        raise damaged(path, "is not a JSON object")
+    document = cast("dict[str, Any]", value)
+    check_version(document, path)
+    return document
+
+
+def check_version(header: dict[str, Any], path: Path) -> None:
+    """Refuses what a newer version wrote; what has no version was written by hand."""
+    version = header.get("version")
+    if isinstance(version, int) and version > FORMAT:
+        raise StoreTooNew(
+            f"{path} was written by a newer context-compression (format {version}, this one knows "
+            f"{FORMAT}): upgrade, or use another folder with CONTEXT_COMPRESSION_DIR."
+        )
+
+
+def damaged(path: Path, what: str) -> StoreDamaged:
+    """The error for a file that "is not JSON", "is missing", ..., with what to do about it."""
+    return StoreDamaged(
+        f"{path} {what}. Correct it by hand, or move it away to begin anew; it was left as it is."
+    )

@@ -1,0 +1,156 @@
+"""The folder `.compression/`: where it is, its config, its summaries, its sessions."""
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+from context_compression.errors import StoreError
+from context_compression.store import files
+from context_compression.store.log import FILE_NAME, SessionLog, the_one
+
+NAME = ".compression"
+
+
+class Store:
+    """One `.compression/` folder; several processes may share it."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """The store at `folder`; nothing is created until something is written."""
+        self.folder = Path(folder)
+        self._config = self.folder / "config.json"
+        self._summaries = self.folder / "summaries.json"
+        self._logs: dict[str, SessionLog] = {}
+
+    @classmethod
+    def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> "Store":
+        """The store for work done in `start`.
+
+        `CONTEXT_COMPRESSION_DIR` (relative to `start`), else the nearest `.compression` upward to
+        the repository's root, else one made there. Without a repository only `start` counts: what
+        lies above may be anybody's. From `/`, or where one cannot write, the one in `home`.
+        """
+        start, home = start.resolve(), home.resolve()
+        if named := environ.get("CONTEXT_COMPRESSION_DIR"):
+            first, *rest = Path(named).parts
+            return cls(home.joinpath(*rest) if first == "~" else start / named)
+        upward = [start, *start.parents]
+        root = next((folder for folder in upward if os.path.exists(folder / ".git")), start)
+        within = upward[: upward.index(root) + 1]
+        place = next((folder for folder in within if os.path.isdir(folder / NAME)), root)
+        written = place / NAME if os.path.exists(place / NAME) else place
+        usable = os.path.isdir(written) and os.access(written, os.W_OK | os.X_OK)
+        return cls((home if place == Path(place.anchor) or not usable else place) / NAME)
+
+    def read_config(self) -> dict[str, Any]:
+        """The values of `config.json`, without its version; `{}` when there is none.
+
+        Raises:
+            StoreDamaged: it is not a JSON object.
+            StoreTooNew: a newer version wrote it.
+        """
+        values = files.read_document(self._config)
+        values.pop("version", None)
+        return values
+
+    def write_config(self, values: Mapping[str, Any]) -> None:
+        """Replaces all values. A damaged file is an error, not overwritten."""
+        self.update_config(lambda _: dict(values))
+
+    def update_config(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+        """Replaces the values by what `change` makes of them; nobody writes in between."""
+        with self._locked():
+            values = change(self.read_config())
+            document = {"version": files.FORMAT, **values}
+            files.replace_file(self._config, files.to_json(document, indent=2) + b"\n")
+        return values
+
+    def add_summary(self, entry: Mapping[str, Any]) -> None:
+        """Appends to `summaries.json`; `entry["session"]` says whose it is."""
+        with self._locked():
+            self._write_summaries([*self._read_summaries(), dict(entry)])
+
+    def summaries(
+        self, *, session: str | None = None, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """What was added, newest first: of one session or of all, `limit` at most."""
+        entries = self._read_summaries()[::-1]
+        if session is not None:
+            entries = [entry for entry in entries if entry.get("session") == session]
+        return entries[:limit]
+
+    def session(self, id: str) -> SessionLog:
+        """The log of session `id`, whether it exists or not; the same object for the same id."""
+        return self._logs.setdefault(id, SessionLog(self.folder, id))
+
+    def sessions(self) -> list[str]:
+        """The ids of all recorded sessions, the one last written to first."""
+        times: dict[str, int] = {}
+        for id in self._session_folders():
+            with suppress(OSError):
+                status = (self.folder / "sessions" / id / "events.jsonl").stat()
+                if status.st_size:
+                    times[id] = status.st_mtime_ns
+        return sorted(times, key=lambda id: (-times[id], id))
+
+    def delete(self, id: str) -> None:
+        """Deletes a session, its archive and its summaries; nothing of it can be restored."""
+        self.session(id).remove()
+        self._logs.pop(id, None)
+        if self.summaries(session=id):
+            with self._locked():
+                entries = self._read_summaries()
+                self._write_summaries([entry for entry in entries if entry.get("session") != id])
+
+    def locate(self, ref: str) -> SessionLog | None:
+        """The session that archived `ref`, the newest of several; `None` when none did.
+
+        `ref` may be cut to its first four or more characters; `SessionLog.full_ref` completes it.
+
+        Raises:
+            UnknownRef: cut so short that it could be more than one.
+        """
+        owners: dict[str, SessionLog] = {}
+        for id in self.sessions():
+            log = self.session(id)
+            with suppress(StoreError):  # what cannot be read here may be found elsewhere
+                for full in log.refs():
+                    owners.setdefault(full, log)
+            if ref in owners:
+                break
+        full = the_one(ref, owners)
+        return None if full is None else owners[full]
+
+    def verify(self) -> list[str]:
+        """Everything that is wrong with the folder, in plain words; `[]` when it is sound."""
+        found: list[str] = []
+        with files.noting(found):
+            self.read_config()
+        with files.noting(found):
+            self._read_summaries()
+        with files.noting(found):
+            for id in self._session_folders():
+                found += SessionLog(self.folder, id).problems()
+        return found
+
+    def _session_folders(self) -> list[str]:
+        folder = self.folder / "sessions"
+        with files.reading(folder), suppress(FileNotFoundError):
+            return sorted(name for name in os.listdir(folder) if FILE_NAME.fullmatch(name))
+        return []
+
+    def _read_summaries(self) -> list[dict[str, Any]]:
+        entries = files.read_document(self._summaries).get("summaries", [])
+        if not isinstance(entries, list):
+            raise files.damaged(self._summaries, 'has no list of "summaries"')
+        if not all(isinstance(entry, dict) for entry in cast("list[Any]", entries)):
+            raise files.damaged(self._summaries, "holds a summary that is not a JSON object")
+        return cast("list[dict[str, Any]]", entries)
+
+    def _write_summaries(self, entries: list[dict[str, Any]]) -> None:
+        document = {"version": files.FORMAT, "summaries": entries}
+        files.replace_file(self._summaries, files.to_json(document, indent=2) + b"\n")
+
+    def _locked(self) -> AbstractContextManager[None]:
+        return files.holding(self.folder, "store", "another process is writing to the store")

@@ -1,0 +1,239 @@
+"""One session on disk: its events, the originals of its compressions, offloaded texts, its ledger.
+
+Two locks, both outside the session's folder so that it can be deleted: a short one around each
+append, and the long one of `locked`, held by a compression from start to end.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from context_compression.errors import StoreError, UnknownRef
+from context_compression.store import files
+from context_compression.store.lines import Events, LineFile
+
+FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
+"""What an id or a ref may be: the name of a file, and of nothing outside our folder."""
+
+
+class SessionLog:
+    """The folder `sessions/<id>/`. Nothing in it exists until something is written."""
+
+    def __init__(self, root: Path, id: str) -> None:
+        """The session `id` of the store at `root`; an impossible id is a `StoreError`."""
+        self.id = _checked(id, "A session's id")
+        self.root = root
+        self.folder = root / "sessions" / id
+        self._events = LineFile(self.folder / "events.jsonl", "session")
+        self._ledger = LineFile(self.folder / "ledger.jsonl", "ledger")
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was recorded."""
+        try:
+            return self._events.path.stat().st_size > 0
+        except OSError:
+            return False
+
+    def events(self) -> Events:
+        """Every event, oldest first, and what could not be read."""
+        lines = self._read(self._events)
+        items = [item for item in lines.items if item.get("type") != "originals"]
+        return Events(items, lines.warnings)
+
+    def append(self, *events: Mapping[str, Any]) -> None:
+        """Adds events, stamped by the caller; they are on disk when this returns.
+
+        The header of a new file takes over the first event's `created_at`.
+        """
+        for event in events:
+            if event.get("type") in {None, "session", "originals"}:
+                raise StoreError('An event has a "type"; "session" and "originals" are ours.')
+        if events:
+            self._append(self._events, events, events[0].get("created_at"))
+
+    def locked(self, timeout: float = files.LOCK_SECONDS) -> AbstractContextManager[None]:
+        """Keeps other threads and processes from compressing this conversation; appends go on.
+
+        After waiting `timeout` seconds it is a `StoreError`; so it is for who holds it already.
+        """
+        busy = "another process is compressing this conversation"
+        return files.holding(self.root, f"{self.id}.compression", busy, timeout)
+
+    def write_originals(self, n: int, created_at: str, messages: Sequence[Any]) -> str:
+        """Archives the messages of the `n`-th compression (from 1); returns the file's name.
+
+        `created_at` is ISO 8601, UTC where it names no offset. The file's hash goes into the log,
+        for `problems`. All comes back as it was, but for two surrogates in a row that make a pair:
+        JSON knows only the one character they stand for.
+        """
+        data = files.to_json(list(messages), indent=2)
+        name = f"compact-{_file_time(created_at)}-{n}.json"
+        path = files.make_folder(self.root, "sessions", self.id) / name
+        if os.path.lexists(path):
+            raise StoreError(f"{path} exists, and an archive is never overwritten. Take another n.")
+        digest = hashlib.sha256(data).hexdigest()
+        record = {"type": "originals", "created_at": created_at, "file": name, "sha256": digest}
+        files.replace_file(path, data)
+        try:
+            self._append(self._events, [record], created_at)
+        except BaseException:
+            with suppress(OSError):
+                path.unlink()
+            raise
+        return name
+
+    def read_originals(self, name: str) -> list[Any]:
+        """The messages in a file of `write_originals`; `StoreDamaged` when missing or damaged."""
+        path = self.folder / _checked(name, "An archive's name")
+        value = files.read_json(path, default=None)
+        if not isinstance(value, list):
+            what = "is missing" if value is None else "is not a list of messages"
+            raise files.damaged(path, what)
+        return cast("list[Any]", value)
+
+    def offloaded_path(self, ref: str) -> Path:
+        """Where the text of `ref` is, or would be."""
+        return self.folder / "offloaded" / f"{_checked(ref, 'A ref')}.txt"
+
+    def write_offloaded(self, ref: str, text: str) -> Path:
+        """Writes a text as it is: UTF-8, line ends untouched, lone surrogates let through."""
+        path = self.offloaded_path(ref)
+        files.make_folder(self.root, "sessions", self.id, "offloaded")
+        files.replace_file(path, text.encode("utf-8", "surrogatepass"))
+        return path
+
+    def remove_offloaded(self, refs: Iterable[str]) -> tuple[list[str], list[str]]:
+        """The refs whose files were removed, and a warning for every file that could not be.
+
+        A file that is already gone is neither.
+        """
+        removed: list[str] = []
+        warnings: list[str] = []
+        for ref in refs:
+            path = self.offloaded_path(ref)
+            try:
+                path.unlink()
+                removed.append(ref)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                warnings.append(f"{path} could not be removed: {error.strerror or error}")
+        return removed, warnings
+
+    def append_ledger(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Adds ledger entries; they are on disk when this returns."""
+        if added := list(entries):
+            self._append(self._ledger, added, None)
+
+    def ledger(self) -> list[dict[str, Any]]:
+        """Every ledger entry, oldest first."""
+        return list(self._read(self._ledger).items)
+
+    def refs(self) -> dict[str, Any]:
+        """All that is archived here: by ref, what the events' `refs` say of it, the latest last."""
+        found: dict[str, Any] = {}
+        for event in self._events.having("refs"):
+            refs = event.get("refs")
+            if event.get("type") in {"compression", "offload"} and isinstance(refs, dict):
+                found.update(cast("dict[str, Any]", refs))
+        return found
+
+    def full_ref(self, ref: str) -> str | None:
+        """The ref archived here that `ref` names, in full or by four or more first characters."""
+        return the_one(ref, self.refs())
+
+    def problems(self) -> list[str]:
+        """What is wrong with these files, in plain words; `[]` when they are sound."""
+        found: list[str] = []
+        recorded: dict[str, Any] = {}
+        here = f"sessions/{self.id}"
+        if not self.exists:
+            found.append(f"{here}/events.jsonl is missing")
+        for file in (self._events, self._ledger):
+            with files.noting(found):
+                lines = self._read(file)
+                found += [f"{here}/{warning}" for warning in lines.warnings]
+                of_originals = (item for item in lines.items if item.get("type") == "originals")
+                recorded |= {str(item.get("file")): item.get("sha256") for item in of_originals}
+        for name in sorted(
+            {*recorded, *(path.name for path in self.folder.glob("compact-*.json"))}
+        ):
+            with files.noting(found), files.reading(self.folder / name):
+                self.read_originals(name)
+                digest = hashlib.sha256((self.folder / name).read_bytes()).hexdigest()
+                if recorded.get(name, digest) != digest:
+                    found.append(f"{here}/{name} was changed: its hash does not match the log's")
+        return found
+
+    def remove(self) -> None:
+        """Deletes everything here, once nobody is at work in it."""
+        gone = self.folder.with_name(f".deleted-{self.id}")
+        with files.writing(self.folder):
+            if not self.folder.exists() and not gone.exists():
+                return
+            with self.locked(), self._writing():
+                if gone.exists():  # an earlier deletion was killed
+                    shutil.rmtree(gone)
+                if self.folder.exists():
+                    self.folder.rename(gone)
+                    shutil.rmtree(gone)
+
+    def _read(self, file: LineFile) -> Events:
+        lines = file.read()
+        if file.torn:  # perhaps somebody is just writing: look again when nobody is
+            with suppress(StoreError), self._writing():
+                lines = file.read()
+        return lines
+
+    def _append(
+        self, file: LineFile, values: Iterable[Mapping[str, Any]], created_at: str | None
+    ) -> None:
+        with self._writing():
+            files.make_folder(self.root, "sessions", self.id)
+            file.append(values, {"id": self.id, "created_at": created_at})
+
+    def _writing(self) -> AbstractContextManager[None]:
+        busy = "another process is writing to this conversation"
+        return files.holding(self.root, f"{self.id}.log", busy)
+
+
+def the_one(ref: str, known: Iterable[str]) -> str | None:
+    """`the_one("c3f9", ["c3f91a20", "77aa0b12"])` -> `"c3f91a20"`; `None` when nothing begins so.
+
+    Raises:
+        UnknownRef: several begin so; the message lists them.
+    """
+    among = set(known)
+    if ref in among:
+        return ref
+    if not re.fullmatch(r"[0-9a-fA-F]{4,}", ref):
+        return None
+    found = sorted(full for full in among if full.startswith(ref.lower()))
+    if len(found) > 1:
+        raise UnknownRef(f"{ref} is the beginning of several refs; take one: {', '.join(found)}.")
+    return found[0] if found else None
+
+
+def _checked(name: str, what: str) -> str:
+    if FILE_NAME.fullmatch(name):
+        return name
+    raise StoreError(
+        f"{what} has 1 to 128 of A-Z a-z 0-9 . _ - and begins with no dot; {name[:60]!r} is none."
+    )
+
+
+def _file_time(created_at: str) -> str:
+    """`"2026-11-21T09:18:02.4Z"` -> `"2026-11-21T09-18-02Z"`: Windows allows no colons."""
+    try:
+        time = datetime.fromisoformat(created_at)
+    except ValueError as error:
+        raise StoreError(f"{created_at!r} is not an ISO 8601 time.") from error
+    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    return time.strftime("%Y-%m-%dT%H-%M-%SZ")
