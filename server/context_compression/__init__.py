@@ -1,1 +1,30 @@
-"""placeholder"""
+"""Fits an agent's conversation into its context window and loses nothing.
+
+`compress` makes a smaller, valid view of a conversation; `Session` keeps one conversation on disk;
+`count_tokens`, `usage` and `should_compress` say how full a context is.
+
+The house, in the order the data walks: `formats` reads dicts into `messages`; `tokens` counts;
+`validity` mends; `plan` says where one may cut; `strategies` propose `edits`; `compress` applies
+them and accounts for it in a `result`; `store` and `session` keep what left; `mcp_server` and `cli`
+are the doors.
+"""
+
+from context_compression.compress import acompress, compress, truncate_tool_output
+from context_compression.errors import BudgetTooSmall, ContextCompressionError
+from context_compression.result import Result
+from context_compression.settings import Settings
+from context_compression.usage import Usage, count_tokens, should_compress, usage
+
+__all__ = [
+    "BudgetTooSmall",
+    "ContextCompressionError",
+    "Result",
+    "Settings",
+    "Usage",
+    "acompress",
+    "compress",
+    "count_tokens",
+    "should_compress",
+    "truncate_tool_output",
+    "usage",
+]

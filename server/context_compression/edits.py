@@ -3,8 +3,8 @@
 Pairing of tool calls, validity and provenance are checked here once, for every strategy.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from context_compression import validity
 from context_compression.errors import IllegalEdit
@@ -13,17 +13,21 @@ from context_compression.messages import Message, Thinking
 
 @dataclass(frozen=True)
 class Edit:
-    """A proposal: messages `start` to `stop` (exclusive) become `becomes`, for `reason`."""
+    """A proposal: messages `start` to `stop` (exclusive) become `becomes`, for `reason`.
+
+    `why` may say more of single messages of the span.
+    """
 
     start: int
     stop: int
     becomes: tuple[Message, ...]
     reason: str
+    why: Mapping[int, str] = field(default_factory=dict[int, str], compare=False)
 
 
 @dataclass(frozen=True)
 class View:
-    """Messages after edits. `origins[i]` is the index `messages[i]` came from, `None` for new ones."""
+    """Messages after edits; `origins[i]` is where `messages[i]` came from, `None` if new."""
 
     messages: tuple[Message, ...]
     origins: tuple[int | None, ...]

@@ -1,9 +1,9 @@
 """What providers accept, and the repair of what they would not.
 
 Rules (Anthropic Messages and OpenAI Chat references): a tool call is answered exactly once, in the
-messages right after it, before anything else is said; a result answers a call of the message before;
-call ids are unique; no message is empty; Anthropic's first message is the user's. Consecutive messages
-of one role are legal. A conversation is valid when there is nothing to repair.
+messages right after it, before anything else is said; a result answers a call just before it;
+call ids are unique; no message is empty; Anthropic's first message is the user's. Consecutive
+messages of one role are legal. A conversation is valid when there is nothing to repair.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from context_compression.messages import (
     Block,
     Message,
     Opaque,
+    Role,
     Text,
     ToolCall,
     ToolResult,
@@ -46,9 +47,10 @@ def repair(messages: Sequence[Message], *, user_first: bool) -> Repaired:
 
     Args:
         messages: the conversation.
-        user_first: whether the provider wants the user's message first (Anthropic does).
+        user_first: whether the provider wants the user's message first, and results in the user's
+            messages (Anthropic does), or results in messages of role tool (OpenAI).
     """
-    mender = _Mender()
+    mender = _Mender("user" if user_first else "tool")
     for index, message in enumerate(messages):
         mender.add(index, message)
     mender.close(at_end=True)
@@ -62,15 +64,15 @@ def repair(messages: Sequence[Message], *, user_first: bool) -> Repaired:
 
 
 class _Mender:
-    """Walks the conversation one exchange (an assistant message and all up to the next) at a time."""
+    """Walks from one assistant message to the next, settling calls and results in between."""
 
-    def __init__(self) -> None:
+    def __init__(self, role_of_results: Role) -> None:
         self.messages: list[Message] = []
         self.origins: list[int | None] = []
         self.repairs: list[str] = []
         self._seen: set[str] = set()
         self._calls: dict[str, str] = {}  # id as recorded -> id as kept, of the last assistant
-        self._role_of_results = "user"
+        self._role_of_results: Role = role_of_results
         self._exchange: list[tuple[int, Message]] = []
 
     def add(self, index: int, message: Message) -> None:
@@ -145,8 +147,7 @@ class _Mender:
             self._split(index, message, results, rest, answers, others)
         if open_calls and not waiting:
             self.repairs.append(f"{len(open_calls)} tool calls had no result: a note stands for it")
-            for added in self._missing(list(open_calls.values())):
-                answers.append((None, added))
+            answers.extend((None, added) for added in self._missing(list(open_calls.values())))
         for index, message in (*answers, *others):
             self._keep(index, message)
 
@@ -201,8 +202,6 @@ class _Mender:
         return message if kept_blocks == message.blocks else message.with_blocks(kept_blocks)
 
     def _keep(self, index: int | None, message: Message) -> None:
-        if message.role == "tool":
-            self._role_of_results = "tool"
         self.messages.append(message)
         self.origins.append(index)
 

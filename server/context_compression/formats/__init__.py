@@ -15,9 +15,13 @@ ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 
 
 class Format(Protocol):
-    """Reads and writes the messages of one dialect."""
+    """Reads and writes the messages of one dialect.
+
+    `user_first`: the provider wants the user's message first, and tool results in user messages.
+    """
 
     name: str
+    user_first: bool
 
     def read(self, message: Mapping[str, Any]) -> Message:
         """The message as a value; `source` is the very object given."""

@@ -40,6 +40,7 @@ class AnthropicFormat:
     """Reads and writes Anthropic messages."""
 
     name = "anthropic"
+    user_first = True
 
     def read(self, message: Mapping[str, Any]) -> Message:
         """The message as a value."""

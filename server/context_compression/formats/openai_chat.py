@@ -42,6 +42,7 @@ class OpenAIChatFormat:
     """Reads and writes OpenAI Chat messages."""
 
     name = "openai"
+    user_first = False
 
     def read(self, message: Mapping[str, Any]) -> Message:
         """The message as a value."""
@@ -89,7 +90,7 @@ FORMAT = OpenAIChatFormat()
 
 
 def _read_content(content: Any) -> tuple[Block, ...]:
-    if content is None:
+    if content is None or content == "":
         return ()
     if isinstance(content, str):
         return (Text(content),)

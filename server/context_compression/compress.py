@@ -1,0 +1,477 @@
+"""The library in one function: plan, strategies until it fits, apply, account.
+
+One implementation serves both colours: a generator that yields summary requests and receives texts;
+`compress` and `acompress` drive it.
+"""
+
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+from context_compression import edits, validity
+from context_compression.edits import Edit, View
+from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget
+from context_compression.formats import Conversation, parse
+from context_compression.messages import Edited, Message, Text, ToolResult
+from context_compression.plan import Archive, Plan, pinned, ref_of
+from context_compression.result import Ref, Result, Step, loss_report
+from context_compression.selection import clip
+from context_compression.settings import Settings
+from context_compression.strategies import extract, offload, truncate, window
+from context_compression.strategies.base import Proposal, SummaryRequest
+from context_compression.strategies.floor import Floor, floor
+from context_compression.tokens import Counter, TextCounter
+from context_compression.usage import Messages, for_model
+
+STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
+    "offload": offload.propose,
+    "truncate": truncate.propose,
+    "window": window.propose,
+    "extract": extract.propose,
+}
+Run: TypeAlias = Generator[SummaryRequest, str, Result]
+Summarizer: TypeAlias = Callable[[SummaryRequest], str]
+AsyncSummarizer: TypeAlias = Callable[[SummaryRequest], Awaitable[str]]
+
+
+class Keeper(Protocol):
+    """Keeps originals; a `Session` is one."""
+
+    @property
+    def archive(self) -> Archive:
+        """What receipts may promise."""
+        ...
+
+    def keep(self, messages: Messages, result: Result) -> None:
+        """Write the originals of a compression durably; an error here stops it."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What is asked for; see `compress`."""
+
+    messages: Messages
+    target_tokens: int | None = None
+    system: Any = None
+    tools: Any = None
+    model: str | None = None
+    counter: TextCounter | None = None
+    strategy: str = "auto"
+    pins: Sequence[int | str] = ()
+    focus: str | None = None
+    force: bool = False
+    settings: Settings | Mapping[str, Any] | None = None
+    store: Keeper | None = None
+
+
+def compress(
+    messages: Messages,
+    *,
+    target_tokens: int | None = None,
+    system: Any = None,
+    tools: Any = None,
+    model: str | None = None,
+    counter: TextCounter | None = None,
+    strategy: str = "auto",
+    pins: Sequence[int | str] = (),
+    focus: str | None = None,
+    force: bool = False,
+    settings: Settings | Mapping[str, Any] | None = None,
+    store: Keeper | None = None,
+    summarizer: Summarizer | None = None,
+) -> Result:
+    """A smaller, valid conversation from which every byte that left can be brought back.
+
+    Args:
+        messages: Anthropic or OpenAI messages; they are not changed, and the same dialect comes out.
+        target_tokens: what to come down to, system prompt and tool schemas included. Without it,
+            only when over the threshold, and down to the target of the settings.
+        system: the system prompt, where it is given beside the messages.
+        tools: the tool definitions.
+        model: whose tokens and window count.
+        counter: the caller's own way to count, text in, tokens out.
+        strategy: `auto`, or one by name.
+        pins: messages to keep whole: by index, or by a text they contain.
+        focus: what the remaining work is about.
+        force: compress below the threshold too, on whatever lies before the recent messages.
+        settings: a `Settings`, or some of its values.
+        store: keeps the originals on disk; without one they are in `result.originals`.
+        summarizer: answers summary requests.
+
+    Raises:
+        InvalidConversation: not a conversation in a format we know.
+        InvalidTarget: not a positive number of tokens.
+        InvalidSettings: an unknown setting or strategy.
+        BudgetTooSmall: `auto` was given a target below the floor.
+        StoreError: the originals could not be kept; nothing was changed.
+    """
+    run = start(Ask(
+        messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
+        counter=counter, strategy=strategy, pins=pins, focus=focus, force=force, settings=settings,
+        store=store,
+    ))  # fmt: skip
+    try:
+        request = next(run)
+        while True:
+            request = run.send(_needed(summarizer)(request))
+    except StopIteration as done:
+        return done.value
+
+
+async def acompress(
+    messages: Messages,
+    *,
+    target_tokens: int | None = None,
+    system: Any = None,
+    tools: Any = None,
+    model: str | None = None,
+    counter: TextCounter | None = None,
+    strategy: str = "auto",
+    pins: Sequence[int | str] = (),
+    focus: str | None = None,
+    force: bool = False,
+    settings: Settings | Mapping[str, Any] | None = None,
+    store: Keeper | None = None,
+    summarizer: AsyncSummarizer | None = None,
+) -> Result:
+    """`compress` for an event loop: the same arguments, the same result, the same errors."""
+    run = start(Ask(
+        messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
+        counter=counter, strategy=strategy, pins=pins, focus=focus, force=force, settings=settings,
+        store=store,
+    ))  # fmt: skip
+    try:
+        request = next(run)
+        while True:
+            request = run.send(await _needed(summarizer)(request))
+    except StopIteration as done:
+        return done.value
+
+
+def _needed(summarizer: Any) -> Any:
+    if summarizer is None:
+        raise InvalidSettings("This strategy asks a model and no summarizer was given. Use auto.")
+    return summarizer
+
+
+def start(ask: Ask) -> Run:
+    """A run of one compression: yields what a model is asked for, receives its texts.
+
+    Raises:
+        ContextCompressionError: as `compress` says.
+    """
+    job = _Job(ask)
+    if (why_not := job.why_not()) is not None:
+        return job.unchanged(why_not)
+    return (yield from job.run())
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """Edits over the mended messages, and how they came about."""
+
+    edits: Sequence[Edit]
+    strategy: str
+    steps: tuple[Step, ...]
+
+
+class _Job:
+    """One compression, from what is asked to the account."""
+
+    def __init__(self, ask: Ask) -> None:
+        _check(ask)
+        self.ask = ask
+        self.settings = for_model(ask.settings, ask.model)
+        self.strategy = self.settings.strategy if ask.strategy == "auto" else ask.strategy
+        self.counter = Counter(ask.model, ask.counter)
+        self.conversation: Conversation = parse(ask.messages)
+        self.user_first = self.conversation.format.user_first
+        self.mended = validity.repair(self.conversation.messages, user_first=self.user_first)
+        messages = self.mended.messages
+        self.beside = {
+            "system prompt": self.counter.system(ask.system),
+            "tool schemas": self.counter.tools(ask.tools),
+        }
+        self.fixed = sum(self.beside.values())
+        self.whole = Plan(
+            messages,
+            tuple(map(self.counter.message, messages)),
+            self.counter,
+            self.settings,
+            pins=self._pins(),
+            user_first=self.user_first,
+            archive=ask.store.archive if ask.store else Archive(),
+            focus=ask.focus,
+        )
+        self.before = self.fixed + self.whole.total
+
+    def _pins(self) -> frozenset[int]:
+        """The pinned messages among the mended ones, with their call and result partners."""
+        wanted = pinned(self.conversation.messages, self.ask.pins)
+        return frozenset(i for i, origin in enumerate(self.mended.origins) if origin in wanted)
+
+    @cached_property
+    def target(self) -> int:
+        """What to come down to, everything included."""
+        if self.ask.target_tokens is not None:
+            return self.ask.target_tokens
+        if self.before > self.settings.target_tokens:
+            return self.settings.target_tokens
+        return int(self.before * self.settings.target_usage)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan to run on: with its room, and by hand below the target only before the tail."""
+        ask = self.ask
+        unnamed = ask.target_tokens is None and self.before <= self.settings.target_tokens
+        if unnamed and self.strategy in ("offload", "truncate", "window"):
+            return self.whole
+        pins = self.whole.pins
+        if unnamed:
+            pins |= frozenset(range(self.whole.tail, len(self.whole.messages)))
+        return replace(self.whole, room=self.target - self.fixed, pins=pins)
+
+    @cached_property
+    def floor(self) -> Floor:
+        """The smallest view of the plan."""
+        return floor(self.plan)
+
+    def why_not(self) -> str | None:
+        """Why there is nothing to do, if so."""
+        if not self.ask.messages:
+            return "nothing to compress: the conversation is empty"
+        if self.ask.target_tokens is not None:
+            met = self.before <= self.ask.target_tokens
+            return "already within the target" if met else None
+        if self.ask.force:
+            left = len(self.plan.anchored) < len(self.plan.messages)
+            return None if left else "nothing to compress before the recent messages"
+        if self.strategy == "window" and window.is_due(self.plan):
+            return None
+        if self.counter.count(self.before).upper >= self.settings.threshold_tokens:
+            return None
+        return f"not due below {self.settings.threshold_tokens:,} tokens"
+
+    def run(self) -> Run:
+        """Run the strategy and account for it."""
+        if self.strategy != "auto":
+            proposed = yield from STRATEGIES[self.strategy](self.plan)
+            step = Step(self.strategy, self.fixed + self._view(proposed)[1])
+            return self.account(_Outcome(proposed, self.strategy, (step,)))
+        limit = self.fixed + self.floor.tokens
+        if self.target < limit:
+            if self.ask.target_tokens is not None:
+                raise BudgetTooSmall(self.target, limit, self.floor.parts | self._beside())
+            self.plan = replace(self.plan, room=self.floor.tokens)
+        return self.account((yield from self._auto()))
+
+    def _auto(self) -> Generator[SummaryRequest, str, _Outcome]:
+        """Cheapest first, measuring after each."""
+        plan = self.plan
+        room = plan.room if plan.room is not None else plan.total
+        taken: dict[int, Edit] = {}
+        steps: list[Step] = []
+        for name in ("offload", "truncate"):
+            shorter = _with(plan, taken)
+            for edit in (yield from STRATEGIES[name](shorter)):
+                taken[edit.start] = edit
+            total = _with(plan, taken).total
+            steps.append(Step(name, self.fixed + total))
+            if total <= room or self._may_stop(total):
+                return _Outcome(list(taken.values()), name, tuple(steps))
+        proposed = yield from STRATEGIES["extract"](plan)
+        total = self._view(proposed)[1]
+        if total > room:
+            proposed, total = self.floor.edits, self.floor.tokens
+        steps.append(Step("extract", self.fixed + total))
+        return _Outcome(proposed, "extract", tuple(steps))
+
+    def _may_stop(self, total: int) -> bool:
+        """Whether an unasked run may stop early: below the threshold, and enough is freed."""
+        unasked = not self.ask.force and self.ask.target_tokens is None
+        below = self.counter.count(self.fixed + total).upper < self.settings.threshold_tokens
+        freed = self.plan.total - total
+        return unasked and below and freed >= self.settings.compact_trigger_tokens
+
+    def _view(self, proposed: Sequence[Edit]) -> tuple[View, int]:
+        view = edits.apply(
+            self.plan.messages, proposed, self.counter.message, user_first=self.user_first
+        )
+        return view, sum(map(self.counter.message, view.messages))
+
+    def _beside(self) -> dict[str, int]:
+        return {name: tokens for name, tokens in self.beside.items() if tokens}
+
+    def unchanged(self, note: str) -> Result:
+        """The conversation as it is, mended where it was broken."""
+        if self.mended.repairs:
+            return self.account(_Outcome((), "none", ()), note)
+        return Result(
+            messages=list(self.ask.messages),  # pyright: ignore[reportArgumentType]  # as they came
+            tokens_before=self.before,
+            tokens_after=self.before,
+            messages_in=len(self.ask.messages),
+            target_tokens=self.ask.target_tokens,
+            system=self.ask.system,
+            notes=(note,),
+            method=self.counter.method,
+        )
+
+    def account(self, outcome: _Outcome, *notes: str) -> Result:
+        """Apply what was proposed and say what came of it; keep the originals first."""
+        view, total = self._view(outcome.edits)
+        after = self.fixed + total
+        if not view.edits and not self.mended.repairs:
+            return replace(
+                self.unchanged("nothing could be removed"),
+                target_tokens=self.target,
+                target_met=after <= self.target,
+                steps=outcome.steps,
+            )
+        came = self._as_they_came(view)
+        gone = [i for i in range(len(self.ask.messages)) if i not in came]
+        shown = {self.mended.origins[o] for o in view.origins if o is not None}
+        messages = self.conversation.render(view.messages)
+        refs, originals = self._archive(gone)
+        target = self.target if outcome.steps else self.ask.target_tokens
+        met = target is None or after <= target
+        archived = {i for i, o in enumerate(self.mended.origins) if o in set(gone)}
+        if not met:
+            notes = (*notes, self._falls_short(outcome.strategy))
+        result = Result(
+            messages=messages,
+            changed=True,
+            tokens_before=self.before,
+            tokens_after=after,
+            messages_in=len(self.ask.messages),
+            target_tokens=target,
+            target_met=met,
+            strategy=outcome.strategy,
+            steps=outcome.steps,
+            system=self.ask.system,
+            floor_tokens=0 if met else self.fixed + self.floor.tokens,
+            floor={} if met else self.floor.parts | self._beside(),
+            dropped=tuple(i for i in gone if i not in shown),
+            messages_compressed=len(gone),
+            first_changed=_first_difference(self.ask.messages, messages),
+            reasons=self._reasons(view, gone),
+            refs=refs,
+            originals=originals,
+            layout=_layout(self.ask.messages, messages),
+            repairs=self.mended.repairs,
+            notes=notes,
+            method=self.counter.method,
+            evidence=lambda: loss_report(self.plan, view, archived),
+        )
+        if self.ask.store:
+            self.ask.store.keep(self.ask.messages, result)
+        return result
+
+    def _falls_short(self, strategy: str) -> str:
+        if strategy == "auto" or self.strategy == "auto":
+            return "the target of the settings lies below the floor; this is the floor"
+        return f"{strategy} falls short of the target; auto goes further"
+
+    def _as_they_came(self, view: View) -> set[int]:
+        """Indices of input messages that are in the view unedited."""
+        found: set[int] = set()
+        for message, origin in zip(view.messages, view.origins, strict=True):
+            if origin is not None and not isinstance(message, Edited):
+                index = self.mended.origins[origin]
+                if index is not None and message is self.conversation.messages[index]:
+                    found.add(index)
+        return found
+
+    def _archive(self, gone: Sequence[int]) -> tuple[dict[str, Ref], dict[str, Any]]:
+        """Refs and originals of the messages that left: each message, and each long text in it."""
+        refs: dict[str, Ref] = {}
+        originals: dict[str, Any] = {}
+        names = {c.id: c.name for m in self.conversation.messages for c in m.calls}
+        for index in gone:
+            message, raw = self.conversation.messages[index], self.ask.messages[index]
+            ref = ref_of(raw)
+            refs.setdefault(ref, Ref(f"message {index} ({message.role})", (index,)))
+            originals.setdefault(ref, raw)
+            for slot, text, what in _texts(message, names, self.settings.max_tool_output):
+                ref = ref_of(text)
+                refs.setdefault(ref, Ref(what, (index,), slot))
+                originals.setdefault(ref, text)
+        return refs, originals
+
+    def _reasons(self, view: View, gone: Sequence[int]) -> dict[int, str]:
+        """Why each input message changed."""
+        reasons: dict[int, str] = {}
+        for edit in view.edits:
+            for position in range(edit.start, edit.stop):
+                index = self.mended.origins[position]
+                if index is not None:
+                    why = edit.why.get(position)
+                    reasons[index] = f"{edit.reason}: {why}" if why else edit.reason
+        return {index: reasons.get(index, "repaired") for index in gone}
+
+
+def _check(ask: Ask) -> None:
+    target: Any = ask.target_tokens
+    if target is not None and (isinstance(target, bool) or not isinstance(target, int)):
+        raise InvalidTarget(f"target_tokens is {target!r}; it must be a whole number of tokens.")
+    if target is not None and target < 1:
+        raise InvalidTarget(f"target_tokens is {target:,}; it must be at least 1.")
+    if ask.strategy != "auto" and ask.strategy not in STRATEGIES:
+        Settings.checked({"strategy": ask.strategy})  # names the nearest valid one
+        raise InvalidSettings(f"{ask.strategy} needs a summarizer, and none was given. Use auto.")
+
+
+def _with(plan: Plan, taken: Mapping[int, Edit]) -> Plan:
+    """The plan after edits of single messages."""
+    if not taken:
+        return plan
+    messages, tokens = list(plan.messages), list(plan.tokens)
+    for index, edit in taken.items():
+        messages[index] = edit.becomes[0]
+        tokens[index] = plan.counter.message(edit.becomes[0])
+    return replace(plan, messages=tuple(messages), tokens=tuple(tokens))
+
+
+def _texts(message: Message, names: Mapping[str, str], long: int) -> list[tuple[int, str, str]]:
+    """`(slot, text, what)` of the texts of a message that get a ref of their own."""
+    found: list[tuple[int, str, str]] = []
+    for slot, block in enumerate(message.blocks):
+        if isinstance(block, ToolResult) and block.text:
+            found.append((slot, block.text, f"{names.get(block.call_id, 'tool')} result"))
+        elif isinstance(block, Text) and len(block.text) > long:
+            found.append((slot, block.text, f"text of the {message.role}"))
+    return found
+
+
+def _first_difference(before: Messages, after: Messages) -> int | None:
+    for index, message in enumerate(after):
+        if index >= len(before) or message is not before[index]:
+            return index
+    return len(after) if len(after) < len(before) else None
+
+
+def _layout(before: Messages, after: Messages) -> tuple[tuple[int, int] | dict[str, Any], ...]:
+    """The view as runs of input messages (by identity) and new messages."""
+    position = {id(message): index for index, message in enumerate(before)}
+    layout: list[tuple[int, int] | dict[str, Any]] = []
+    for message in after:
+        index = position.get(id(message))
+        if index is None:
+            layout.append(dict(message))
+        elif layout and isinstance(layout[-1], tuple) and layout[-1][1] == index:
+            layout[-1] = (layout[-1][0], index + 1)
+        else:
+            layout.append((index, index + 1))
+    return tuple(layout)
+
+
+def truncate_tool_output(text: str, *, max_chars: int | None = None) -> str:
+    """One tool output shortened before it is recorded: first and last half around a mark.
+
+    `max_chars` defaults to the setting `max_tool_output`. The ref in the mark is that of the whole
+    text; keep it yourself, or record the message whole and let a `Session` do so.
+    """
+    limit = Settings().max_tool_output if max_chars is None else max_chars
+    return clip(text, limit, ref_of(text)) if len(text) > limit else text

@@ -1,0 +1,232 @@
+"""Where one may cut, and what stays: turns, tool steps, head, tail, pins.
+
+A plan is made once for a conversation; strategies read it and propose edits.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Protocol
+
+from context_compression.evidence import Lexicon
+from context_compression.messages import Block, Message, strings_in
+from context_compression.settings import Settings
+
+
+class Counter(Protocol):
+    """Counts tokens; `tokens.Counter` is the one everybody uses."""
+
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        ...
+
+    def block(self, block: Block) -> int:
+        """Tokens of a block."""
+        ...
+
+    def message(self, message: Message) -> int:
+        """Tokens of a message."""
+        ...
+
+
+@dataclass(frozen=True)
+class Archive:
+    """What receipts may promise.
+
+    Attributes:
+        restorable: whether a store keeps the originals, so that `context_restore` brings them back.
+        path: where an offloaded text will lie, by ref; `None` without a store.
+        restored: refs that were brought back once; they are not offloaded again.
+    """
+
+    restorable: bool = False
+    path: Callable[[str], str] | None = None
+    restored: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A valid conversation with its structure.
+
+    Attributes:
+        messages: the conversation.
+        tokens: of each message.
+        room: tokens the messages may take in all; `None` when strategies shall do all they can.
+        pins: messages that stay whole, with their call or result partners.
+    """
+
+    messages: tuple[Message, ...]
+    tokens: tuple[int, ...]
+    counter: Counter
+    settings: Settings
+    room: int | None = None
+    pins: frozenset[int] = frozenset()
+    user_first: bool = True
+    archive: Archive = Archive()
+    focus: str | None = None
+    lexicon: Lexicon = field(default_factory=Lexicon)
+
+    @cached_property
+    def total(self) -> int:
+        """Tokens of all messages."""
+        return sum(self.tokens)
+
+    @cached_property
+    def head(self) -> int:
+        """How many leading system messages there are; they always stay."""
+        for index, message in enumerate(self.messages):
+            if message.role not in ("system", "developer"):
+                return index
+        return len(self.messages)
+
+    @cached_property
+    def turns(self) -> tuple[range, ...]:
+        """Each turn as a range of messages: `[user, assistant, tool, user]` -> `(0-3), (3-4)`."""
+        starts = [i for i in range(self.head, len(self.messages)) if self.messages[i].starts_turn]
+        if self.head < len(self.messages) and (not starts or starts[0] > self.head):
+            starts.insert(0, self.head)
+        return tuple(map(range, starts, [*starts[1:], len(self.messages)]))
+
+    @cached_property
+    def steps(self) -> tuple[range, ...]:
+        """Each tool step: a message with calls and the messages with their results."""
+        found: list[range] = []
+        for index, message in enumerate(self.messages):
+            if message.calls:
+                stop = index + 1
+                while stop < len(self.messages) and (
+                    self.messages[stop].results or self.messages[stop].role == "tool"
+                ):
+                    stop += 1
+                found.append(range(index, stop))
+        return tuple(found)
+
+    @cached_property
+    def open_step(self) -> range | None:
+        """The tool step that is unanswered, or whose results the model has not seen yet."""
+        if not self.steps:
+            return None
+        last = self.steps[-1]
+        seen = any(message.role == "assistant" for message in self.messages[last.stop :])
+        return None if seen else last
+
+    @cached_property
+    def last_user(self) -> int | None:
+        """The last message in which the user says something."""
+        for index in range(len(self.messages) - 1, -1, -1):
+            if self.messages[index].is_user:
+                return index
+        return None
+
+    @cached_property
+    def anchored(self) -> frozenset[int]:
+        """What no strategy may remove: head, pins, last user message, open tool step.
+
+        A tool step is anchored as a whole. Where there is no user message and no open step, the
+        last message (or step) is kept, for an empty view would be no conversation.
+        """
+        kept = {*range(self.head), *self.pins, *(self.open_step or ())}
+        if self.last_user is not None:
+            kept.add(self.last_user)
+        elif not self.open_step and self.messages:
+            kept.add(len(self.messages) - 1)
+        for step in self.steps:
+            if not kept.isdisjoint(step):
+                kept.update(step)
+        return frozenset(kept)
+
+    @cached_property
+    def _inside(self) -> frozenset[int]:
+        """Indices a cut would split a tool step at."""
+        return frozenset(index for step in self.steps for index in step[1:])
+
+    def is_cut(self, index: int) -> bool:
+        """Whether a kept part may begin at `index`."""
+        if not self.head <= index < len(self.messages):
+            return index == len(self.messages)
+        message = self.messages[index]
+        return index not in self._inside and not (
+            message.results or message.role in ("tool", "developer")
+        )
+
+    def cut_after(self, index: int) -> int:
+        """The first legal cut at or after `index`."""
+        return next(
+            i for i in range(max(index, self.head), len(self.messages) + 1) if self.is_cut(i)
+        )
+
+    def cut_before(self, index: int) -> int:
+        """The last legal cut at or before `index`, not before the head's end."""
+        return next((i for i in range(index, self.head, -1) if self.is_cut(i)), self.head)
+
+    @cached_property
+    def tail(self) -> int:
+        """Where the recent conversation begins that stays whole where the target allows.
+
+        At least `keep_recent_tokens` (or `tail_retention_ratio` of the budget) and
+        `preserve_messages`; never more than half of a named target.
+        """
+        wanted = self.settings.recent_tokens
+        if self.room is not None:
+            wanted = min(wanted, self.room // 2)
+        start, held = len(self.messages), 0
+        while start > self.head and (
+            held < wanted or len(self.messages) - start < self.settings.preserve_messages
+        ):
+            start -= 1
+            held += self.tokens[start]
+        return self.cut_before(start)
+
+    @cached_property
+    def uses(self) -> dict[str, int]:
+        """Evidence words that are spoken or passed to a tool: in which message, -1 for several."""
+        found: dict[str, int] = {}
+        for index, message in enumerate(self.messages):
+            texts = [message.text]
+            for call in message.calls:
+                texts.extend(strings_in(call.arguments))
+            for text in texts:
+                for word, _ in self.lexicon.words(text):
+                    found[word] = index if found.get(word, index) == index else -1
+        return found
+
+    def step_of(self, index: int) -> range | None:
+        """The tool step a message belongs to."""
+        return self._step_by_index.get(index)
+
+    @cached_property
+    def _step_by_index(self) -> dict[int, range]:
+        return {index: step for step in self.steps for index in step}
+
+
+def pinned(messages: Sequence[Message], pins: Sequence[int | str]) -> frozenset[int]:
+    """Indices of pinned messages: by number (negative from the end), or by a text they contain."""
+    found: set[int] = set()
+    for pin in pins:
+        if isinstance(pin, int):
+            if -len(messages) <= pin < len(messages):
+                found.add(pin % len(messages))
+        else:
+            found.update(i for i, message in enumerate(messages) if _contains(message, pin))
+    return frozenset(found)
+
+
+def _contains(message: Message, text: str) -> bool:
+    return (
+        text in message.text
+        or any(text in r.text for r in message.results)
+        or any(text in call.arguments_text for call in message.calls)
+    )
+
+
+def ref_of(original: Any) -> str:
+    """The ref of something archived: 12 hex digits of the SHA-256 of its text, or of its JSON."""
+    text = original if isinstance(original, str) else canonical(original)
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def canonical(value: Any) -> str:
+    """JSON as it is archived: keys in the order they came, nothing escaped that need not be."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,163 @@
+"""What came out of a compression, and the account of it."""
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from context_compression.edits import View
+from context_compression.evidence import CLASSES, Class, Facts, facts
+from context_compression.plan import Plan
+
+
+@dataclass(frozen=True)
+class Step:
+    """One strategy that was run, and the tokens of the view after it."""
+
+    strategy: str
+    tokens_after: int
+
+
+@dataclass(frozen=True)
+class Ref:
+    """What a ref stands for.
+
+    Attributes:
+        what: in a few words.
+        indices: of the messages it covers.
+        block: which block's text it is, for a ref to one text; `None` for whole messages.
+    """
+
+    what: str
+    indices: tuple[int, ...]
+    block: int | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What became of the evidence of one class.
+
+    Attributes:
+        total: how many distinct items the conversation held.
+        retained: still in the view.
+        recoverable: not in the view, but in an original under a ref.
+        lost: neither.
+    """
+
+    total: int = 0
+    retained: int = 0
+    recoverable: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """A view and its account.
+
+    Attributes:
+        messages: the view, in the dialect that came in; unedited messages are the same objects.
+        changed: whether the view differs from the input.
+        tokens_before: of the input, with system prompt and tool schemas where given.
+        tokens_after: of the view, likewise; at most `tokens_before`.
+        target_tokens: what was aimed at; `None` when there was none.
+        target_met: whether `tokens_after` is within it.
+        strategy: the one that made the view; `"none"` when nothing was due.
+        steps: every strategy that ran, in order.
+        system: the system prompt as it was given.
+        floor_tokens: the smallest target that can be met.
+        floor: that floor by what it is spent on.
+        messages_compressed: how many input messages are not in the view as they came.
+        messages_kept: how many are.
+        dropped: indices of input messages that left the view entirely.
+        first_changed: the first index at which view and input differ: up to there a prompt cache
+            stays valid; `None` when nothing changed.
+        reasons: why, for each input message that changed, by index.
+        refs: what was archived, by ref.
+        originals: the same as content: texts, messages as they came, lists of such messages.
+        layout: how the view is made: `(start, stop)` of input messages, or a new message.
+        files_removed: offloaded files deleted.
+        repairs: what was mended in a broken input, in plain words.
+        notes: what else the caller should know (falls short of its target, nothing to compress, …).
+        method: how the tokens were counted.
+    """
+
+    messages: list[dict[str, Any]]
+    tokens_before: int
+    tokens_after: int
+    messages_in: int
+    changed: bool = False
+    target_tokens: int | None = None
+    target_met: bool = True
+    strategy: str = "none"
+    steps: tuple[Step, ...] = ()
+    system: Any = None
+    floor_tokens: int = 0
+    floor: Mapping[str, int] = field(default_factory=dict[str, int])
+    dropped: tuple[int, ...] = ()
+    messages_compressed: int = 0
+    first_changed: int | None = None
+    reasons: Mapping[int, str] = field(default_factory=dict[int, str])
+    refs: Mapping[str, Ref] = field(default_factory=dict[str, Ref])
+    originals: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    layout: tuple[tuple[int, int] | dict[str, Any], ...] = field(default=(), repr=False)
+    files_removed: int = 0
+    repairs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    method: str = ""
+    evidence: Callable[[], Mapping[Class, Loss]] = field(default=dict, repr=False, compare=False)
+
+    @cached_property
+    def loss(self) -> Mapping[Class, Loss]:
+        """The loss report: what became of the evidence, by class; worked out when first asked."""
+        return self.evidence()
+
+    @property
+    def messages_out(self) -> int:
+        """How many messages the view has."""
+        return len(self.messages)
+
+    @property
+    def messages_kept(self) -> int:
+        """How many input messages are in the view as they came."""
+        return self.messages_in - self.messages_compressed
+
+    @property
+    def tokens_freed(self) -> int:
+        """Tokens the view has less than the input."""
+        return self.tokens_before - self.tokens_after
+
+    @property
+    def ratio(self) -> float:
+        """Tokens after / before; 1.0 for an empty conversation."""
+        return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
+
+
+def loss_report(plan: Plan, view: View, archived: Container[int]) -> dict[Class, Loss]:
+    """What became of the evidence: retained in the view, recoverable from originals, or lost.
+
+    Args:
+        plan: of the conversation before.
+        view: after.
+        archived: indices of the messages whose originals are kept.
+    """
+    covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
+    before = [facts(message, plan.lexicon) for message in plan.messages]
+    shown = _union(facts(m, plan.lexicon) for edit in view.edits for m in edit.becomes)
+    whole = _union(found for index, found in enumerate(before) if index not in covered)
+    kept = _union(found for index, found in enumerate(before) if index in archived)
+    total = _union(before)
+    report: dict[Class, Loss] = {}
+    for name in CLASSES:
+        retained = total[name] & (whole[name] | shown[name])
+        recoverable = (total[name] - retained) & kept[name]
+        lost = len(total[name]) - len(retained) - len(recoverable)
+        report[name] = Loss(len(total[name]), len(retained), len(recoverable), lost)
+    return report
+
+
+def _union(groups: Iterable[Facts]) -> Facts:
+    union: Facts = {name: set() for name in CLASSES}
+    for group in groups:
+        for name, items in group.items():
+            union[name] |= items
+    return union

@@ -1,0 +1,20 @@
+"""`truncate`: a tool output longer than the limit keeps its first and last half."""
+
+from context_compression.messages import ToolResult
+from context_compression.plan import Plan, ref_of
+from context_compression.selection import clip
+from context_compression.strategies.base import Proposal, without_model
+from context_compression.strategies.tool_results import shorten_results
+
+
+def propose(plan: Plan) -> Proposal:
+    """Edits that cut long tool outputs in the middle, oldest first."""
+    limit = plan.settings.max_tool_output
+
+    def shorten(result: ToolResult, name: str, index: int) -> ToolResult:
+        text = result.text
+        if len(text) <= limit:
+            return result
+        return result.with_text(clip(text, limit, ref_of(text)))
+
+    return without_model(shorten_results(plan, shorten, "truncate"))

@@ -1,0 +1,130 @@
+"""`window`: the last turns whole, a digest of what came before, and the messages that matter.
+
+Older than the last `keep_recent` turns stays what scores at or above `importance_threshold`, of the
+last `max_turns` turns; the recent turns stay whole while they fit, then fewer of them, then part of
+the last one.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from context_compression.edits import Edit
+from context_compression.messages import Document, Image, Message, Text, user
+from context_compression.plan import Plan
+from context_compression.selection import COMPRESSED, digest
+from context_compression.strategies.base import Proposal, without_model
+from context_compression.strategies.floor import anchored
+from context_compression.strategies.keep import cost, keep_only
+
+CODE = re.compile(
+    r"```|^\s{4,}\S|^\s*(?:def|class|import|from|function|const|fn|func)\b|^\$ ", re.M
+)
+VERY_SHORT = 20
+"""Characters below which a message counts as very short."""
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much a message matters, 0..1, and why."""
+
+    score: float
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.score:g} ({', '.join(self.reasons) or 'no rule applies'})"
+
+
+def importance(message: Message, keywords: Iterable[str]) -> Importance:
+    """The importance of a message: 0.5, and each rule that applies."""
+    text = message.text or "\n".join(result.text for result in message.results)
+    lower = text.lower()
+    rules = (
+        (message.is_user, 0.2, "user message"),
+        (any(word.lower() in lower for word in keywords), 0.2, "important keyword"),
+        (bool(message.calls) or CODE.search(text) is not None, 0.1, "code or command"),
+        (_is_rich(message), 0.1, "rich content"),
+        (bool(message.results) or message.role == "tool", -0.2, "tool result"),
+        (len(text.strip()) < VERY_SHORT and not message.calls, -0.1, "very short"),
+    )
+    score = 0.5 + sum(weight for applies, weight, _ in rules if applies)
+    reasons = tuple(f"{name} {weight:+.1f}" for applies, weight, name in rules if applies)
+    return Importance(round(min(1.0, max(0.0, score)), 2), reasons)
+
+
+def _is_rich(message: Message) -> bool:
+    return (
+        any(isinstance(block, Image | Document) for block in message.blocks)
+        or sum(isinstance(block, Text) for block in message.blocks) > 1
+    )
+
+
+def is_due(plan: Plan) -> bool:
+    """Above twice `keep_recent` turns, or more than `max_turns`."""
+    turns, settings = len(plan.turns), plan.settings
+    return turns > 2 * settings.keep_recent or turns > settings.max_turns
+
+
+def propose(plan: Plan) -> Proposal:
+    """Edits that leave the recent turns, what matters of the older ones, and a digest."""
+    return without_model(_edits(plan))
+
+
+def _edits(plan: Plan) -> Sequence[Edit]:
+    settings, room = plan.settings, plan.total if plan.room is None else plan.room
+    kept = anchored(plan, room)
+    reserve = plan.counter.message(user("x" * settings.summary_max_chars + COMPRESSED * 4))
+    left = room - cost(plan, kept, {}) - reserve
+
+    def take(span: Iterable[int]) -> bool:
+        nonlocal left
+        added = {index: plan.messages[index] for index in span if index not in kept}
+        tokens = sum(plan.tokens[index] for index in added)
+        if tokens > left:
+            return False
+        kept.update(added)
+        left -= tokens
+        return True
+
+    recent = plan.turns[-settings.keep_recent :]
+    start = len(plan.messages)
+    for turn in reversed(recent):
+        if not take(turn):
+            if turn is recent[-1]:
+                all(take(unit) for unit in reversed(units(plan, turn)))
+            break
+        start = turn.start
+    looked_at = plan.turns[-settings.max_turns :]
+    scores = {i: importance(plan.messages[i], settings.important_keywords) for i in range(start)}
+    scored = [
+        (max(scores[i].score for i in unit), unit)
+        for turn in looked_at
+        if turn.stop <= start
+        for unit in units(plan, turn)
+    ]
+    for score, unit in sorted(scored, key=lambda item: (-item[0], -item[1].start)):
+        if score >= settings.importance_threshold:
+            take(unit)
+    why = {index: f"importance {found}" for index, found in scores.items()}
+    return keep_only(plan, kept, _digest_note(plan, kept), "window", why)
+
+
+def units(plan: Plan, span: range) -> list[range]:
+    """What cannot be split, in order: tool steps, and messages outside of them."""
+    found: list[range] = []
+    for index in span:
+        step = plan.step_of(index)
+        if not step or step.start == index:
+            found.append(step or range(index, index + 1))
+    return found
+
+
+def _digest_note(plan: Plan, kept: Mapping[int, Message]) -> dict[int, Message]:
+    """A digest of what is dropped, in the place of the first dropped run."""
+    dropped = [i for i in range(plan.head, len(plan.messages)) if i not in kept]
+    if not dropped:
+        return {}
+    gone = [plan.messages[i] for i in dropped]
+    text = digest(gone, plan.settings.summary_max_chars)
+    what = f"{COMPRESSED} {len(gone)} earlier messages are not shown; what they were about:"
+    return {dropped[0]: user(f"{what}\n{text}" if text else what)}

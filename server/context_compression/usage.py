@@ -1,0 +1,145 @@
+"""How full a context is, and whether it is time to compress."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_compression.formats import parse
+from context_compression.settings import Settings
+from context_compression.tokens import (
+    Count,
+    Counter,
+    TextCounter,
+    anchor_in,
+    anchored,
+    fingerprint,
+    window_of,
+)
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How full a context is.
+
+    Attributes:
+        used_tokens: what is in it; its `method` says how that was counted.
+        total_budget: tokens of the model's window.
+        threshold_tokens: from here on compression is due.
+    """
+
+    used_tokens: Count
+    total_budget: int
+    threshold_tokens: int
+
+    @property
+    def usage_percent(self) -> float:
+        """Share of the budget in use, in percent, to one decimal."""
+        return round(100 * self.used_tokens / self.total_budget, 1)
+
+    @property
+    def remaining(self) -> int:
+        """Tokens left; never negative."""
+        return max(0, self.total_budget - self.used_tokens)
+
+    @property
+    def over_threshold(self) -> bool:
+        """Whether compression is due; the upper bound of the count decides."""
+        return self.used_tokens > 0 and self.used_tokens.upper >= self.threshold_tokens
+
+
+def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) -> Settings:
+    """The settings, with the model's own window where no `token_budget` was set.
+
+    Raises:
+        InvalidSettings: an unknown name or an impossible value.
+    """
+    if not isinstance(settings, Settings):
+        settings = Settings.checked(settings or {})
+    window = window_of(model)
+    if window is None or "token_budget" in settings.model_fields_set:
+        return settings
+    return settings.changed({"token_budget": window})
+
+
+_counted: dict[tuple[int, str | None], Count] = {}
+
+
+def count_tokens(
+    messages: Messages | str,
+    *,
+    system: Any = None,
+    tools: Any = None,
+    model: str | None = None,
+    counter: TextCounter | None = None,
+) -> Count:
+    """Tokens of a conversation, or of a text alone.
+
+    Args:
+        messages: Anthropic or OpenAI messages, or one text.
+        system: the system prompt, where it is given beside the messages.
+        tools: the tool definitions.
+        model: whose tokens; without one the older Claude family's.
+        counter: the caller's own, text in, tokens out.
+
+    Raises:
+        InvalidConversation: not a conversation in a format we know.
+    """
+    if counter is not None:
+        return _count(messages, system, tools, Counter(model, counter))
+    key = (fingerprint((messages, system, tools)), model)
+    if key not in _counted:
+        if len(_counted) >= 64:
+            _counted.pop(next(iter(_counted)))
+        _counted[key] = _count(messages, system, tools, Counter(model))
+    return _counted[key]
+
+
+def _count(messages: Messages | str, system: Any, tools: Any, counter: Counter) -> Count:
+    beside = counter.system(system) + counter.tools(tools)
+    if isinstance(messages, str):
+        return counter.count(beside + counter.text(messages))
+    return counter.count(beside + counter.messages(parse(messages).messages))
+
+
+def usage(
+    messages: Messages,
+    *,
+    system: Any = None,
+    tools: Any = None,
+    model: str | None = None,
+    counter: TextCounter | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> Usage:
+    """How full the context is; anchored on the last real `usage` a message carries.
+
+    Raises:
+        InvalidConversation: not a conversation in a format we know.
+        InvalidSettings: an unknown name or an impossible value.
+    """
+    settings = for_model(settings, model)
+    used = count_tokens(messages, system=system, tools=tools, model=model, counter=counter)
+    if counter is None and (anchor := anchor_in(messages)):
+        used = anchored(Counter(model), parse(messages).messages, anchor)
+    return Usage(used, settings.token_budget, settings.threshold_tokens)
+
+
+def should_compress(
+    messages: Messages,
+    *,
+    system: Any = None,
+    tools: Any = None,
+    model: str | None = None,
+    counter: TextCounter | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> bool:
+    """Whether the context is over its threshold; an empty conversation never is.
+
+    Raises:
+        InvalidConversation: not a conversation in a format we know.
+        InvalidSettings: an unknown name or an impossible value.
+    """
+    return usage(
+        messages, system=system, tools=tools, model=model, counter=counter, settings=settings
+    ).over_threshold
