@@ -1,0 +1,28 @@
+"""Counting tokens: offline, exact for o200k, honest about everything else.
+
+    text ──o200k──▶ base count ──family──▶ the model's tokens ──anchor──▶ corrected by real usage
+
+The base count is that of tiktoken's o200k, from ranks shipped with the package: no network path
+exists. Other models' tokens are the base count times a factor, plus constants for what wraps each
+block. The caches hold base counts only, so one cache serves every model.
+"""
+
+from context_compression.tokens.anchors import Anchor, anchor_in, anchored
+from context_compression.tokens.counter import Count, Counter
+from context_compression.tokens.families import Family, family_of, window_of
+from context_compression.tokens.o200k import base_count
+from context_compression.tokens.remembered import TextCounter, fingerprint
+
+__all__ = [
+    "Anchor",
+    "Count",
+    "Counter",
+    "Family",
+    "TextCounter",
+    "anchor_in",
+    "anchored",
+    "base_count",
+    "family_of",
+    "fingerprint",
+    "window_of",
+]

@@ -1,0 +1,107 @@
+"""Which tokenizer a model has, as far as that is known without asking it.
+
+Claude's tokenizers are not public. `benchmarks/calibrate.py` fits o200k times a factor plus
+constants to what Claude Code was charged for 1,157 steps whose full text is known.
+"""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How one family of models turns o200k tokens, blocks and pictures into its own tokens."""
+
+    name: str
+    factor: float
+    """Its tokens for one of o200k, on text."""
+    upper: float
+    """Times the estimate: what 95 of 100 conversations stay below."""
+    per_message: int
+    per_call: int
+    per_argument: int
+    """For each argument of a tool call (Claude seems to write them as markup, not as JSON)."""
+    per_result: int
+    per_definition: int
+    """For each tool definition, beside its JSON."""
+    with_tools: int
+    """Once, where there are tools."""
+    image_tokens: int
+    """The most a picture costs; also what one of unknown size is counted as."""
+    image_edge: int
+    """Pixels the longer side is scaled down to."""
+    image_tiles: bool = False
+    """Pictures are paid by tiles of 512 pixels instead of patches of 28."""
+
+    @property
+    def method(self) -> str:
+        """How a count came about, in words."""
+        if self.name == "openai":
+            return "o200k"
+        factor = "" if self.factor == 1 else f" x {self.factor:g}"
+        return f"o200k{factor} ({self.name})"
+
+
+# Factor and constants are fitted by benchmarks/calibrate.py to 686 and 471 steps. Calls and results
+# come in pairs, so only their sum is known; it is halved. `upper` is charged / counted over runs of
+# 40 steps, between its 95th percentile (1.061 and 1.038) and its largest (1.116 and 1.052), for
+# those were three repositories in English. 346 is the documented system prompt of Claude 4
+# (Anthropic, "Tool use"); pictures: Anthropic, "Vision". `per_definition` is a guess.
+CLAUDE_OLDER = Family(
+    "claude, older", 1.15, 1.10, 6, 21, 11, 21, 12, 346, image_tokens=1_568, image_edge=1_568
+)
+CLAUDE_NEWER = Family(
+    "claude, newer", 1.52, 1.06, 6, 14, 11, 14, 16, 346, image_tokens=4_784, image_edge=2_576
+)
+OPENAI = Family(
+    "openai", 1.0, 1.03, 3, 8, 0, 6, 12, 12,
+    image_tokens=1_445, image_edge=2_048, image_tiles=True,
+)  # fmt: skip
+# Other vocabularies of 100-260 thousand tokens: between 0.9 and 1.3 times o200k, by kind of text.
+OTHER = Family("other", 1.0, 1.30, 4, 10, 0, 8, 12, 0, image_tokens=1_568, image_edge=1_568)
+
+_CLAUDE = re.compile(r"claude|anthropic|\b(?:opus|sonnet|haiku|fable)\b")
+# 4-5, 4.6, 5; a date has more digits.
+_VERSION = re.compile(r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+_OPENAI = re.compile(r"(?:^|[/:.])(?:chatgpt-4o|gpt-(?:4o|4\.[15]|[5-9]|oss)|o[1-9]\b|codex)")
+_WINDOWS = tuple(
+    (re.compile(rf"(?:^|[/:.])(?:{name})"), window)
+    for name, window in (
+        (r"(?:chat)?gpt-4o|gpt-4\.5|gpt-4-turbo|o1-(?:mini|preview)|gpt-5[\w.]*-chat", 128_000),
+        (r"gpt-4\.1", 1_047_576),
+        (r"gpt-5", 400_000),
+        (r"o[1-9]\b|codex", 200_000),
+        (r"gpt-oss", 131_072),
+        (r"gemini", 1_048_576),
+    )
+)
+
+
+def family_of(model: str | None) -> Family:
+    """The family of a model by its name, prefixes of providers included; older Claude without."""
+    if model is None:
+        return CLAUDE_OLDER
+    name = model.lower()
+    if _CLAUDE.search(name):
+        version = _claude_version(name)
+        # An unknown Claude is taken for a newer one: to count too much is the safe side.
+        return CLAUDE_OLDER if version and version < (4, 7) else CLAUDE_NEWER
+    return OPENAI if _OPENAI.search(name) else OTHER
+
+
+def window_of(model: str | None) -> int | None:
+    """Tokens of the model's context window, where it is well known."""
+    if model is None:
+        return None
+    name = model.lower()
+    if _CLAUDE.search(name):
+        # Version 5 takes a million (seen in use: 400,879 tokens); `[1m]` is how Claude Code asks
+        # for it.
+        million = "[1m]" in name or (_claude_version(name) or (0, 0)) >= (5, 0)
+        return 1_000_000 if million else 200_000
+    return next((window for known, window in _WINDOWS if known.search(name)), None)
+
+
+def _claude_version(name: str) -> tuple[int, int] | None:
+    found = _VERSION.search(name, max(name.find("claude"), 0))
+    return (int(found[1]), int(found[2] or 0)) if found else None

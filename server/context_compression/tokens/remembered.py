@@ -1,0 +1,101 @@
+"""Nothing is counted twice: counts are remembered by the fingerprint of what was counted.
+
+A key is 64 bits of keyed hash and a length, so no text is copied or kept alive. Hashing is some 300
+times cheaper than counting.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+TextCounter: TypeAlias = Callable[[str], int]
+"""Text in, tokens out."""
+
+_Key: TypeAlias = tuple[int, int]
+
+SHORT = 32  # characters below which counting costs what remembering costs
+
+
+def fingerprint(value: Any) -> int:
+    """A hash of parsed JSON, the same for equal values within one process.
+
+    It walks with a stack instead of recursing, so depth is no limit. Each container leaves its type
+    and size and each number its spelling, so that different values leave different parts (the bare
+    hashes of -1 and -2, or of 1 and True, are equal).
+    """
+    parts: list[Any] = []
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+        if kind is str:
+            parts.append(item)
+        elif kind is dict:
+            parts += (dict, len(item), *item)
+            stack.extend(item.values())
+        elif kind is list or kind is tuple:
+            parts += (list, len(item))
+            stack.extend(item)
+        else:
+            parts += (kind, repr(item))
+    return hash(tuple(parts))
+
+
+class Recent:
+    """Counts by key: at least the `size / 2` used last, at most `size`.
+
+    Two generations instead of one ordered list: a hit among the young moves nothing, and threads
+    that meet here can at worst count something once more.
+    """
+
+    def __init__(self, size: int = 50_000) -> None:
+        self._half = size // 2
+        self._young: dict[_Key, int] = {}
+        self._old: dict[_Key, int] = {}
+
+    def get(self, key: _Key) -> int | None:
+        """The count under `key`, which thereby counts as used."""
+        count = self._young.get(key)
+        if count is None and (count := self._old.get(key)) is not None:
+            self.put(key, count)
+        return count
+
+    def put(self, key: _Key, count: int) -> None:
+        """Remembers a count, at the cost of the generation used longest ago."""
+        if len(self._young) >= self._half:
+            self._old, self._young = self._young, {}
+        self._young[key] = count
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
+
+
+class Remembered:
+    """A text counter with a memory."""
+
+    def __init__(self, count: TextCounter) -> None:
+        self._count = count
+        self._recent = Recent()
+
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        if len(text) < SHORT:
+            return self._count(text) if text else 0
+        key = (hash(text), len(text))
+        count = self._recent.get(key)
+        if count is None:
+            count = self._count(text)
+            self._recent.put(key, count)
+        return count
+
+    def json(self, value: Any) -> int:
+        """Tokens of parsed JSON, written compactly. A string is taken as it is."""
+        if isinstance(value, str):
+            return self.text(value)
+        key = (fingerprint(value), -1)
+        count = self._recent.get(key)
+        if count is None:
+            written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+            count = self._count(written)
+            self._recent.put(key, count)
+        return count
