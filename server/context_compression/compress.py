@@ -86,8 +86,8 @@ def compress(
 
     Args:
         messages: Anthropic or OpenAI messages; they are not changed, and the same dialect comes out.
-        target_tokens: what to come down to, system prompt and tool schemas included. Without it,
-            only when over the threshold, and down to the target of the settings.
+        target_tokens: what to come down to, system prompt and tool schemas included. Without it
+            only when over the threshold, down to the target of the settings.
         system: the system prompt, where it is given beside the messages.
         tools: the tool definitions.
         model: whose tokens and window count.

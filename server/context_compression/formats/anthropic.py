@@ -101,7 +101,7 @@ def write_block(block: Block) -> Any:
         case ToolResult():
             return _write_result(block)
         case ToolCall():
-            if block.source is not None and block.source.get("input", {}) is block.arguments:
+            if block.source is not None and read_block(block.source) == block:
                 return block.source
             pattern = dict(block.source or {"type": "tool_use"})
             return {**pattern, "id": block.id, "name": block.name, "input": block.arguments}

@@ -220,7 +220,7 @@ class Extraction:
         shown = [text for m in kept.values() for block in m.blocks for text in texts_of(block)]
         chosen = pool.choose(left - NOTE_TOKENS, shown, plan.uses)
         while True:
-            view, notes = self.assembled(kept, pool, chosen)
+            view, notes = self.assembled(level, kept, pool, chosen)
             over = cost(plan, view, notes) - self.room
             if over <= 0 or not chosen:
                 return keep_only(plan, view, notes if over <= 0 else {}, "extract")
@@ -254,7 +254,7 @@ class Extraction:
         return found
 
     def assembled(
-        self, kept: Mapping[int, Message], pool: Pool, chosen: Sequence[Piece]
+        self, level: Level, kept: Mapping[int, Message], pool: Pool, chosen: Sequence[Piece]
     ) -> tuple[dict[int, Message], dict[int, Message]]:
         """The view with the chosen pieces in their places, and the notes for dropped runs."""
         slots_of: dict[int, dict[tuple[int, str], list[Span]]] = {}
@@ -267,7 +267,7 @@ class Extraction:
             message = self.plan.messages[index]
             if index in kept and message.starts_turn:
                 view[index] = self.clipped(message, slots)
-            elif index in kept or self.stands_alone(index):
+            elif index in kept or (index >= level.first and self.stands_alone(index)):
                 view[index] = self.skeleton(message, slots)
             else:
                 quoted[index] = slots

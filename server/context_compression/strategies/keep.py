@@ -7,8 +7,8 @@ from context_compression.messages import Message, user
 from context_compression.plan import Plan
 from context_compression.selection import COMPRESSED
 
-NOTE = user(f"{COMPRESSED} Earlier messages are not shown.")
-"""Stands first where a provider wants the user first and what is kept begins otherwise."""
+NOTE = user(f"{COMPRESSED} Messages are not shown here.")
+"""Stands where something was dropped and a provider wants the user to speak."""
 
 
 def keep_only(
@@ -32,7 +32,9 @@ def keep_only(
     start = 0
     for index in [*sorted(kept), len(plan.messages)]:
         if start < index:
-            note = notes.get(start) or _bridge(plan, start, kept.get(index))
+            note = notes.get(start)
+            if not note and _user_is_due(plan, kept.get(start - 1), kept.get(index)):
+                note = NOTE
             said = {i: why[i] for i in range(start, index) if i in why}
             edits.append(Edit(start, index, (note,) if note else (), reason, said))
         start = index + 1
@@ -44,18 +46,15 @@ def keep_only(
 
 def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) -> int:
     """Tokens of the view that `keep_only` would lead to."""
-    total = sum(
-        plan.tokens[index] if message is plan.messages[index] else plan.counter.message(message)
-        for index, message in kept.items()
-    )
-    if not plan.head or plan.head - 1 in kept:  # the head stays: what comes after it?
-        following = min((index for index in kept if index >= plan.head), default=None)
-        if plan.head not in kept and plan.head not in notes:
-            bridge = _bridge(plan, plan.head, kept.get(following) if following else None)
-            total += plan.counter.message(bridge) if bridge else 0
-    return total + sum(map(plan.counter.message, notes.values()))
+    total = plan.total
+    for edit in keep_only(plan, kept, notes, ""):
+        total -= sum(plan.tokens[edit.start : edit.stop])
+        total += sum(map(plan.counter.message, edit.becomes))
+    return total
 
 
-def _bridge(plan: Plan, start: int, following: Message | None) -> Message | None:
-    first = start == plan.head
-    return NOTE if plan.user_first and first and following and following.role != "user" else None
+def _user_is_due(plan: Plan, before: Message | None, after: Message | None) -> bool:
+    """Whether the user must speak between two kept messages, so that roles stay in order."""
+    if not plan.user_first or after is None or after.role != "assistant":
+        return False
+    return before is None or before.role not in ("user", "tool")

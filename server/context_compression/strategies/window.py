@@ -102,11 +102,19 @@ def _edits(plan: Plan) -> Sequence[Edit]:
         if turn.stop <= start
         for unit in units(plan, turn)
     ]
-    for score, unit in sorted(scored, key=lambda item: (-item[0], -item[1].start)):
-        if score >= settings.importance_threshold:
-            take(unit)
+    best_first = sorted(scored, key=lambda item: (-item[0], -item[1].start))
+    taken = [
+        unit for score, unit in best_first if score >= settings.importance_threshold and take(unit)
+    ]
+    notes = _digest_note(plan, kept)
+    while taken and cost(plan, kept, notes) > room:  # the notes between scattered units cost, too
+        for index in taken.pop():
+            kept.pop(index, None)
+        notes = _digest_note(plan, kept)
+    if cost(plan, kept, notes) > room:
+        notes = {}
     why = {index: f"importance {found}" for index, found in scores.items()}
-    return keep_only(plan, kept, _digest_note(plan, kept), "window", why)
+    return keep_only(plan, kept, notes, "window", why)
 
 
 def units(plan: Plan, span: range) -> list[range]:
