@@ -12,14 +12,18 @@ are the doors.
 from context_compression.compress import acompress, compress, truncate_tool_output
 from context_compression.errors import BudgetTooSmall, ContextCompressionError
 from context_compression.result import Result
+from context_compression.session import Session
 from context_compression.settings import Settings
+from context_compression.store import Store
 from context_compression.usage import Usage, count_tokens, should_compress, usage
 
 __all__ = [
     "BudgetTooSmall",
     "ContextCompressionError",
     "Result",
+    "Session",
     "Settings",
+    "Store",
     "Usage",
     "acompress",
     "compress",

@@ -86,7 +86,7 @@ def compress(
 
     Args:
         messages: Anthropic or OpenAI messages; they are not changed, and the same dialect comes out.
-        target_tokens: what to come down to, system prompt and tool schemas included. Without it
+        target_tokens: what to come down to, system prompt and tool schemas included; without it
             only when over the threshold, down to the target of the settings.
         system: the system prompt, where it is given beside the messages.
         tools: the tool definitions.
@@ -354,7 +354,7 @@ class _Job:
             floor_tokens=0 if met else self.fixed + self.floor.tokens,
             floor={} if met else self.floor.parts | self._beside(),
             dropped=tuple(i for i in gone if i not in shown),
-            messages_compressed=len(gone),
+            compressed=tuple(gone),
             first_changed=_first_difference(self.ask.messages, messages),
             reasons=self._reasons(view, gone),
             refs=refs,

@@ -66,9 +66,8 @@ class Result:
         system: the system prompt as it was given.
         floor_tokens: the smallest target that can be met.
         floor: that floor by what it is spent on.
-        messages_compressed: how many input messages are not in the view as they came.
-        messages_kept: how many are.
-        dropped: indices of input messages that left the view entirely.
+        compressed: indices of input messages that are not in the view as they came.
+        dropped: those of them that left it entirely.
         first_changed: the first index at which view and input differ: up to there a prompt cache
             stays valid; `None` when nothing changed.
         reasons: why, for each input message that changed, by index.
@@ -93,8 +92,8 @@ class Result:
     system: Any = None
     floor_tokens: int = 0
     floor: Mapping[str, int] = field(default_factory=dict[str, int])
+    compressed: tuple[int, ...] = ()
     dropped: tuple[int, ...] = ()
-    messages_compressed: int = 0
     first_changed: int | None = None
     reasons: Mapping[int, str] = field(default_factory=dict[int, str])
     refs: Mapping[str, Ref] = field(default_factory=dict[str, Ref])
@@ -115,6 +114,11 @@ class Result:
     def messages_out(self) -> int:
         """How many messages the view has."""
         return len(self.messages)
+
+    @property
+    def messages_compressed(self) -> int:
+        """How many input messages are not in the view as they came."""
+        return len(self.compressed)
 
     @property
     def messages_kept(self) -> int:

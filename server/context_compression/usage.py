@@ -5,6 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_compression.formats import parse
+from context_compression.messages import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from context_compression.settings import Settings
 from context_compression.tokens import (
     Count,
@@ -47,6 +58,60 @@ class Usage:
     def over_threshold(self) -> bool:
         """Whether compression is due; the upper bound of the count decides."""
         return self.used_tokens > 0 and self.used_tokens.upper >= self.threshold_tokens
+
+
+KINDS = {
+    Text: "text", Thinking: "thinking", ToolCall: "tool calls", ToolResult: "tool results",
+    Image: "images", Document: "documents", Opaque: "other",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Item:
+    """One block that takes up room: which message's, what it is, its tokens."""
+
+    message: int
+    what: str
+    tokens: int
+
+
+def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
+    """Tokens by kind of content, the largest first; together what the messages cost."""
+    found: dict[str, int] = {}
+    for message in messages:
+        left = counter.message(message)
+        for block in message.blocks:
+            kind = KINDS[type(block)]
+            if kind == "text":
+                kind = f"{message.role} text"
+            tokens = counter.block(block)
+            found[kind] = found.get(kind, 0) + tokens
+            left -= tokens
+        found["structure"] = found.get("structure", 0) + left
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def largest(messages: Sequence[Message], counter: Counter, limit: int = 5) -> list[Item]:
+    """The blocks that take up most, the largest first."""
+    names = {call.id: call.name for message in messages for call in message.calls}
+    items = [
+        Item(index, _what(message, block, names), counter.block(block))
+        for index, message in enumerate(messages)
+        for block in message.blocks
+    ]
+    return sorted(items, key=lambda item: (-item.tokens, item.message))[:limit]
+
+
+def _what(message: Message, block: Block, names: Mapping[str, str]) -> str:
+    match block:
+        case ToolCall():
+            return f"call of {block.name}"
+        case ToolResult():
+            return f"result of {names.get(block.call_id, 'a tool')}"
+        case Text():
+            return f"text of the {message.role}"
+        case _:
+            return KINDS[type(block)].removesuffix("s")
 
 
 def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) -> Settings:

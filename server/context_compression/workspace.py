@@ -1,0 +1,147 @@
+"""What the doors share: which store, which settings, which conversation is meant.
+
+The environment is read here once and passed on.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from context_compression import hosts
+from context_compression.errors import ConversationNotFound
+from context_compression.hosts import Access, Transcript, claude_code
+from context_compression.plan import ref_of
+from context_compression.session import Session
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.tokens import Anchor
+
+CURRENT = "current"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A conversation somebody asked for.
+
+    Attributes:
+        session: our record of it.
+        transcript: the file another program keeps it in; `None` for a session recorded with us,
+            whose history a compression really changes.
+    """
+
+    session: Session
+    transcript: Transcript | None = None
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """What the host's provider really charged, where the transcript says so."""
+        usage = self.transcript.usage if self.transcript else None
+        return Anchor(*usage) if usage else None
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Store, settings and access of one run of the program."""
+
+    store: Store
+    environ: Mapping[str, str]
+    home: Path
+    cwd: Path
+    access: Access
+    overrides: Mapping[str, Any]
+
+    @classmethod
+    def here(
+        cls,
+        *,
+        environ: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        home: Path | None = None,
+        store: str | None = None,
+        allow: Sequence[str] = (),
+        **overrides: Any,
+    ) -> "Workspace":
+        """The workspace of this process: its environment, folders and command-line options.
+
+        Raises:
+            InvalidSettings: the environment holds an impossible value.
+        """
+        environ = os.environ if environ is None else environ
+        cwd = Path.cwd() if cwd is None else cwd
+        home = Path.home() if home is None else home
+        found = Store(store) if store else Store.find(cwd, home=home, environ=environ)
+        settings = Settings.layered(environ=environ)
+        roots = (cwd, found.folder, *map(Path, (*settings.allowed_paths, *allow)))
+        access = Access(roots, settings.read_host_transcripts)
+        return cls(found, environ, home, cwd, access, overrides)
+
+    def settings(self, arguments: Mapping[str, Any] | None = None) -> Settings:
+        """Defaults, `config.json`, the environment, the command line, this call; later ones win.
+
+        Raises:
+            InvalidSettings: an unknown name or an impossible value.
+            StoreError: `config.json` cannot be read.
+        """
+        given = {**self.overrides, **(arguments or {})}
+        return Settings.layered(self.store.read_config(), self.environ, given)
+
+    def open(
+        self,
+        conversation: str | None = None,
+        *,
+        settings: Settings | None = None,
+        model: str | None = None,
+        tool_use_id: str | None = None,
+    ) -> Opened:
+        """The conversation meant by a session id, a path, or `current`.
+
+        Reads only; `Session.follow(transcript.messages)` brings our record up to a transcript. Blocks
+        up to 0.3 s for `current`.
+
+        Raises:
+            ConversationNotFound: none of this name, or it is not certain which one is meant.
+            PathNotAllowed: a path outside the folders that may be read.
+            TranscriptError: a file that cannot be read as a conversation.
+        """
+        settings = settings or self.settings()
+        if conversation in (None, "", CURRENT):
+            path = claude_code.find_current(
+                self.environ, self.home, self.cwd, tool_use_id, pid=os.getpid()
+            )
+            transcript = hosts.read(self.access.check_current(path))
+        elif conversation in self.store.sessions():
+            return Opened(Session(self.store, conversation, settings=settings, model=model))
+        elif not _looks_like_path(conversation) and not Path(self.cwd, conversation).exists():
+            raise ConversationNotFound(
+                f"No session {conversation!r} is recorded, and it is no path. Pass the id of a "
+                "recorded session, the path of a transcript, or `current`.",
+                self.store.sessions()[:5],
+            )
+        else:
+            transcript = hosts.read(self.access.check(Path(self.cwd, conversation).expanduser()))
+        session = Session(
+            self.store,
+            transcript.session_id,
+            settings=settings,
+            model=model or transcript.model,
+            system=transcript.system,
+            tools=transcript.tools,
+        )
+        return Opened(session, transcript)
+
+    def session_for(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        settings: Settings | None = None,
+        model: str | None = None,
+    ) -> Session:
+        """The session of a conversation a program holds itself, named after its first message."""
+        name = f"messages-{ref_of(messages[0] if messages else '')}"
+        return Session(self.store, name, settings=settings or self.settings(), model=model)
+
+
+def _looks_like_path(text: str) -> bool:
+    return "/" in text or "\\" in text or text.endswith((".json", ".jsonl", ".gz"))
