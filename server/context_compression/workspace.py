@@ -97,8 +97,8 @@ class Workspace:
     ) -> Opened:
         """The conversation meant by a session id, a path, or `current`.
 
-        Reads only; `Session.follow(transcript.messages)` brings our record up to a transcript. Blocks
-        up to 0.3 s for `current`.
+        Reads only; `Session.follow(transcript.messages)` brings our record up to a transcript.
+        Blocks up to 0.3 s for `current`.
 
         Raises:
             ConversationNotFound: none of this name, or it is not certain which one is meant.

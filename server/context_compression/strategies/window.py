@@ -108,7 +108,7 @@ def _edits(plan: Plan) -> Sequence[Edit]:
     ]
     notes = _digest_note(plan, kept)
     while taken and cost(plan, kept, notes) > room:  # the notes between scattered units cost, too
-        for index in taken.pop():
+        for index in set(taken.pop()) - plan.anchored:
             kept.pop(index, None)
         notes = _digest_note(plan, kept)
     if cost(plan, kept, notes) > room:
