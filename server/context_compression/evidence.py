@@ -5,8 +5,8 @@ faster than one large expression with a group for each kind.
 """
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from context_compression.messages import Message, Text, ToolCall, is_object, strings_in, texts_of
@@ -85,26 +85,56 @@ def trimmed(word: str) -> str:
     return PLACE.sub("", word) if ":" in word else word
 
 
-@dataclass
 class Lexicon:
-    """The evidence words of one conversation, each classified once."""
+    """The evidence words of one conversation: each is classified once and gets a number from 1.
 
-    kinds: dict[str, tuple[str, Kind] | None] = field(
-        default_factory=dict[str, tuple[str, Kind] | None]
-    )
+    Plain words are not kept: a conversation has many of them and they would fill the memory.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._words: list[str] = [""]
+        self._kinds: list[Kind] = ["symbol"]
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def word(self, number: int) -> tuple[str, Kind]:
+        """The word behind a number, trimmed, with its kind."""
+        return self._words[number], self._kinds[number]
+
+    def numbers(self, text: str, start: int = 0, stop: int = sys.maxsize) -> set[int]:
+        """The evidence words of a text, or of a part of it, by number."""
+        found: set[int] = set()
+        numbers = self._numbers
+        for raw in set(WORD.findall(text, start, stop)):
+            if raw.isalpha() and (raw.islower() or raw.istitle()):
+                continue
+            number = numbers.get(raw)
+            if number is None:
+                number = self._learn(raw)
+            if number:
+                found.add(number)
+        return found
 
     def words(self, text: str) -> Iterator[tuple[str, Kind]]:
-        """The distinct evidence words of a text, trimmed, with their kinds."""
-        kinds = self.kinds
-        for raw in set(WORD.findall(text)):
-            try:
-                found = kinds[raw]
-            except KeyError:
-                word = trimmed(raw)
-                kind = kind_of(word)
-                found = kinds[raw] = (word, kind) if kind else None
-            if found:
-                yield found
+        """The evidence words of a text, trimmed, with their kinds."""
+        return map(self.word, self.numbers(text))
+
+    def _learn(self, raw: str) -> int:
+        word = trimmed(raw)
+        if word != raw:
+            number = self._numbers.get(word)
+            if number is None:
+                number = 0 if word.isalpha() and word.islower() else self._learn(word)
+            return number
+        kind = kind_of(word)
+        if kind is None:
+            return 0
+        self._words.append(word)
+        self._kinds.append(kind)
+        number = self._numbers[word] = len(self._words) - 1
+        return number
 
 
 def lines_with(text: str, needles: Iterable[str]) -> Iterator[tuple[int, int]]:

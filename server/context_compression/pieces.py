@@ -6,8 +6,10 @@ ties go to the earlier piece, so the same input gives the same choice.
 """
 
 import heapq
+from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from context_compression import evidence
 from context_compression.evidence import Kind, Lexicon
@@ -15,8 +17,9 @@ from context_compression.evidence import Kind, Lexicon
 PIECE_CHARS = 360
 """About how long a piece is: a few lines, enough to be understood alone."""
 NEWLINE = "\n"
-SECOND_TIME = 0.12
-"""What evidence is worth that is in view once already; after that it is worth nothing."""
+VALUE = (1.0, 0.12, 0.0)
+"""What evidence is worth that is in view not at all, once, and more often."""
+USED = 2.5
 KIND_WEIGHT: dict[Kind, float] = {
     "path": 2.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.0, "number": 0.6,
 }  # fmt: skip
@@ -37,6 +40,7 @@ class Source:
         recency: 0..1, 1 for the newest.
         opening: tokens it costs to show anything of this source.
         weight: factor for the worth of its pieces.
+        spoken: whether somebody said it, so that decisions may stand in it.
     """
 
     index: int
@@ -47,126 +51,126 @@ class Source:
     opening: int
     weight: float = 1.0
     key: str = ""
+    spoken: bool = False
 
 
-@dataclass(slots=True)
-class Piece:
-    """A part of a source: characters `start` to `stop`, and the evidence in it by number."""
+class Piece(NamedTuple):
+    """A chosen part of a source: characters `start` to `stop`, and about what it costs."""
 
     source: int
     start: int
     stop: int
     cost: float
-    bonus: float
-    evidence: tuple[int, ...]
 
 
-@dataclass
 class Pool:
-    """All pieces that compete for one view."""
+    """All pieces that compete for one view.
 
-    lexicon: Lexicon
-    keywords: tuple[str, ...] = ()
-    sources: list[Source] = field(default_factory=list[Source])
-    pieces: list[Piece] = field(default_factory=list[Piece])
-    _numbers: dict[str, int] = field(default_factory=dict[str, int])
-    _weights: list[float] = field(default_factory=list[float])
-    _seen_in: list[int] = field(default_factory=list[int])
-    _last: list[int] = field(default_factory=list[int])
+    They are kept in arrays, a few dozen bytes each: there are tens of thousands in a long session.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+        self.sources: list[Source] = []
+        self._source, self._start, self._stop = array("I"), array("I"), array("I")
+        self._cost, self._bonus = array("f"), array("f")
+        self._evidence, self._end = array("I"), array("I", [0])
+        self._seen_in, self._last = array("I"), array("I")
 
     def add(self, source: Source) -> None:
         """Cut a source into pieces and enter them."""
-        position = len(self.sources)
+        number = len(self.sources)
         self.sources.append(source)
         per_char = source.tokens / max(1, len(source.text))
         errors = list(evidence.lines_with(source.text, evidence.ERROR_WORDS))
         error = 0
         for start, stop in cut(source.text):
-            text = source.text[start:stop]
-            numbers = self._evidence(text, source.index)
             bonus = 0.0
             while error < len(errors) and errors[error][1] < start:
                 error += 1
             if error < len(errors) and errors[error][0] < stop:
                 bonus += ERROR_BONUS
-            if evidence.DECISION.search(text):
+            if source.spoken and evidence.DECISION.search(source.text, start, stop):
                 bonus += REASON_BONUS
-            cost = (stop - start) * per_char + 3
-            self.pieces.append(Piece(position, start, stop, cost, bonus, numbers))
+            self._source.append(number)
+            self._start.append(start)
+            self._stop.append(stop)
+            self._cost.append((stop - start) * per_char + 3)
+            self._bonus.append(bonus)
+            found = self.lexicon.numbers(source.text, start, stop)
+            self._evidence.extend(sorted(found))
+            self._end.append(len(self._evidence))
+            self._notice(found, source.index + 1)
 
-    def _evidence(self, text: str, index: int) -> tuple[int, ...]:
-        found: list[int] = []
-        numbers = self._numbers
-        for word, kind in self.lexicon.words(text):
-            number = numbers.get(word)
-            if number is None:
-                number = numbers[word] = len(numbers)
-                self._weights.append(KIND_WEIGHT[kind])
-                self._seen_in.append(1)
-                self._last.append(index)
-            elif self._last[number] != index:
-                self._seen_in[number] += 1
+    def _notice(self, found: Iterable[int], index: int) -> None:
+        """Count in how many messages each word is seen."""
+        missing = [0] * (len(self.lexicon) - len(self._last))
+        self._seen_in.extend(missing)
+        self._last.extend(missing)
+        for number in found:
+            if self._last[number] != index:
                 self._last[number] = index
-            found.append(number)
-        found.sort()
-        return tuple(found)
+                self._seen_in[number] += 1
 
-    def choose(self, room: float, shown: Iterable[str], used: Iterable[str]) -> list[Piece]:
+    def choose(self, room: float, shown: Iterable[str], used: Sequence[int]) -> list[Piece]:
         """The pieces to show, best first, within `room` tokens.
 
         Args:
             room: tokens to fill.
             shown: texts that are in view already; their evidence is covered.
-            used: evidence words that were spoken or passed to a tool.
+            used: for each word of the lexicon, not 0 when it was spoken or passed to a tool.
         """
-        weights = self._weights
-        for number, seen in enumerate(self._seen_in):
-            weights[number] *= 1.0 + 0.5 * min(seen - 1, 3)
-        for word in used:
-            if (number := self._numbers.get(word)) is not None:
-                weights[number] *= 2.5
-        covered = [0] * len(weights)
-        for text in shown:
-            for word, _ in self.lexicon.words(text):
-                if (number := self._numbers.get(word)) is not None:
-                    covered[number] = 1
+        shown_words = [self.lexicon.numbers(text) for text in shown]
+        weights = self._weights(used)
+        covered = bytearray(len(self.lexicon))
+        for words in shown_words:
+            for number in words:
+                covered[number] = 1
         opened: set[int] = set()
 
-        def ratio(piece: Piece) -> float:
-            worth = piece.bonus
-            for number in piece.evidence:
-                times = covered[number]
-                if times == 0:
-                    worth += weights[number]
-                elif times == 1:
-                    worth += weights[number] * SECOND_TIME
-            source = self.sources[piece.source]
-            cost = piece.cost + (0 if piece.source in opened else source.opening)
-            return worth * source.weight * (0.25 + source.recency) / cost
+        def price(order: int) -> float:
+            source = self._source[order]
+            return self._cost[order] + (0 if source in opened else self.sources[source].opening)
 
-        heap = [(-ratio(piece), order) for order, piece in enumerate(self.pieces)]
+        def rank(order: int) -> int:
+            worth = self._bonus[order]
+            for number in self._evidence[self._end[order] : self._end[order + 1]]:
+                worth += weights[number] * VALUE[covered[number]]
+            source = self.sources[self._source[order]]
+            ratio = worth * source.weight * (0.25 + source.recency) / price(order)
+            return -(int(ratio * 1e6) << 32) + order  # one number: ties go to the earlier piece
+
+        heap = [rank(order) for order in range(len(self._cost))]
         heapq.heapify(heap)
         chosen: list[Piece] = []
         while heap:
-            _, order = heapq.heappop(heap)
-            piece = self.pieces[order]
-            now = ratio(piece)
-            if now <= 0:
+            order = heapq.heappop(heap) & 0xFFFFFFFF
+            now = rank(order)
+            if now >= 0:
+                continue  # worth nothing any more
+            if heap and now > heap[0]:
+                heapq.heappush(heap, now)
                 continue
-            if heap and now < -heap[0][0] - 1e-12:
-                heapq.heappush(heap, (-now, order))
-                continue
-            cost = piece.cost + (
-                0 if piece.source in opened else self.sources[piece.source].opening
-            )
+            cost = price(order)
             if cost > room:
                 continue
             room -= cost
-            opened.add(piece.source)
-            for number in piece.evidence:
-                covered[number] += 1
-            chosen.append(piece)
+            source = self._source[order]
+            opened.add(source)
+            for number in self._evidence[self._end[order] : self._end[order + 1]]:
+                covered[number] = min(covered[number] + 1, len(VALUE) - 1)
+            chosen.append(Piece(source, self._start[order], self._stop[order], cost))
         return chosen
+
+    def _weights(self, used: Sequence[int]) -> "array[float]":
+        """What each word is worth: by its kind, where it is seen, and whether it was used."""
+        self._notice((), 0)
+        weights = array("f", [0.0])
+        for number in range(1, len(self.lexicon)):
+            seen = self._seen_in[number]
+            weight = KIND_WEIGHT[self.lexicon.word(number)[1]] * (1.0 + 0.5 * min(seen - 1, 3))
+            weights.append(weight * (USED if number < len(used) and used[number] else 1.0))
+        return weights
 
 
 def cut(text: str) -> Sequence[tuple[int, int]]:

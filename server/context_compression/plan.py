@@ -4,6 +4,7 @@ A plan is made once for a conversation; strategies read it and propose edits.
 """
 
 import json
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -180,17 +181,26 @@ class Plan:
         return self.cut_before(start)
 
     @cached_property
-    def uses(self) -> dict[str, int]:
-        """Evidence words that are spoken or passed to a tool: in which message, -1 for several."""
-        found: dict[str, int] = {}
-        for index, message in enumerate(self.messages):
+    def uses(self) -> "array[int]":
+        """Who says an evidence word or passes it to a tool, by the word's number in the lexicon.
+
+        0 for nobody, the message's index + 1, or -1 for several messages.
+        """
+        found = array("i")
+        for index, message in enumerate(self.messages, 1):
             texts = [message.text]
             for call in message.calls:
                 texts.extend(strings_in(call.arguments))
             for text in texts:
-                for word, _ in self.lexicon.words(text):
-                    found[word] = index if found.get(word, index) == index else -1
+                numbers = self.lexicon.numbers(text)
+                found.extend([0] * (len(self.lexicon) - len(found)))
+                for number in numbers:
+                    found[number] = index if found[number] in (0, index) else -1
         return found
+
+    def used_outside(self, number: int, index: int) -> bool:
+        """Whether a message other than `index` says a word or passes it to a tool."""
+        return number < len(self.uses) and self.uses[number] not in (0, index + 1)
 
     def step_of(self, index: int) -> range | None:
         """The tool step a message belongs to."""

@@ -1,6 +1,6 @@
 """What came out of a compression, and the account of it."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -145,23 +145,30 @@ def loss_report(plan: Plan, view: View, archived: Container[int]) -> dict[Class,
         archived: indices of the messages whose originals are kept.
     """
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
-    before = [facts(message, plan.lexicon) for message in plan.messages]
-    shown = _union(facts(m, plan.lexicon) for edit in view.edits for m in edit.becomes)
-    whole = _union(found for index, found in enumerate(before) if index not in covered)
-    kept = _union(found for index, found in enumerate(before) if index in archived)
-    total = _union(before)
+    total, shown, kept = _nothing(), _nothing(), _nothing()
+    for index, message in enumerate(plan.messages):
+        found = facts(message, plan.lexicon)
+        _add(total, found)
+        if index not in covered:
+            _add(shown, found)
+        if index in archived:
+            _add(kept, found)
+    for edit in view.edits:
+        for message in edit.becomes:
+            _add(shown, facts(message, plan.lexicon))
     report: dict[Class, Loss] = {}
     for name in CLASSES:
-        retained = total[name] & (whole[name] | shown[name])
+        retained = total[name] & shown[name]
         recoverable = (total[name] - retained) & kept[name]
         lost = len(total[name]) - len(retained) - len(recoverable)
         report[name] = Loss(len(total[name]), len(retained), len(recoverable), lost)
     return report
 
 
-def _union(groups: Iterable[Facts]) -> Facts:
-    union: Facts = {name: set() for name in CLASSES}
-    for group in groups:
-        for name, items in group.items():
-            union[name] |= items
-    return union
+def _nothing() -> Facts:
+    return {name: set() for name in CLASSES}
+
+
+def _add(to: Facts, found: Facts) -> None:
+    for name, items in found.items():
+        to[name] |= items

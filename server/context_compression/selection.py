@@ -4,8 +4,8 @@ They answer one question: which few lines of a long text does later work refer b
 """
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain, pairwise
 
 from context_compression import evidence
 from context_compression.messages import Message, ToolResult
@@ -16,6 +16,7 @@ COMPRESSED = "[Compressed History]"
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 EXIT_STATUS = re.compile(r"(?:exit(?:ed with)?(?: code| status)?|returncode)[\s:=]+(-?\d+)", re.I)
 LONGEST_PREVIEW_LINE = 300
+SHORTEST_PREVIEW_LINE = 24
 CHARS_PER_TOKEN = 3.3
 """Only for choosing; what was chosen is counted exactly afterwards."""
 
@@ -68,24 +69,31 @@ def preview(text: str, max_tokens: int, plan: Plan, index: int) -> str:
     lines = text.split("\n")
     last = len(lines) - 1
     ends = [n for k in range(min(4, len(lines))) for n in (k, last - k)]
-    starts = {start for start, _ in evidence.lines_with(text, evidence.ERROR_WORDS)}
-    errors: list[int] = []
-    shared: list[int] = []
-    position = 0
-    for number, line in enumerate(lines):
-        if position in starts:
-            errors.append(number)
-        elif any(plan.uses.get(word, index) != index for word, _ in plan.lexicon.words(line)):
-            shared.append(number)
-        position += len(line) + 1
+    errors = _numbers(lines, evidence.lines_with(text, evidence.ERROR_WORDS))
+    shared = (
+        number
+        for number, line in enumerate(lines)
+        if any(plan.used_outside(word, index) for word in plan.lexicon.numbers(line))
+    )
     chosen: set[int] = set()
     room = max_tokens * CHARS_PER_TOKEN
-    for number in (*ends[:2], *errors[-3:], *errors[:3], *ends, *errors, *shared):
+    for number in chain(ends[:2], errors[-3:], errors[:3], ends, errors, shared):
         cost = min(len(lines[number]), LONGEST_PREVIEW_LINE) + 8
         if cost <= room and number not in chosen and lines[number].strip():
             chosen.add(number)
             room -= cost
+        if room < SHORTEST_PREVIEW_LINE:
+            break
     return excerpt(lines, sorted(chosen))
+
+
+def _numbers(lines: Sequence[str], spans: Iterable[tuple[int, int]]) -> list[int]:
+    """The numbers of the lines that begin where the spans do."""
+    starts = {start for start, _ in spans}
+    if not starts:
+        return []
+    positions = accumulate((len(line) + 1 for line in lines), initial=0)
+    return [number for number, position in enumerate(positions) if position in starts]
 
 
 def excerpt(lines: Sequence[str], chosen: Sequence[int]) -> str:

@@ -242,7 +242,8 @@ class Extraction:
             elif isinstance(block, Text | ToolResult) and block.text.strip():
                 opening = 4 if in_view else 14
                 tokens = plan.counter.block(block)
-                yield Source(index, slot, block.text, tokens, recency, opening, own)
+                spoken = isinstance(block, Text)
+                yield Source(index, slot, block.text, tokens, recency, opening, own, "", spoken)
 
     @cached_property
     def recency(self) -> list[float]:

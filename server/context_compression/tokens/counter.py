@@ -128,7 +128,7 @@ class Counter:
         return self.family.with_tools + each
 
     def _scaled(self, base: int) -> int:
-        return -(-base * self._percent // 100)
+        return -int(-base * self._percent // 100)
 
     def _call(self, call: ToolCall) -> int:
         arguments = call.arguments

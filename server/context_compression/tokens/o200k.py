@@ -140,6 +140,8 @@ def native_counter(resource: str) -> Callable[[str], int]:
     no_special = frozenset[str]()
 
     def count(piece: str) -> int:
+        if not piece.isascii():  # a copy: a string keeps the UTF-8 form that Rust is given
+            piece = piece[:1] + piece[1:]
         if buffer is None or len(piece) < BUFFER_FROM:
             return len(encode(piece))
         return memoryview(buffer(piece, no_special)).nbytes >> 2  # four bytes a token
