@@ -4,7 +4,8 @@ One implementation serves both colours: a generator that yields summary requests
 `compress` and `acompress` drive it.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -19,8 +20,9 @@ from context_compression.result import Ref, Result, Step, loss_report
 from context_compression.selection import clip
 from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, truncate, window
-from context_compression.strategies.base import Proposal, SummaryRequest
+from context_compression.strategies.base import Proposal
 from context_compression.strategies.floor import Floor, floor
+from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
 from context_compression.tokens import Counter, TextCounter
 from context_compression.usage import Messages, for_model
 
@@ -30,9 +32,7 @@ STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
     "window": window.propose,
     "extract": extract.propose,
 }
-Run: TypeAlias = Generator[SummaryRequest, str, Result]
-Summarizer: TypeAlias = Callable[[SummaryRequest], str]
-AsyncSummarizer: TypeAlias = Callable[[SummaryRequest], Awaitable[str]]
+Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
 class Keeper(Protocol):
@@ -115,7 +115,7 @@ def compress(
     try:
         request = next(run)
         while True:
-            request = run.send(_needed(summarizer)(request))
+            request = run.send(asyncio.run(_needed(summarizer).summarize(request)))
     except StopIteration as done:
         return done.value
 
@@ -134,7 +134,7 @@ async def acompress(
     force: bool = False,
     settings: Settings | Mapping[str, Any] | None = None,
     store: Keeper | None = None,
-    summarizer: AsyncSummarizer | None = None,
+    summarizer: Summarizer | None = None,
 ) -> Result:
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
     run = start(Ask(
@@ -145,12 +145,12 @@ async def acompress(
     try:
         request = next(run)
         while True:
-            request = run.send(await _needed(summarizer)(request))
+            request = run.send(await _needed(summarizer).summarize(request))
     except StopIteration as done:
         return done.value
 
 
-def _needed(summarizer: Any) -> Any:
+def _needed(summarizer: Summarizer | None) -> Summarizer:
     if summarizer is None:
         raise InvalidSettings("This strategy asks a model and no summarizer was given. Use auto.")
     return summarizer
@@ -267,7 +267,7 @@ class _Job:
             self.plan = replace(self.plan, room=self.floor.tokens)
         return self.account((yield from self._auto()))
 
-    def _auto(self) -> Generator[SummaryRequest, str, _Outcome]:
+    def _auto(self) -> Generator[SummaryRequest, SummaryReply, _Outcome]:
         """Cheapest first, measuring after each."""
         plan = self.plan
         room = plan.room if plan.room is not None else plan.total

@@ -1,29 +1,13 @@
 """What a strategy is: it reads a plan and proposes edits; only a summary asks a model."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from context_compression.edits import Edit
 from context_compression.plan import Plan
+from context_compression.summarizer import SummaryReply, SummaryRequest
 
-
-@dataclass(frozen=True)
-class SummaryRequest:
-    """What a strategy asks a model for: one text, no tools.
-
-    Attributes:
-        system: instructions.
-        prompt: the user message.
-        max_tokens: limit of the answer.
-    """
-
-    system: str
-    prompt: str
-    max_tokens: int
-
-
-Proposal: TypeAlias = Generator[SummaryRequest, str, Sequence[Edit]]
+Proposal: TypeAlias = Generator[SummaryRequest, SummaryReply, Sequence[Edit]]
 
 
 class Strategy(Protocol):

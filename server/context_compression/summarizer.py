@@ -1,0 +1,66 @@
+"""Who writes a summary, and what is asked of them."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from context_compression.errors import ContextCompressionError
+
+
+class SummaryError(ContextCompressionError):
+    """A summarizer gave no summary; `retryable` says whether asking again may help."""
+
+    def __init__(self, message: str, *, retryable: bool = True, too_long: bool = False) -> None:
+        self.retryable = retryable
+        self.too_long = too_long
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class SummaryRequest:
+    """What a model is asked: one text, no tools.
+
+    Attributes:
+        system: instructions.
+        prompt: the user message.
+        max_tokens: limit of the answer.
+        model: the model of the settings, where one is named.
+        attempts: calls in all that may be made for it, the first included.
+    """
+
+    system: str
+    prompt: str
+    max_tokens: int
+    model: str | None = None
+    attempts: int = 3
+
+
+@dataclass(frozen=True)
+class SummaryReply:
+    """What came back.
+
+    Attributes:
+        text: the summary.
+        model: who wrote it.
+        input_tokens: what the call was charged for, caches included.
+        output_tokens: likewise.
+        cost: in US dollars, where the model's price is known.
+    """
+
+    text: str
+    model: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+
+
+class Summarizer(Protocol):
+    """Writes summaries. One method, so that anybody can bring their own."""
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        """The summary asked for.
+
+        Raises:
+            SummaryError: there is none: an error of the provider, an empty or cut off answer, a
+                refusal, a tool call.
+        """
+        ...
