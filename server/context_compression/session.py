@@ -4,10 +4,10 @@ The log only grows. A view is what replaying it gives: messages as recorded, and
 layout over the view of its time. So an undo is one more line, and nothing is ever rewritten.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,47 @@ class State:
             self.view = self.recorded[:to]
             self.compressions, self._before = [], []
         self.recorded = self.recorded[:to]
+
+
+def _state_of(log: SessionLog) -> State:
+    events = log.events()
+    state = State(warnings=list(events.warnings))
+    for event in events.items:
+        state.replay(event)
+    return state
+
+
+def _news(state: State, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The events that bring our record up to a conversation that somebody else keeps.
+
+    Raises:
+        InvalidConversation: not messages in a format we know.
+    """
+    parse(messages)
+    now = _now()
+    events: list[dict[str, Any]] = []
+    if state.view and list(messages[: len(state.view)]) == state.view:  # they hold our view
+        shared = len(state.view)
+    else:
+        recorded = state.recorded
+        shared = next(
+            (i for i, (a, b) in enumerate(zip(recorded, messages, strict=False)) if a != b),
+            min(len(recorded), len(messages)),
+        )
+        if shared < len(recorded):
+            events.append({"type": "rewind", "created_at": now, "to": shared})
+    events += (
+        {"type": "message", "created_at": now, "message": dict(m)} for m in messages[shared:]
+    )
+    return events
+
+
+def _original(about: Mapping[str, Any], read: Callable[[str], list[Any]]) -> Any:
+    """What the log says a ref stands for: a text, or a message as it came."""
+    if about.get("text") is not None:
+        return about["text"]
+    message = read(about["file"])[about["message"]]
+    return message if about["block"] is None else _text_in(message, about["block"])
 
 
 def laid_out(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -179,21 +220,7 @@ class Session:
         What is new is recorded; where the other's history was changed, ours is rewound to the last
         message both have.
         """
-        parse(messages)
-        state = self.state()
-        if state.view and list(messages[: len(state.view)]) == state.view:  # they hold our view
-            if rest := messages[len(state.view) :]:
-                self.record(*rest)
-            return
-        recorded = state.recorded
-        shared = next(
-            (i for i, (a, b) in enumerate(zip(recorded, messages, strict=False)) if a != b),
-            min(len(recorded), len(messages)),
-        )
-        if shared < len(recorded):
-            self._log.append({"type": "rewind", "created_at": _now(), "to": shared})
-        if shared < len(messages):
-            self.record(*messages[shared:])
+        self._log.append(*_news(self.state(), messages))
 
     def view(self) -> list[dict[str, Any]]:
         """The messages that the model would be sent now."""
@@ -212,22 +239,30 @@ class Session:
     def compress(
         self,
         *,
+        messages: Sequence[Mapping[str, Any]] | None = None,
         target_tokens: int | None = None,
         strategy: str = "auto",
         pins: Sequence[int | str] = (),
         focus: str | None = None,
         force: bool = False,
         settings: Settings | Mapping[str, Any] | None = None,
+        before_writing: Callable[[], object] = lambda: None,
     ) -> Result:
         """Compress the view; the originals are on disk before it changes.
 
-        One compression at a time, over all processes; messages recorded meanwhile are kept.
+        One compression at a time, over all processes; messages recorded meanwhile are kept. Given
+        the `messages` of a conversation somebody else keeps, it first does what `follow` does, but
+        writes that down together with the compression. `before_writing` is called before anything
+        is written; what it raises leaves all as it was.
 
         Raises:
             ContextCompressionError: as `compress`; the conversation is as it was.
         """
         with self._log.locked():
             state = self.state()
+            news = [] if messages is None else _news(state, messages)
+            for event in news:
+                state.replay(event)
             return compress(
                 state.view,
                 target_tokens=target_tokens,
@@ -240,7 +275,7 @@ class Session:
                 focus=focus,
                 force=force,
                 settings=settings if settings is not None else self.settings,
-                store=_Archiver(self._log, self.store, state),
+                store=_Archiver(self._log, self.store, state, news, before_writing),
             )
 
     def preview(
@@ -297,27 +332,39 @@ class Session:
         text = as_text(self.original(full))
         shown = select(text, lines, pattern)
         if note:
-            tokens = Counter(self.model, self.counter).text(shown)
-            event = {"type": "restore", "created_at": _now(), "ref": full, "tokens": tokens}
-            self._log.append(event)
+            self.note_restored(full, shown)
         return shown
+
+    def note_restored(self, ref: str, shown: str) -> None:
+        """Write down how much of a (full) ref was brought back, so that it is not offloaded again.
+
+        For those who show a part of what `restore(note=False)` gave them.
+        """
+        tokens = Counter(self.model, self.counter).text(shown)
+        event = {"type": "restore", "created_at": _now(), "ref": ref, "tokens": tokens}
+        self._log.append(event)
 
     def original(self, ref: str) -> Any:
         """What was archived under a full ref: a text, or a message as it came."""
-        about = self._log.refs().get(ref)
+        about = self.state().refs.get(ref)
         if about is None:
             raise UnknownRef(f"Nothing is archived under {ref!r}.")
-        original = about.get("text")
-        if original is None:
-            state = self.state()
-            stored = self._log.read_originals(state.refs[ref]["file"])
-            message = stored[about["message"]]
-            original = message if about["block"] is None else _text_in(message, about["block"])
+        original = _original(about, self._log.read_originals)
         if ref_of(original) != ref:
             raise StoreDamaged(
                 f"{self._log.folder} does not hold what ref {ref} stands for; the file was changed."
             )
         return original
+
+    def archived(self) -> Iterator[tuple[str, str, Any]]:
+        """All that is archived here, the oldest first: ref, what it is, and the original.
+
+        Raises:
+            StoreDamaged: a file of originals cannot be read.
+        """
+        read = cache(self._log.read_originals)
+        for ref, about in self.state().refs.items():
+            yield ref, about["what"], _original(about, read)
 
     def offload(self, text: str, *, what: str = "text") -> str:
         """Move a text to the archive; returns its ref."""
@@ -387,18 +434,22 @@ class Session:
 
     def state(self) -> State:
         """What the log says now."""
-        events = self._log.events()
-        state = State(warnings=list(events.warnings))
-        for event in events.items:
-            state.replay(event)
-        return state
+        return _state_of(self._log)
 
 
 class _Archiver:
     """Keeps the originals of one compression in the session's log, before its view counts."""
 
-    def __init__(self, log: SessionLog, store: Store, state: State) -> None:
+    def __init__(
+        self,
+        log: SessionLog,
+        store: Store,
+        state: State,
+        news: Sequence[dict[str, Any]],
+        before_writing: Callable[[], object],
+    ) -> None:
         self._log, self._store, self._state = log, store, state
+        self._news, self._before_writing = news, before_writing
 
     @property
     def archive(self) -> Archive:
@@ -409,6 +460,14 @@ class _Archiver:
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> None:
         """Originals first, then the files to read, then the line that makes the view count."""
+        self._before_writing()
+        if self._news:
+            self._log.append(*self._news)
+            if _state_of(self._log).view[: len(messages)] != list(messages):
+                raise StoreError(
+                    f"Something else was recorded in {self._log.id} meanwhile, so the view was "
+                    "not changed. Compress again."
+                )
         now, n = _now(), self._state.made + 1
         name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         position = {index: at for at, index in enumerate(result.compressed)}
