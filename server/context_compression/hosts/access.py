@@ -1,0 +1,56 @@
+"""Which files may be read. Set by the user outside the conversation; no tool can change it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from context_compression.errors import PathNotAllowed
+
+HOW_TO_ALLOW = (
+    "The user can allow more, with the environment variable CONTEXT_COMPRESSION_ALLOWED_PATHS or "
+    "with --allow on the command line; no tool can."
+)
+
+
+@dataclass(frozen=True)
+class Access:
+    """Folders below which files may be read."""
+
+    roots: tuple[Path, ...]
+    """Allowed folders; resolved when the object is made."""
+    read_host_transcripts: bool = True
+    """Whether the live transcript of the host may be read although it lies elsewhere."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "roots", tuple(root.expanduser().resolve() for root in self.roots))
+
+    def check(self, path: str | Path) -> Path:
+        """Where a path leads, `~` and symbolic links resolved.
+
+        Raises:
+            PathNotAllowed: outside the allowed folders.
+        """
+        try:
+            resolved = Path(path).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # a loop, an unknown home, a NUL
+            raise PathNotAllowed(
+                f"{str(path)!r} is not a path that can be followed: {error}."
+            ) from error
+        if not any(resolved.is_relative_to(root) for root in self.roots):
+            folders = ", ".join(map(str, self.roots)) or "none"
+            raise PathNotAllowed(
+                f"{resolved} lies outside the folders that may be read: {folders}. {HOW_TO_ALLOW}"
+            )
+        return resolved
+
+    def check_current(self, path: Path) -> Path:
+        """The host's live transcript, found by ourselves, wherever it lies.
+
+        Raises:
+            PathNotAllowed: reading it was switched off.
+        """
+        if self.read_host_transcripts:
+            return path.resolve()
+        raise PathNotAllowed(
+            "Reading the host's live transcript is switched off "
+            "(CONTEXT_COMPRESSION_READ_HOST_TRANSCRIPTS). Pass the messages, or ask the user."
+        )
