@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import regex
@@ -222,9 +223,15 @@ class Session:
         """
         self._log.append(*_news(self.state(), messages))
 
-    def view(self) -> list[dict[str, Any]]:
-        """The messages that the model would be sent now."""
-        return self.state().view
+    def view(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
+        """The messages that the model would be sent now.
+
+        Given the conversation as somebody else keeps it: the view that `follow` would lead to.
+        """
+        state = self.state()
+        for event in [] if messages is None else _news(state, messages):
+            state.replay(event)
+        return state.view
 
     def prepare(self) -> list[dict[str, Any]]:
         """The view for the next request, compressed first if that is due and `auto_compress` on.
@@ -283,13 +290,15 @@ class Session:
     ) -> Result:
         """What `compress` would do to the view, or to `messages`, without doing it."""
         settings = options.pop("settings", None) or self.settings
+        state = self.state()
         return compress(
-            self.view() if messages is None else messages,
+            state.view if messages is None else messages,
             system=self.system,
             tools=self.tools,
             model=self.model,
             counter=self.counter,
             settings=settings,
+            store=_Rehearsal(_promises(self._log, state)),
             **options,
         )
 
@@ -454,9 +463,7 @@ class _Archiver:
     @property
     def archive(self) -> Archive:
         """Receipts may name `context_restore` and the file of an offloaded text."""
-        folder = self._store.folder
-        shown = partial(_offloaded, folder.name, self._log.id)
-        return Archive(restorable=True, path=shown, restored=frozenset(self._state.restored))
+        return _promises(self._log, self._state)
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> None:
         """Originals first, then the files to read, then the line that makes the view count."""
@@ -508,6 +515,21 @@ class _Archiver:
                 )
 
 
+@dataclass(frozen=True)
+class _Rehearsal:
+    """Promises what the archive would hold, and keeps nothing."""
+
+    archive: Archive
+
+    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> None:
+        """Nothing is written."""
+
+
+def _promises(log: SessionLog, state: State) -> Archive:
+    shown = partial(_offloaded, log.root.name, log.id)
+    return Archive(restorable=True, path=shown, restored=frozenset(state.restored))
+
+
 def as_text(original: Any) -> str:
     """An original as text: itself, or its JSON."""
     return original if isinstance(original, str) else canonical(original)
@@ -533,10 +555,11 @@ def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str
         return "\n".join(line for _, line in numbered)
     try:
         wanted = regex.compile(pattern)
+        until = monotonic() + PATTERN_SECONDS
         found = [
             (number, line)
             for number, line in numbered
-            if wanted.search(line, timeout=PATTERN_SECONDS)
+            if wanted.search(line, timeout=max(until - monotonic(), 0.001))
         ]
     except regex.error as problem:
         raise StoreError(f"{pattern!r} is not a regular expression: {problem}.") from None
