@@ -7,7 +7,7 @@ One implementation serves both colours: a generator that yields summary requests
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeAlias
 
 from context_compression import edits, validity
@@ -269,24 +269,35 @@ class _Job:
 
     def _auto(self) -> Generator[SummaryRequest, SummaryReply, _Outcome]:
         """Cheapest first, measuring after each."""
-        plan = self.plan
-        room = plan.room if plan.room is not None else plan.total
+        outcome = yield from self._shorten_results()
+        total = outcome.steps[-1].tokens_after - self.fixed
+        if total <= self.room or self._may_stop(total):
+            return outcome
+        steps = outcome.steps
+        del outcome  # what it proposed is not needed any more, and large
+        proposed = yield from STRATEGIES["extract"](self.plan)
+        total = self._view(proposed)[1]
+        if total > self.room:
+            proposed, total = self.floor.edits, self.floor.tokens
+        return _Outcome(proposed, "extract", (*steps, Step("extract", self.fixed + total)))
+
+    @property
+    def room(self) -> int:
+        """Tokens the messages may take."""
+        return self.plan.total if self.plan.room is None else self.plan.room
+
+    def _shorten_results(self) -> Generator[SummaryRequest, SummaryReply, _Outcome]:
+        """Offload, then truncate what is still long, until the room suffices."""
         taken: dict[int, Edit] = {}
         steps: list[Step] = []
         for name in ("offload", "truncate"):
-            shorter = _with(plan, taken)
-            for edit in (yield from STRATEGIES[name](shorter)):
+            for edit in (yield from STRATEGIES[name](_with(self.plan, taken))):
                 taken[edit.start] = edit
-            total = _with(plan, taken).total
+            total = _with(self.plan, taken).total
             steps.append(Step(name, self.fixed + total))
-            if total <= room or self._may_stop(total):
-                return _Outcome(list(taken.values()), name, tuple(steps))
-        proposed = yield from STRATEGIES["extract"](plan)
-        total = self._view(proposed)[1]
-        if total > room:
-            proposed, total = self.floor.edits, self.floor.tokens
-        steps.append(Step("extract", self.fixed + total))
-        return _Outcome(proposed, "extract", tuple(steps))
+            if total <= self.room:
+                break
+        return _Outcome(list(taken.values()), steps[-1].strategy, tuple(steps))
 
     def _may_stop(self, total: int) -> bool:
         """Whether an unasked run may stop early: below the threshold, and enough is freed."""
@@ -322,6 +333,7 @@ class _Job:
     def account(self, outcome: _Outcome, *notes: str) -> Result:
         """Apply what was proposed and say what came of it; keep the originals first."""
         view, total = self._view(outcome.edits)
+        self.plan.lexicon.clear()
         after = self.fixed + total
         if not view.edits and not self.mended.repairs:
             return replace(
@@ -363,7 +375,7 @@ class _Job:
             repairs=self.mended.repairs,
             notes=notes,
             method=self.counter.method,
-            evidence=lambda: loss_report(self.plan, view, archived),
+            evidence=partial(loss_report, self.mended.messages, view, archived),
         )
         if self.ask.store:
             self.ask.store.keep(self.ask.messages, result)

@@ -9,6 +9,7 @@
     ├── TranscriptError        a file that cannot be read as a conversation
     │   ├── PathNotAllowed     it lies outside the folders we may read
     │   └── ConversationNotFound
+    ├── SummaryError           a summarizer gave no summary
     └── StoreError             something about `.compression/`
         ├── StoreUnwritable    cannot be written: permissions, a full disk
         ├── StoreTooNew        written by a newer version
@@ -78,6 +79,20 @@ class ConversationNotFound(TranscriptError):
         self.candidates = list(candidates)
         listed = "".join(f"\n- {candidate}" for candidate in self.candidates)
         super().__init__(message + (f" Candidates:{listed}" if listed else ""))
+
+
+class SummaryError(ContextCompressionError):
+    """A summarizer gave no summary.
+
+    Attributes:
+        retryable: whether asking again may help.
+        too_long: whether the request itself was too long for the model.
+    """
+
+    def __init__(self, message: str, *, retryable: bool = True, too_long: bool = False) -> None:
+        self.retryable = retryable
+        self.too_long = too_long
+        super().__init__(message)
 
 
 class StoreError(ContextCompressionError):

@@ -56,6 +56,7 @@ HOST_NOTES = ("<system-reminder", "<command-", "<local-command", "Caveat:", "[Re
 """How hosts begin what they put into the user's role themselves (seen in Claude Code)."""
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
+PART_CHARS = 16_384
 
 
 def kind_of(word: str) -> Kind | None:
@@ -99,6 +100,10 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self._words)
 
+    def clear(self) -> None:
+        """Forget all words: in a long conversation they weigh as much as the view."""
+        self.__init__()
+
     def word(self, number: int) -> tuple[str, Kind]:
         """The word behind a number, trimmed, with its kind."""
         return self._words[number], self._kinds[number]
@@ -139,18 +144,27 @@ class Lexicon:
 
 def lines_with(text: str, needles: Iterable[str]) -> Iterator[tuple[int, int]]:
     """`(start, stop)` of every line that holds one of the lower-case needles, in order."""
-    lower = text.lower()
-    if len(lower) != len(text):  # a few letters grow when lowered, and offsets would be off
-        lower = text
+    start = 0
+    while start < len(text):  # part by part: a lowered copy of a long text would fill the memory
+        stop = text.find("\n", start + PART_CHARS)
+        stop = len(text) if stop < 0 else stop
+        yield from sorted(_lines_with(text, needles, start, stop))
+        start = stop + 1
+
+
+def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set[tuple[int, int]]:
+    part = text[start:stop].lower()
+    if len(part) != stop - start:  # a few letters grow when lowered, and offsets would be off
+        part = text[start:stop]
     spans: set[tuple[int, int]] = set()
     for needle in needles:
-        position = lower.find(needle)
-        while position >= 0:
-            stop = text.find("\n", position)
-            stop = len(text) if stop < 0 else stop
-            spans.add((text.rfind("\n", 0, position) + 1, stop))
-            position = lower.find(needle, stop)
-    yield from sorted(spans)
+        at = part.find(needle)
+        while at >= 0:
+            end = part.find("\n", at)
+            end = len(part) if end < 0 else end
+            spans.add((start + part.rfind("\n", 0, at) + 1, start + end))
+            at = part.find(needle, end)
+    return spans
 
 
 def error_lines(text: str) -> list[str]:

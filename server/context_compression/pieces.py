@@ -27,7 +27,7 @@ ERROR_BONUS = 2.0
 REASON_BONUS = 2.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Source:
     """A text that competes: where it stands, what a token of it costs, how recent it is.
 
@@ -120,12 +120,14 @@ class Pool:
             shown: texts that are in view already; their evidence is covered.
             used: for each word of the lexicon, not 0 when it was spoken or passed to a tool.
         """
-        shown_words = [self.lexicon.numbers(text) for text in shown]
-        weights = self._weights(used)
-        covered = bytearray(len(self.lexicon))
-        for words in shown_words:
+        covered = bytearray()
+        for text in shown:
+            words = self.lexicon.numbers(text)
+            covered.extend(bytes(len(self.lexicon) - len(covered)))
             for number in words:
                 covered[number] = 1
+        covered.extend(bytes(len(self.lexicon) - len(covered)))
+        weights = self._weights(used)
         opened: set[int] = set()
 
         def price(order: int) -> float:

@@ -1,13 +1,13 @@
 """What came out of a compression, and the account of it."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from context_compression.edits import View
-from context_compression.evidence import CLASSES, Class, Facts, facts
-from context_compression.plan import Plan
+from context_compression.evidence import CLASSES, Class, Facts, Lexicon, facts
+from context_compression.messages import Message
 
 
 @dataclass(frozen=True)
@@ -136,18 +136,21 @@ class Result:
         return self.tokens_after / self.tokens_before if self.tokens_before else 1.0
 
 
-def loss_report(plan: Plan, view: View, archived: Container[int]) -> dict[Class, Loss]:
+def loss_report(
+    messages: Sequence[Message], view: View, archived: Container[int]
+) -> dict[Class, Loss]:
     """What became of the evidence: retained in the view, recoverable from originals, or lost.
 
     Args:
-        plan: of the conversation before.
+        messages: the conversation before.
         view: after.
         archived: indices of the messages whose originals are kept.
     """
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
+    lexicon = Lexicon()
     total, shown, kept = _nothing(), _nothing(), _nothing()
-    for index, message in enumerate(plan.messages):
-        found = facts(message, plan.lexicon)
+    for index, message in enumerate(messages):
+        found = facts(message, lexicon)
         _add(total, found)
         if index not in covered:
             _add(shown, found)
@@ -155,7 +158,7 @@ def loss_report(plan: Plan, view: View, archived: Container[int]) -> dict[Class,
             _add(kept, found)
     for edit in view.edits:
         for message in edit.becomes:
-            _add(shown, facts(message, plan.lexicon))
+            _add(shown, facts(message, lexicon))
     report: dict[Class, Loss] = {}
     for name in CLASSES:
         retained = total[name] & shown[name]

@@ -3,17 +3,6 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from context_compression.errors import ContextCompressionError
-
-
-class SummaryError(ContextCompressionError):
-    """A summarizer gave no summary; `retryable` says whether asking again may help."""
-
-    def __init__(self, message: str, *, retryable: bool = True, too_long: bool = False) -> None:
-        self.retryable = retryable
-        self.too_long = too_long
-        super().__init__(message)
-
 
 @dataclass(frozen=True)
 class SummaryRequest:

@@ -79,6 +79,7 @@ class Extraction:
         self.names = tool_names(plan)
         target = int(plan.total * plan.settings.target_usage)
         self.room = target if plan.room is None else plan.room
+        self._headers: dict[str, str] = {}
 
     def edits(self) -> Sequence[Edit]:
         """The proposal."""
@@ -205,9 +206,12 @@ class Extraction:
 
     def header(self, result: ToolResult) -> str:
         """The one line of a result."""
-        name = self.names.get(result.call_id, "tool")
-        tokens = self.plan.counter.block(result)
-        return f"[{describe(result, name, tokens)}; ref {ref_of(result.text)}]"
+        line = self._headers.get(result.call_id)
+        if line is None:
+            name = self.names.get(result.call_id, "tool")
+            what = describe(result, name, self.plan.counter.block(result))
+            line = self._headers[result.call_id] = f"[{what}; ref {ref_of(result.text)}]"
+        return line
 
     def filled(self, level: Level, kept: dict[int, Message], left: int) -> Sequence[Edit]:
         """Edits for the must-keep set with the remaining room filled."""
@@ -217,13 +221,14 @@ class Extraction:
             if index < level.recent and kept.get(index) is not plan.messages[index]:
                 for source in self.sources(index, index in kept):
                     pool.add(source)
-        shown = [text for m in kept.values() for block in m.blocks for text in texts_of(block)]
+        shown = (text for m in kept.values() for block in m.blocks for text in texts_of(block))
         chosen = pool.choose(left - NOTE_TOKENS, shown, plan.uses)
         while True:
             view, notes = self.assembled(level, kept, pool, chosen)
             over = cost(plan, view, notes) - self.room
             if over <= 0 or not chosen:
                 return keep_only(plan, view, notes if over <= 0 else {}, "extract")
+            view = notes = None  # two views at once would be the peak of all memory
             while chosen and over > 0:
                 over -= int(chosen.pop().cost)
 
