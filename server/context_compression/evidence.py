@@ -54,6 +54,9 @@ CONSTRAINT = re.compile(
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 HOST_NOTES = ("<system-reminder", "<command-", "<local-command", "Caveat:", "[Request interrupted")
 """How hosts begin what they put into the user's role themselves (seen in Claude Code)."""
+EXIT_STATUS = re.compile(
+    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)""", re.I
+)
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
 PART_CHARS = 16_384
@@ -175,6 +178,12 @@ def error_lines(text: str) -> list[str]:
 def sentences(text: str) -> list[str]:
     """The sentences and lines of a text, stripped, empty ones left out."""
     return [part for raw in SENTENCE.split(text) if (part := raw.strip())]
+
+
+def exit_status(text: str) -> str | None:
+    """The exit status a tool output tells in its first or last 300 characters."""
+    found = EXIT_STATUS.search(text[:300]) or EXIT_STATUS.search(text[-300:])
+    return found[1] or found[2] if found else None
 
 
 def is_host_note(text: str) -> bool:

@@ -3,7 +3,6 @@
 They answer one question: which few lines of a long text does later work refer back to?
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain, pairwise
 
@@ -14,7 +13,6 @@ from context_compression.plan import Archive, Plan
 COMPRESSED = "[Compressed History]"
 """How every message of ours begins, so that nobody takes it for the user's words."""
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
-EXIT_STATUS = re.compile(r"(?:exit(?:ed with)?(?: code| status)?|returncode)[\s:=]+(-?\d+)", re.I)
 LONGEST_PREVIEW_LINE = 300
 SHORTEST_PREVIEW_LINE = 24
 CHARS_PER_TOKEN = 3.3
@@ -38,17 +36,11 @@ def receipt(what: str, ref: str, archive: Archive, *, with_file: bool = False) -
     return f"[{what}; ref {ref}{where}{how}]"
 
 
-def exit_status(text: str) -> str | None:
-    """The exit status a tool output tells in its first or last 300 characters."""
-    found = EXIT_STATUS.search(text[:300]) or EXIT_STATUS.search(text[-300:])
-    return found[1] if found else None
-
-
 def describe(result: ToolResult, tool: str, tokens: int) -> str:
     """`"Bash: 9,034 tokens, 812 lines, exit 1"`: what a tool result was, in a few words."""
     text = result.text
     parts = [f"{tokens:,} tokens", f"{text.count(chr(10)) + 1:,} lines"]
-    if (status := exit_status(text)) is not None:
+    if (status := evidence.exit_status(text)) is not None:
         parts.append(f"exit {status}")
     if result.is_error:
         parts.append("error")
