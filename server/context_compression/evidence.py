@@ -55,7 +55,8 @@ SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 HOST_NOTES = ("<system-reminder", "<command-", "<local-command", "Caveat:", "[Request interrupted")
 """How hosts begin what they put into the user's role themselves (seen in Claude Code)."""
 EXIT_STATUS = re.compile(
-    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)""", re.I
+    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)""",
+    re.I,
 )
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
