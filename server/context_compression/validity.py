@@ -6,10 +6,12 @@ call ids are unique; no message is empty; Anthropic's first message is the user'
 messages of one role are legal. A conversation is valid when there is nothing to repair.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from context_compression.messages import (
+    COMPRESSED,
     Block,
     Message,
     Opaque,
@@ -17,12 +19,14 @@ from context_compression.messages import (
     Text,
     ToolCall,
     ToolResult,
+    texts_of,
     user,
 )
 
 NO_RESULT = "[No result was recorded for this call.]"
-ORPHAN = "[Result of a tool call that is not in this conversation]\n"
-NO_START = "[The start of this conversation is not part of it.]"
+ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\n"
+STRANGER = "[Tool call or result that stood in a message of the wrong role]"
+NO_START = f"{COMPRESSED} The start of this conversation is not part of it."
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class _Mender:
         self.origins: list[int | None] = []
         self.repairs: list[str] = []
         self._seen: set[str] = set()
-        self._calls: dict[str, str] = {}  # id as recorded -> id as kept, of the last assistant
+        self._calls: dict[str, list[str]] = {}  # of the last assistant: id as recorded -> as kept
         self._role_of_results: Role = role_of_results
         self._exchange: list[tuple[int, Message]] = []
 
@@ -83,12 +87,27 @@ class _Mender:
         if len(filled) < len(message.blocks) and len(message.blocks) > 1:
             self.repairs.append(f"message {index} held an empty text: left out")
             message = message.with_blocks(filled)
+        message = self._without_strangers(index, message)
         if message.role == "assistant":
             self.close(at_end=False)
             message = self._with_unique_calls(index, message)
             self._keep(index, message)
         else:
             self._exchange.append((index, message))
+
+    def _without_strangers(self, index: int, message: Message) -> Message:
+        """Only the assistant calls tools, and only others answer; what stands wrong is a text."""
+        wrong = ToolResult if message.role == "assistant" else ToolCall
+        if not any(isinstance(block, wrong) for block in message.blocks):
+            return message
+        self.repairs.append(
+            f"message {index} of role {message.role} held a {wrong.__name__}: made a text"
+        )
+        blocks = (
+            Text("\n".join((STRANGER, *texts_of(block)))) if isinstance(block, wrong) else block
+            for block in message.blocks
+        )
+        return message.with_blocks(tuple(blocks))
 
     def close(self, *, at_end: bool) -> None:
         """Settle the calls of the last assistant message with what followed it."""
@@ -116,23 +135,26 @@ class _Mender:
                     return False
                 else:
                     answered.append(block.call_id)
-        if len(answered) != len(set(answered)) or not self._calls.keys() >= set(answered):
+        if len(answered) != len(set(answered)):
             return False
-        renamed = any(self._calls[call_id] != call_id for call_id in answered)
-        return not renamed and (waiting or len(answered) == len(self._calls))
+        known = all(self._calls.get(call_id) == [call_id] for call_id in answered)
+        return known and (waiting or len(answered) == sum(map(len, self._calls.values())))
 
     def _reorder(self, exchange: list[tuple[int, Message]], waiting: bool) -> None:
-        open_calls = dict(self._calls)
-        answers: list[tuple[int | None, Message]] = []
+        """Keep the exchange with its results first, each to its call, and none missing."""
+        open_calls = {call_id: list(kept) for call_id, kept in self._calls.items()}
+        answers: list[tuple[int, Message]] = []
         others: list[tuple[int, Message]] = []
         for index, message in exchange:
             results: list[Block] = []
             rest: list[Block] = []
+            late = False
             for block in message.blocks:
                 if not isinstance(block, ToolResult):
                     rest.append(block)
-                elif block.call_id in open_calls:
-                    call_id = open_calls.pop(block.call_id)
+                elif open_calls.get(block.call_id):
+                    late = late or bool(others or rest)
+                    call_id = open_calls[block.call_id].pop(0)
                     same = call_id == block.call_id
                     results.append(block if same else replace(block, call_id=call_id))
                 elif block.call_id in self._calls:
@@ -142,36 +164,22 @@ class _Mender:
                         f"message {index} answers {block.call_id}, which nobody called: made a text"
                     )
                     rest.append(Text(ORPHAN + (block.text or "(no text)")))
-            if results and others:
+            if late:
                 self.repairs.append(f"results in message {index} came late: moved to their calls")
-            self._split(index, message, results, rest, answers, others)
-        if open_calls and not waiting:
-            self.repairs.append(f"{len(open_calls)} tool calls had no result: a note stands for it")
-            answers.extend((None, added) for added in self._missing(list(open_calls.values())))
+            if results:
+                answers.append((index, _holding(message, results)))
+            if rest:
+                others.append((index, _holding(message, rest)))
+        missing = [call_id for kept in open_calls.values() for call_id in kept]
+        if missing and not (waiting and not others):
+            self.repairs.append(f"{len(missing)} tool calls had no result: a note stands for it")
+            for added in self._missing(missing):
+                self._keep(None, added)
+        if answers and others and answers[-1][0] == others[0][0]:  # one message may hold both
+            (index, first), (_, second) = answers.pop(), others[0]
+            others[0] = (index, _holding(dict(exchange)[index], [*first.blocks, *second.blocks]))
         for index, message in (*answers, *others):
             self._keep(index, message)
-
-    def _split(
-        self,
-        index: int,
-        message: Message,
-        results: list[Block],
-        rest: list[Block],
-        answers: list[tuple[int | None, Message]],
-        others: list[tuple[int, Message]],
-    ) -> None:
-        """File one message under answers or others; results go first where both fit in one."""
-        blocks = (*results, *rest)
-        if blocks == message.blocks:
-            (answers if results else others).append((index, message))
-        elif results and not others:
-            answers.append((index, message.with_blocks(blocks)))
-        else:
-            if results:
-                answers.append((index, message.with_blocks(tuple(results))))
-            if rest:
-                kept = message.with_blocks(tuple(rest))
-                others.append((index, replace(kept, role="user") if kept.role == "tool" else kept))
 
     def _missing(self, call_ids: list[str]) -> list[Message]:
         results = [ToolResult(call_id, (Text(NO_RESULT),), is_error=True) for call_id in call_ids]
@@ -180,23 +188,19 @@ class _Mender:
         return [Message("user", tuple(results))]
 
     def _with_unique_calls(self, index: int, message: Message) -> Message:
-        """Remember the calls; one whose id was used before gets a new id."""
+        """Remember the calls; one whose id was used before gets a new id.
+
+        Where an id stands twice in one message, the results answer in the order of the calls.
+        """
         blocks: list[Block] = []
         for block in message.blocks:
             if isinstance(block, ToolCall):
-                kept = block.id
-                while kept in self._seen:
-                    kept += "-2"
+                kept = next(name for name in _names(block.id) if name not in self._seen)
                 self._seen.add(kept)
+                self._calls.setdefault(block.id, []).append(kept)
                 if kept != block.id:
                     self.repairs.append(f"call id {block.id} was used twice: renamed to {kept}")
-                    if block.id in self._calls:  # twice in one message: results answer by order
-                        self._calls[kept] = kept
-                    else:
-                        self._calls[block.id] = kept
                     block = replace(block, id=kept)
-                else:
-                    self._calls[kept] = kept
             blocks.append(block)
         kept_blocks = tuple(blocks)
         return message if kept_blocks == message.blocks else message.with_blocks(kept_blocks)
@@ -206,5 +210,20 @@ class _Mender:
         self.origins.append(index)
 
 
+def _holding(message: Message, blocks: Sequence[Block]) -> Message:
+    """The message with these blocks; itself where it has just them. Only results are a tool's."""
+    if tuple(blocks) == message.blocks:
+        return message
+    kept = message.with_blocks(tuple(blocks))
+    return kept if kept.role != "tool" or kept.results else replace(kept, role="user")
+
+
 def _only_results(message: Message) -> bool:
     return all(isinstance(block, ToolResult | Opaque) for block in message.blocks)
+
+
+def _names(call_id: str) -> Iterator[str]:
+    """`"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on."""
+    yield call_id
+    for number in count(2):
+        yield f"{call_id}-{number}"

@@ -67,7 +67,7 @@ class OpenAIChatFormat:
         """An edited or new message as a dict; keys we do not know stay."""
         pattern = dict(message.source) if isinstance(message, Edited) and message.source else {}
         written: dict[str, Any] = {**pattern, "role": message.role}
-        for key in ("tool_calls", "refusal", "function_call"):
+        for key in ("tool_calls", "tool_call_id", "refusal", "function_call"):
             written.pop(key, None)
         if message.results:
             result = message.results[0]
