@@ -15,7 +15,8 @@ from context_compression.messages import Message, Thinking
 class Edit:
     """A proposal: messages `start` to `stop` (exclusive) become `becomes`, for `reason`.
 
-    `why` may say more of single messages of the span.
+    `why` may say more of single messages of the span. `origins` names, for each message of
+    `becomes`, the one it stands for; without it, a single message stands for a single one.
     """
 
     start: int
@@ -23,6 +24,7 @@ class Edit:
     becomes: tuple[Message, ...]
     reason: str
     why: Mapping[int, str] = field(default_factory=dict[int, str], compare=False)
+    origins: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,11 @@ def apply(
 
 
 def _origins(edit: Edit) -> list[int | None]:
-    """Messages of an edit of the same number as its span stand for theirs; others are new."""
-    if len(edit.becomes) >= edit.stop - edit.start == 1:
-        return [edit.start, *[None] * (len(edit.becomes) - 1)]
+    """Which message each message of an edit stands for; `None` for new ones."""
+    if edit.origins:
+        return list(edit.origins)
+    if len(edit.becomes) == edit.stop - edit.start == 1:
+        return [edit.start]
     return [None] * len(edit.becomes)
 
 

@@ -9,7 +9,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
-from context_compression.messages import Message, Text, ToolCall, is_object, strings_in, texts_of
+from context_compression.messages import (
+    COMPRESSED,
+    Message,
+    Text,
+    ToolCall,
+    is_object,
+    strings_in,
+    texts_of,
+)
 
 Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
 Class: TypeAlias = Literal[
@@ -187,17 +195,17 @@ def exit_status(text: str) -> str | None:
     return found[1] or found[2] if found else None
 
 
-def is_host_note(text: str) -> bool:
-    """Whether a text in the user's role was put there by the host."""
-    return text.lstrip().startswith(HOST_NOTES)
+def is_note(text: str) -> bool:
+    """Whether a text in the user's role was put there by the host, or by us."""
+    return text.lstrip().startswith((COMPRESSED, *HOST_NOTES))
 
 
 def user_words(message: Message) -> str:
-    """What the user said in a message, without what the host put there."""
+    """What the user said in a message, without what the host or we put there."""
     if message.role != "user":
         return ""
     texts = (block.text for block in message.blocks if isinstance(block, Text))
-    return "\n".join(text for text in texts if not is_host_note(text))
+    return "\n".join(text for text in texts if not is_note(text))
 
 
 def constraints(text: str) -> list[str]:

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeGuard
 
+COMPRESSED = "[Compressed History]"
+"""How every text of ours begins, so that nobody takes it for the user's words."""
+
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
 

@@ -11,8 +11,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Protocol
 
-from context_compression.evidence import Lexicon
-from context_compression.messages import Block, Message, strings_in
+from context_compression.evidence import Lexicon, user_words
+from context_compression.messages import Block, Document, Image, Message, strings_in
 from context_compression.settings import Settings
 
 
@@ -115,9 +115,13 @@ class Plan:
 
     @cached_property
     def last_user(self) -> int | None:
-        """The last message in which the user says something."""
+        """The last message in which the user says or shows something, not the host and not we."""
         for index in range(len(self.messages) - 1, -1, -1):
-            if self.messages[index].is_user:
+            message = self.messages[index]
+            if message.is_user and (
+                user_words(message).strip()
+                or any(isinstance(block, Image | Document) for block in message.blocks)
+            ):
                 return index
         return None
 

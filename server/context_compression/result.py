@@ -150,6 +150,8 @@ def loss_report(
     lexicon = Lexicon()
     total, shown, kept = _nothing(), _nothing(), _nothing()
     for index, message in enumerate(messages):
+        if message.source is None:
+            continue  # put there by a repair: it is nobody's evidence
         found = facts(message, lexicon)
         _add(total, found)
         if index not in covered:

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain, pairwise
 
 from context_compression import evidence
-from context_compression.messages import Message, ToolResult
+from context_compression.messages import COMPRESSED, Message, ToolResult
 from context_compression.plan import Archive, Plan
 
-COMPRESSED = "[Compressed History]"
-"""How every message of ours begins, so that nobody takes it for the user's words."""
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 LONGEST_PREVIEW_LINE = 300
 SHORTEST_PREVIEW_LINE = 24

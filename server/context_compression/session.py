@@ -17,10 +17,9 @@ import regex
 from context_compression.compress import compress
 from context_compression.errors import NothingToUndo, StoreDamaged, StoreError, UnknownRef
 from context_compression.formats import parse
-from context_compression.messages import Text, ToolResult
+from context_compression.messages import COMPRESSED, Text, ToolResult
 from context_compression.plan import Archive, canonical, ref_of
 from context_compression.result import Result
-from context_compression.selection import COMPRESSED
 from context_compression.settings import Settings
 from context_compression.store import SessionLog, Store
 from context_compression.tokens import Anchor, Counter, TextCounter, anchored

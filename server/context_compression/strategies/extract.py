@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from context_compression.edits import Edit
 from context_compression.messages import (
+    COMPRESSED,
     Block,
     Message,
     Text,
@@ -28,7 +29,6 @@ from context_compression.messages import (
 from context_compression.pieces import Piece, Pool, Source, render
 from context_compression.plan import Plan, ref_of
 from context_compression.selection import (
-    COMPRESSED,
     SUMMARY_MARKS,
     describe,
     tool_names,

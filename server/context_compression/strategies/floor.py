@@ -32,7 +32,10 @@ def floor(plan: Plan) -> Floor:
     for index, message in kept.items():
         part = _part(plan, index)
         parts[part] = parts.get(part, 0) + plan.counter.message(message)
-    return Floor(keep_only(plan, kept, {}, "floor"), cost(plan, kept, {}), parts)
+    total = cost(plan, kept, {})
+    if notes := total - sum(parts.values()):
+        parts["notes that keep it valid"] = notes
+    return Floor(keep_only(plan, kept, {}, "floor"), total, parts)
 
 
 def anchored(plan: Plan, room: int) -> dict[int, Message]:

@@ -1,14 +1,14 @@
 """From what shall stay to the edits that leave just that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from context_compression.edits import Edit
-from context_compression.messages import Message, user
+from context_compression.messages import COMPRESSED, Message, user
 from context_compression.plan import Plan
-from context_compression.selection import COMPRESSED
 
-NOTE = user(f"{COMPRESSED} Messages are not shown here.")
-"""Stands where something was dropped and a provider wants the user to speak."""
+NOTE = user(f"{COMPRESSED} Messages are shortened or not shown here.")
+"""Stands where roles would get out of order, or a tool loop shows some of its thinking only."""
 
 
 def keep_only(
@@ -41,6 +41,8 @@ def keep_only(
         if index in kept and kept[index] is not plan.messages[index]:
             said = {index: why[index]} if index in why else {}
             edits.append(Edit(index, index + 1, (kept[index],), reason, said))
+    if any(message.has_thinking for message in plan.messages):
+        return list(_with_whole_loops(plan, edits))
     return edits
 
 
@@ -58,3 +60,51 @@ def _user_is_due(plan: Plan, before: Message | None, after: Message | None) -> b
     if not plan.user_first or after is None or after.role != "assistant":
         return False
     return before is None or before.role not in ("user", "tool")
+
+
+def _with_whole_loops(plan: Plan, edits: Sequence[Edit]) -> Iterator[Edit]:
+    """The same edits; where a tool loop would show part of its thinking, notes divide it.
+
+    All edits of such a turn become one, so that a turn is changed as a whole or not at all.
+    """
+    turn_of = {index: turn for turn in plan.turns for index in turn}
+    for turn, group in groupby(edits, lambda edit: turn_of.get(edit.start)):
+        changes = list(group)
+        if turn is None or changes[-1].stop > turn.stop:  # the head, or more than a turn is gone
+            yield from changes
+            continue
+        divided = _divided(plan, turn, changes)
+        yield from [divided] if divided else changes
+
+
+def _divided(plan: Plan, turn: range, changes: Sequence[Edit]) -> Edit | None:
+    """One edit for a turn in which thinking stays in some messages and not in others."""
+    by_start = {edit.start: edit for edit in changes}
+    becomes: list[Message] = []
+    origins: list[int | None] = []
+    shown: bool | None = None
+    notes = 0
+    index = changes[0].start
+    for before in range(turn.start, index):
+        if plan.messages[before].has_thinking:
+            shown = True
+    while index < turn.stop:
+        edit = by_start.get(index)
+        messages = edit.becomes if edit else (plan.messages[index],)
+        for message in messages:
+            if message.starts_turn:
+                shown = None
+            if plan.messages[index].has_thinking and message.role == "assistant":
+                if shown not in (None, message.has_thinking):
+                    becomes.append(NOTE)
+                    origins.append(None)
+                    notes += 1
+                shown = message.has_thinking
+            becomes.append(message)
+            origins.append(index if message.role == plan.messages[index].role else None)
+        index = edit.stop if edit else index + 1
+    if not notes:
+        return None
+    said = {i: reason for edit in changes for i, reason in edit.why.items()}
+    first = changes[0]
+    return Edit(first.start, turn.stop, tuple(becomes), first.reason, said, origins=tuple(origins))

@@ -1,0 +1,251 @@
+"""The laws of the design, over generated and recorded conversations, for every strategy."""
+
+import copy
+import gzip
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated import Messages, broken, conversations
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, validity
+from context_compression.evidence import constraints, user_words
+from context_compression.formats import parse
+from context_compression.plan import ref_of
+
+STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
+RECORDED = (
+    "claude-code-cli-43d5a694", "claude-code-oh-my-posh-834a4372", "codex-agentv-6d314cc7",
+    "opencode-nimbus-1f9bde9b", "tau-airline-3-0", "qmsum-test-08", "memorybank-cn-00",
+    "sweagent-8f338105",
+)  # fmt: skip
+SMALL = {
+    "token_budget": 4_000, "min_recent_messages": 3, "keep_recent": 2, "offload_min_tokens": 60,
+    "offload_preview_tokens": 30, "max_tool_output": 400,
+}  # fmt: skip
+"""Settings under which small conversations are long ones."""
+
+every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
+shares = st.sampled_from((0.02, 0.1, 0.3, 0.5, 0.8, 0.99))
+
+
+def run(messages: Messages, strategy: str, share: float, **options: Any) -> Result:
+    """Compress to a share of the size; where that is below the floor, to the floor."""
+    target = max(1, int(count_tokens(messages) * share))
+    options = {"strategy": strategy, "settings": SMALL} | options
+    try:
+        return compress(messages, target_tokens=target, **options)
+    except BudgetTooSmall as refused:
+        assert strategy == "auto"
+        assert target < refused.floor_tokens == sum(refused.parts.values())
+
+        return compress(messages, target_tokens=refused.floor_tokens, **options)
+
+
+def check(messages: Messages, result: Result) -> None:
+    """Everything the laws say of one result without a store."""
+    parsed = parse(messages)
+    view = parse(result.messages).messages
+    user_first = parsed.format.user_first
+    assert validity.problems(view, user_first=user_first) == ()
+    assert result.tokens_after == count_tokens(result.messages)
+    assert result.tokens_after <= result.tokens_before
+    assert result.messages_in == len(messages)
+    assert result.messages_out == len(result.messages)
+    if result.target_tokens is not None:
+        assert result.target_met == (result.tokens_after <= result.target_tokens)
+    if not result.changed:
+        assert all(a is b for a, b in zip(result.messages, messages, strict=True))
+        return
+    nothing_lost(messages, result)
+    thinking_is_whole(messages, result)
+    if last := last_words(parsed.messages):
+        assert last in "\n".join(user_words(message) for message in view)
+
+
+def nothing_lost(messages: Messages, result: Result) -> None:
+    """Every message is in the view as it came, or complete among the originals."""
+    shown = {id(message) for message in result.messages}
+    for index, message in enumerate(messages):
+        if id(message) not in shown:
+            assert index in result.compressed
+            assert result.originals[ref_of(message)] == message
+            assert result.reasons[index]
+    assert all(ref_of(original) == ref for ref, original in result.originals.items())
+    assert all(loss.lost == 0 for loss in result.loss.values())
+    assert laid_out(messages, result) == result.messages
+
+
+def laid_out(messages: Messages, result: Result) -> list[Mapping[str, Any]]:
+    view: list[Mapping[str, Any]] = []
+    for part in result.layout:
+        view += [part] if isinstance(part, dict) else messages[part[0] : part[1]]
+    return view
+
+
+def thinking_is_whole(messages: Messages, result: Result) -> None:
+    """No thinking block in the view was not in the input, to the byte."""
+    before = [json.dumps(block) for block in _thinking(messages)]
+    assert all(json.dumps(block) in before for block in _thinking(result.messages))
+
+
+def _thinking(messages: list[dict[str, Any]]) -> Iterator[Any]:
+    for message in messages:
+        content = message.get("content")
+        for block in content if isinstance(content, list) else []:
+            if isinstance(block, dict) and "thinking" in str(block.get("type")):
+                yield block
+
+
+def last_words(parsed: Any) -> str:
+    return next((w for m in reversed(parsed) if (w := user_words(m).strip()) and m.is_user), "")
+
+
+@every_strategy
+@given(messages=conversations(), share=shares)
+def test_a_view_is_valid_smaller_and_complete_with_its_originals(
+    strategy: str, messages: Messages, share: float
+) -> None:
+    given_messages = copy.deepcopy(messages)
+
+    result = run(messages, strategy, share)
+
+    assert messages == given_messages, "the input was changed"
+    check(messages, result)
+
+
+@every_strategy
+@given(messages=broken(), share=shares)
+def test_broken_input_gives_a_valid_view_and_a_report(
+    strategy: str, messages: Messages, share: float
+) -> None:
+    parsed = parse(messages)
+    mended = validity.repair(parsed.messages, user_first=parsed.format.user_first)
+
+    result = run(messages, strategy, share)
+
+    assert result.repairs == mended.repairs
+    check(messages, result)
+
+
+@every_strategy
+@given(messages=conversations(), share=shares)
+def test_the_same_input_gives_the_same_bytes(
+    strategy: str, messages: Messages, share: float
+) -> None:
+    first = run(messages, strategy, share)
+    second = run(copy.deepcopy(messages), strategy, share)
+
+    assert json.dumps(second.messages) == json.dumps(first.messages)
+    assert second.refs == first.refs
+
+
+@given(messages=conversations(), share=shares, data=st.data())
+def test_auto_meets_every_target_from_the_floor_on(
+    messages: Messages, share: float, data: st.DataObject
+) -> None:
+    floor = 1
+    try:
+        compress(messages, target_tokens=1, settings=SMALL)
+    except BudgetTooSmall as refused:
+        floor = refused.floor_tokens
+    target = data.draw(st.integers(floor, max(floor, int(count_tokens(messages)))))
+
+    result = compress(messages, target_tokens=target, settings=SMALL)
+
+    assert result.target_met
+    assert result.tokens_after <= target
+
+
+@every_strategy
+@given(messages=conversations(), share=shares, data=st.data())
+def test_pinned_messages_stay_as_they_came(
+    strategy: str, messages: Messages, share: float, data: st.DataObject
+) -> None:
+    if not messages:
+        return
+    pin = data.draw(st.integers(0, len(messages) - 1))
+
+    result = run(messages, strategy, share, pins=[pin])
+
+    assert any(message is messages[pin] for message in result.messages)
+
+
+@every_strategy
+@given(messages=conversations(), share=shares)
+def test_nothing_is_put_into_the_users_mouth(
+    strategy: str, messages: Messages, share: float
+) -> None:
+    said = "\n".join(user_words(message) for message in parse(messages).messages)
+
+    result = run(messages, strategy, share)
+
+    for message in result.messages:
+        if message["role"] == "user" and not any(message is m for m in messages):
+            for line in user_words(parse([message]).messages[0]).split("\n")[:1]:
+                assert line.startswith(("[Compressed History]", "[…")) or line in said
+
+
+@every_strategy
+@settings(max_examples=15)
+@given(messages=conversations(), share=shares)
+def test_a_store_gives_back_every_byte_from_another_process_and_undo_brings_back_the_view(
+    strategy: str, messages: Messages, share: float
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(folder, "one", settings=SMALL)
+        if messages:
+            session.record(*messages)
+        target = max(1, int(count_tokens(messages) * share))
+        try:
+            result = session.compress(target_tokens=target, strategy=strategy)
+        except BudgetTooSmall:
+            assert session.view() == messages
+            return
+
+        reopened = Session(folder, "one", settings=SMALL)
+
+        assert reopened.view() == result.messages
+        for ref, original in result.originals.items():
+            assert reopened.original(ref) == original
+            shown = reopened.restore(ref)
+            assert shown == (original if isinstance(original, str) else json_of(original))
+        assert not result.changed or reopened.undo() == messages
+        assert reopened.store.verify() == []
+
+
+def json_of(message: Any) -> str:
+    return json.dumps(message, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.25, 0.1, 0.05])
+@pytest.mark.parametrize("name", RECORDED)
+@every_strategy
+def test_recorded_conversations_keep_the_laws(
+    strategy: str, name: str, share: float, data_folder: Path
+) -> None:
+    with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
+        messages = json.load(file)["messages"]
+
+    result = run(messages, strategy, share, settings=None)
+
+    check(messages, result)
+
+
+@pytest.mark.parametrize("name", RECORDED[:4])
+def test_recorded_constraints_survive_while_the_users_messages_do(
+    name: str, data_folder: Path
+) -> None:
+    with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
+        messages = json.load(file)["messages"]
+
+    result = run(messages, "auto", 0.5, settings=None)
+
+    said = [user_words(message) for message in parse(messages).messages]
+    view = "\n".join(user_words(message) for message in parse(result.messages).messages)
+    assert all(rule in view for words in said for rule in constraints(words))
