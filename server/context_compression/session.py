@@ -25,6 +25,7 @@ from context_compression.store import SessionLog, Store
 from context_compression.tokens import Anchor, Counter, TextCounter, anchored
 from context_compression.usage import Item, Usage, breakdown, for_model, largest, usage
 
+NO_LINE = "no line matches"
 PATTERN_SECONDS = 2.0
 """How long one search with a pattern may take; patterns come from models."""
 
@@ -564,7 +565,7 @@ def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str
         raise StoreError(f"{pattern!r} is not a regular expression: {problem}.") from None
     except TimeoutError:
         raise StoreError(f"{pattern!r} takes too long; use a simpler pattern.") from None
-    return "\n".join(f"{number}: {line}" for number, line in found) or "no line matches"
+    return "\n".join(f"{number}: {line}" for number, line in found) or NO_LINE
 
 
 def _text_in(message: Mapping[str, Any], block: int) -> str:
