@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, validity
 from context_compression.evidence import constraints, user_words
 from context_compression.formats import parse
+from context_compression.messages import is_array, is_object
 from context_compression.plan import ref_of
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
@@ -96,9 +97,9 @@ def thinking_is_whole(messages: Messages, result: Result) -> None:
 
 def _thinking(messages: list[dict[str, Any]]) -> Iterator[Any]:
     for message in messages:
-        content = message.get("content")
-        for block in content if isinstance(content, list) else []:
-            if isinstance(block, dict) and "thinking" in str(block.get("type")):
+        content: Any = message.get("content")
+        for block in content if is_array(content) else ():
+            if is_object(block) and "thinking" in str(block.get("type")):
                 yield block
 
 

@@ -19,7 +19,8 @@ PIECE_CHARS = 360
 NEWLINE = "\n"
 VALUE = (1.0, 0.12, 0.0)
 """What evidence is worth that is in view not at all, once, and more often."""
-USED = 2.5
+USED = 6.0
+"""Times which a word is worth that the user, the model or a tool call mentions."""
 KIND_WEIGHT: dict[Kind, float] = {
     "path": 2.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.0, "number": 0.6,
 }  # fmt: skip
@@ -41,6 +42,7 @@ class Source:
         opening: tokens it costs to show anything of this source.
         weight: factor for the worth of its pieces.
         spoken: whether somebody said it, so that decisions may stand in it.
+        worth: what a piece of it is worth whatever evidence it holds.
     """
 
     index: int
@@ -52,6 +54,7 @@ class Source:
     weight: float = 1.0
     key: str = ""
     spoken: bool = False
+    worth: float = 0.0
 
 
 class Piece(NamedTuple):
@@ -85,7 +88,7 @@ class Pool:
         errors = list(evidence.lines_with(source.text, evidence.ERROR_WORDS))
         error = 0
         for start, stop in cut(source.text):
-            bonus = 0.0
+            bonus = source.worth
             while error < len(errors) and errors[error][1] < start:
                 error += 1
             if error < len(errors) and errors[error][0] < stop:
@@ -229,5 +232,6 @@ def render(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def gap(text: str, start: int, stop: int) -> str:
     """The mark of a gap: `[… 12 lines …]`, or characters where it lies within a line."""
-    lines = text.count("\n", start, stop)
-    return f"[… {lines} lines …]" if lines > 1 else f"[… {stop - start} characters …]"
+    missing = text[start:stop].strip("\n")
+    lines = missing.count("\n") + 1
+    return f"[… {lines} lines …]" if lines > 1 else f"[… {len(missing)} characters …]"

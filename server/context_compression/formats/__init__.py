@@ -67,13 +67,17 @@ def parse(messages: Sequence[Mapping[str, Any]]) -> Conversation:
 
 
 def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
-    """The dialect of the first message that shows one; plain texts are read as Anthropic's."""
+    """The dialect of the first message that shows one by its shape.
+
+    Failing that, roles that only OpenAI's messages have decide; plain texts are Anthropic's.
+    """
     for message in messages:
         if openai_chat.shows(message):
             return openai_chat.FORMAT
         if anthropic.shows(message):
             return anthropic.FORMAT
-    return anthropic.FORMAT
+    system = any(message["role"] in ("system", "developer") for message in messages)
+    return openai_chat.FORMAT if system else anthropic.FORMAT
 
 
 def _check(index: int, message: Any) -> None:

@@ -30,9 +30,7 @@ def shows(message: Mapping[str, Any]) -> bool:
     """Whether the message has a shape only this dialect has."""
     content = message.get("content")
     return is_array(content) and any(
-        is_object(block)
-        and (block.get("type") in KNOWN or "cache_control" in block or "source" in block)
-        for block in content
+        is_object(block) and block.get("type") in KNOWN for block in content
     )
 
 

@@ -28,7 +28,7 @@ PARTS = {"image_url", "input_audio", "file", "refusal"}
 
 def shows(message: Mapping[str, Any]) -> bool:
     """Whether the message has a shape only this dialect has."""
-    if message["role"] in ("system", "developer", "tool", "function"):
+    if message["role"] in ("tool", "function"):
         return True
     if message.get("tool_calls") or message.get("function_call") or message.get("refusal"):
         return True

@@ -42,6 +42,8 @@ from context_compression.strategies.tool_results import with_short_results
 ARGUMENT_CHARS = 240
 """Characters kept of a long argument in the call of an old tool step."""
 HALF_LIFE_TOKENS = 60_000
+USER_WORTH = 4.0
+"""What anything the user said is worth, in words of evidence."""
 NOTE_TOKENS = 40
 Span: TypeAlias = tuple[int, int]
 Slots: TypeAlias = Mapping[tuple[int, str], Sequence[Span]]
@@ -116,7 +118,8 @@ class Extraction:
             if index in kept:
                 continue
             if index >= level.recent:
-                kept[index] = self.recent(message, index) if level.previews else message
+                shorter = self.recent(message, index) if level.previews else message
+                kept[index] = self.clipped(shorter) if level.clipped else shorter
             elif (
                 self.is_record(message)
                 or message.starts_turn
@@ -218,10 +221,17 @@ class Extraction:
         plan = self.plan
         pool = Pool(plan.lexicon)
         for index in range(plan.head, len(plan.messages)):
-            if index < level.recent and kept.get(index) is not plan.messages[index]:
+            shortened = kept.get(index) is not plan.messages[index]
+            if shortened and (index < level.recent or plan.messages[index].starts_turn):
                 for source in self.sources(index, index in kept):
                     pool.add(source)
-        shown = (text for m in kept.values() for block in m.blocks for text in texts_of(block))
+        shown = (
+            text
+            for message in kept.values()
+            if not message.starts_turn  # what the user mentions is wanted, not covered
+            for block in message.blocks
+            for text in texts_of(block)
+        )
         chosen = pool.choose(left - NOTE_TOKENS, shown, plan.uses)
         while True:
             view, notes = self.assembled(level, kept, pool, chosen)
@@ -248,7 +258,10 @@ class Extraction:
                 opening = 4 if in_view else 14
                 tokens = plan.counter.block(block)
                 spoken = isinstance(block, Text)
-                yield Source(index, slot, block.text, tokens, recency, opening, own, "", spoken)
+                worth = USER_WORTH if message.is_user and spoken else 0.0
+                yield Source(
+                    index, slot, block.text, tokens, recency, opening, own, "", spoken, worth
+                )
 
     @cached_property
     def recency(self) -> list[float]:

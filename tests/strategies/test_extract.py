@@ -1,0 +1,287 @@
+"""What is special to `extract`: the must-keep set, its fallbacks, and the choice of pieces."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_compression import Result, compress, count_tokens
+from context_compression.evidence import Lexicon
+from context_compression.pieces import Pool, Source, cut, render
+from context_compression.testing import Run, tool_step
+
+Messages = list[dict[str, Any]]
+LONG = "\n".join(
+    f"{n} routine line about nothing in particular, nothing at all" for n in range(300)
+)
+
+
+def step(number: int, output: str, **arguments: str) -> Messages:
+    return tool_step(
+        [Run(f"call{number}", "Bash", arguments or {"command": "ls"}, output)], "anthropic"
+    )
+
+
+def said(role: str, text: str) -> Messages:
+    return [{"role": role, "content": text}]
+
+
+def session(*parts: Messages) -> Messages:
+    return [message for part in parts for message in part]
+
+
+def extract(messages: Messages, share: float, **settings: Any) -> Result:
+    target = int(count_tokens(messages) * share)
+    return compress(messages, target_tokens=target, strategy="extract", settings=settings)
+
+
+def texts(messages: Messages) -> str:
+    return str([message["content"] for message in messages])
+
+
+@pytest.fixture
+def worked() -> Messages:
+    """Five turns of work, each with a long output, and a few words at the end."""
+    turns = [
+        session(
+            said("user", f"Task {n}: look into module_{n}.py."),
+            step(n, f"{LONG}\nERROR in module_{n}.py line 77: E{n}042\n{LONG}"),
+            said("assistant", f"I looked at it; the cause of {n} is the cache.\n\n" + LONG[:3000]),
+        )
+        for n in range(5)
+    ]
+    return session(*turns, said("user", "Go on."))
+
+
+def test_the_users_messages_stay_whole(worked: Messages) -> None:
+    result = extract(worked, 0.2, min_recent_messages=1)
+
+    for message in worked:
+        if isinstance(message["content"], str) and message["role"] == "user":
+            assert message in result.messages
+
+
+@pytest.mark.parametrize("marker", ["ARTIFACT_SAVED", "NODE_COMPLETE", "MY_OWN_MARK"])
+def test_messages_that_hold_a_record_stay_whole(worked: Messages, marker: str) -> None:
+    record = said("assistant", f"{marker} build/report.pdf " + LONG[:600])
+    messages = session(worked[:6], record, worked[6:])
+
+    markers = ["ARTIFACT_SAVED", "NODE_COMPLETE", "MY_OWN_MARK"]
+    result = extract(messages, 0.3, min_recent_messages=1, record_markers=markers)
+
+    assert record[0] in result.messages
+
+
+@pytest.mark.parametrize("opening", ["SUMMARY", "CONVERSATION_SUMMARY", "[Compressed History]"])
+def test_summaries_stay_whole(worked: Messages, opening: str) -> None:
+    summary = said("user", f"{opening}: what was done before. " + LONG[:600])
+
+    result = extract(session(summary, worked), 0.3, min_recent_messages=1)
+
+    assert result.messages[0] is summary[0]
+
+
+def test_system_messages_after_the_first_turn_are_not_kept(worked: Messages) -> None:
+    first = said("system", "You are a careful engineer.")
+    early, late = said("system", "Rule of the first turn."), said("system", "A later system word.")
+    messages = session(first, worked[:1], early, worked[1:8], late, worked[8:])
+
+    result = extract(messages, 0.3, min_recent_messages=1, keep_recent_tokens=0)
+
+    assert first[0] in result.messages
+    assert early[0] in result.messages
+    assert late[0] not in result.messages
+
+
+def test_the_newest_messages_stay_whole_by_default_ten_of_them() -> None:
+    messages = session(
+        said("user", "Begin."),
+        step(0, LONG * 4),
+        *(said("assistant", f"note {n}") for n in range(12)),
+    )
+
+    result = extract(messages, 0.5)
+
+    assert result.messages[-10:] == messages[-10:]
+
+
+def test_every_old_tool_step_keeps_its_call_and_one_line_for_its_result(worked: Messages) -> None:
+    result = extract(worked, 0.2, min_recent_messages=1)
+
+    shown = texts(result.messages)
+    for n in range(5):
+        assert f"'call{n}'" in shown
+    assert shown.count("lines; ref ") + shown.count("exit") >= 5
+
+
+def test_long_arguments_of_old_calls_are_shortened_and_short_ones_stay() -> None:
+    call = step(0, LONG, command="make all", script=LONG)
+    messages = session(said("user", "Build."), call, said("assistant", "ok"), said("user", "Next."))
+
+    result = extract(messages, 0.3, min_recent_messages=1)
+
+    arguments = result.messages[1]["content"][0]["input"]
+    assert arguments["command"] == "make all"
+    assert len(arguments["script"]) < len(LONG) / 2
+
+
+def test_error_lines_are_chosen_before_routine(worked: Messages) -> None:
+    result = extract(worked, 0.2, min_recent_messages=1)
+
+    shown = texts(result.messages)
+    assert all(f"E{n}042" in shown for n in range(5))
+
+
+def test_what_the_user_or_a_tool_call_refers_to_is_chosen_before_what_nobody_mentions() -> None:
+    lines = [f"value alpha_{n} beta_{n} gamma_{n}" for n in range(400)]
+    messages = session(
+        said("user", "Collect the values."),
+        step(0, "\n".join(lines)),
+        said("assistant", "Done."),
+        said("user", "I need alpha_213 and alpha_377 later."),
+        said("assistant", "Noted."),
+    )
+
+    result = extract(messages, 0.2, min_recent_messages=2)
+
+    shown = str(result.messages[2])
+    assert "alpha_213 beta_213" in shown
+    assert "alpha_377 beta_377" in shown
+
+
+def test_the_same_evidence_is_not_paid_for_twice() -> None:
+    reading = "\n".join(f"def function_{n}(argument_{n}): return compute_{n}()" for n in range(120))
+    messages = session(
+        said("user", "Read it, then again."),
+        step(0, reading),
+        step(1, reading),
+        said("assistant", "Same."),
+        said("user", "Well."),
+    )
+
+    result = extract(messages, 0.45, min_recent_messages=1)
+
+    shown = texts(result.messages)
+    assert sum(f"function_{n}(" in shown for n in range(120)) > 80
+    assert max(shown.count(f"function_{n}(") for n in range(120)) <= 2
+
+
+def test_over_budget_large_recent_results_become_previews_first() -> None:
+    messages = session(
+        said("user", "Look."),
+        *(step(n, f"{LONG}\nmark_{n}") for n in range(5)),
+        said("user", "And?"),
+    )
+
+    result = extract(messages, 0.25)
+
+    assert result.target_met
+    newest = str(result.messages[-2])
+    assert "mark_4" in newest
+    assert "[…" in newest
+
+
+def test_then_long_texts_are_clipped() -> None:
+    pasted = "\n\n".join(f"Paragraph {n} of a pasted document." for n in range(600))
+    messages = session(
+        said("user", f"Keep this in mind:\n{pasted}"),
+        said("assistant", "Read."),
+        said("user", "Now go."),
+    )
+
+    result = extract(messages, 0.4)
+
+    assert result.target_met
+    first = texts(result.messages[:1])
+    assert "Paragraph 0 " in first
+    assert "Paragraph 599 " in first
+
+
+def test_then_only_the_last_turns_stay_and_older_ones_are_quoted() -> None:
+    turns = [
+        session(
+            said("user", f"Request {n}: " + "please " * 60),
+            step(n, "ok"),
+            said("assistant", "done " * 60),
+        )
+        for n in range(30)
+    ]
+    messages = session(*turns)
+
+    result = extract(messages, 0.15, min_recent_messages=2)
+
+    assert result.target_met
+    assert messages[-1] in result.messages
+    assert result.messages[0]["content"].startswith("[Compressed History]")
+    assert (
+        1
+        <= sum(m.get("content", "") == t[0]["content"] for t in turns for m in result.messages)
+        <= 4
+    )
+
+
+def test_the_number_of_those_turns_is_a_setting() -> None:
+    turns = [
+        session(said("user", f"Request {n}: " + "please " * 40), said("assistant", "done " * 40))
+        for n in range(12)
+    ]
+    messages = session(*turns)
+
+    one = extract(messages, 0.3, min_recent_messages=0, fallback_turns=1, keep_recent_tokens=0)
+
+    whole = [turn for turn in turns if turn[0] in one.messages]
+    assert whole == turns[-1:]
+
+
+def test_a_named_extract_below_the_floor_gives_the_floor_and_says_that_it_falls_short() -> None:
+    messages = session(
+        said("user", "word " * 400), said("assistant", "yes"), said("user", "more " * 400)
+    )
+
+    result = compress(messages, target_tokens=50, strategy="extract")
+
+    assert not result.target_met
+    assert result.messages[-1] is messages[-1]
+    assert result.floor_tokens == result.tokens_after
+    assert "auto goes further" in result.notes[0]
+
+
+def test_every_shortened_message_has_a_reason(worked: Messages) -> None:
+    result = extract(worked, 0.2)
+
+    assert set(result.reasons) == set(result.compressed)
+
+
+@given(st.text(alphabet="ab \n", max_size=3000) | st.text(max_size=300))
+def test_pieces_hold_every_character_of_a_text_but_newlines(text: str) -> None:
+    spans = list(cut(text))
+
+    assert all(a < b for a, b in spans)
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
+    covered = {n for a, b in spans for n in range(a, b)}
+    assert all(text[n] == "\n" for n in range(len(text)) if n not in covered)
+
+
+@given(st.text(alphabet="ab \n", max_size=2000))
+def test_rendering_all_pieces_gives_the_text_back(text: str) -> None:
+    spans = list(cut(text))
+
+    assert render(text, spans).strip("\n") == text.strip("\n")
+
+
+def test_gaps_say_how_much_is_missing() -> None:
+    text = "one\ntwo\nthree\nfour\nfive"
+
+    assert render(text, [(0, 3), (19, 23)]) == "one\n[… 3 lines …]\nfive"
+
+
+def test_equal_pieces_are_chosen_in_the_order_they_stand() -> None:
+    pool = Pool(Lexicon())
+    for index in range(4):
+        pool.add(Source(index, 0, f"see file_{index}.py now", 10, 0.5, 2))
+
+    chosen = pool.choose(40, [], [])
+
+    assert [piece.source for piece in chosen] == [0, 1]
