@@ -42,6 +42,7 @@ ASSIGNED = {
     '"apiKey": "a8f5f167f44f4964e6c998de"': '"apiKey": "[redacted: secret]"',
     'const token: string = "q8Zx27Lm91Kd";': 'const token: string = "[redacted: secret]";',
     "client_secret: 9f86d081884c7d659a2feaa0": "client_secret: [redacted: secret]",
+    "auth_key=0a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f6a7b8c9d": "auth_key=[redacted: secret]",
     "export GITHUB_TOKEN=0a1b2c3d4e5f6a7b": "export GITHUB_TOKEN=[redacted: secret]",
     "?access_token=2YotnFZFEjr1zCsicMWpAA&state=xyz": "?access_token=[redacted: secret]&state=xyz",
     "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzQ4LtYu8Kd": (

@@ -102,8 +102,8 @@ def _is_random(value: str) -> bool:
     """Whether a value looks drawn by lot: digits strewn among letters, and it is not code."""
     if NO_SECRET.match(value) or len(value) < 12 or len(set(value)) < 6:
         return False
-    if BASE64.match(value) and any(map(str.isdigit, value)):
-        return not (value.islower() or value.isupper())
+    if BASE64.match(value) and any(map(str.isdigit, value)) and not value.islower():
+        return True
     return any(len(DIGITS.findall(run)) >= 2 and not run.isdigit() for run in RUN.findall(value))
 
 
