@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, Protocol
 
 from context_compression.evidence import Lexicon, user_words
-from context_compression.messages import Block, Document, Image, Message, strings_in
+from context_compression.messages import Block, Document, Image, Message, Opaque, strings_in
 from context_compression.settings import Settings
 
 
@@ -120,7 +120,7 @@ class Plan:
             message = self.messages[index]
             if message.is_user and (
                 user_words(message).strip()
-                or any(isinstance(block, Image | Document) for block in message.blocks)
+                or any(isinstance(block, Image | Document | Opaque) for block in message.blocks)
             ):
                 return index
         return None
