@@ -1,0 +1,18 @@
+"""The command `context-compression`: serve agents, look at conversations, compress, restore.
+
+    app.py       the command itself: its global options, and how it ends
+    commands.py  what it can do
+    pages.py     what people read
+    terminal.py  bytes, UTF-8, a sign of life
+
+Answers go to stdout, everything about them to stderr, so that both can be piped. It ends with 0;
+with 2 when it was asked for something it cannot do; with 130 on Ctrl-C.
+"""
+
+from context_compression.cli.app import main
+from context_compression.cli.commands import COMMANDS
+
+__all__ = ["main"]
+
+for command in COMMANDS:
+    main.add_command(command)

@@ -1,0 +1,69 @@
+"""The command itself: global options, and how it ends."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from context_compression.cli.terminal import speak_utf8
+from context_compression.errors import ContextCompressionError
+from context_compression.workspace import Workspace
+
+INTERRUPTED = 130
+
+
+class Refused(click.ClickException):
+    """One of our errors, on its way to stderr: its message says what to do, so no traceback."""
+
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """The commands; `serve` when none is named."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; our errors end with 2, Ctrl-C with 130."""
+        speak_utf8()
+        try:
+            return super().invoke(ctx)
+        except ContextCompressionError as error:
+            raise Refused(str(error)) from error
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+@dataclass(frozen=True)
+class Options:
+    """The global options."""
+
+    store: str | None = None
+    allow: tuple[str, ...] = ()
+
+    def workspace(self, *given: str) -> Workspace:
+        """The workspace of this run; files the user named may be read, wherever they lie."""
+        allow = [*self.allow]
+        for name in given:
+            with suppress(OSError, RuntimeError):  # no path at all: reading it will say so
+                allow.append(str(Path(name).expanduser().resolve()))
+        return Workspace.here(store=self.store, allow=allow)
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("--store", metavar="DIR", help="The folder to keep everything in.")
+@click.option("--allow", metavar="DIR", multiple=True, help="A folder agents may read; repeatable.")
+@click.version_option(package_name="context-compression", message="%(prog)s %(version)s")
+@click.pass_context
+def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
+    """Make an agent's conversation fit its context window again, and lose nothing.
+
+    Without a command it serves the tools to an agent over stdio.
+    """
+    ctx.obj = Options(store, allow)
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(main.commands["serve"])

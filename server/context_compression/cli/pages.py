@@ -1,0 +1,191 @@
+"""What people read: pages of plain text, from values."""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from context_compression.cli.records import Record
+from context_compression.result import Result
+from context_compression.session import Status
+from context_compression.settings import ALIASES, Settings
+
+BAR = 40  # characters
+LISTED = 8  # refs
+SHOWN = 2_000  # characters of a summary
+
+
+def account(result: Result, *, restorable: bool) -> str:
+    """What a compression did, and how to bring back what left.
+
+    Args:
+        result: of the compression.
+        restorable: whether its originals were kept.
+    """
+    if not result.changed:
+        notes = "; ".join(result.notes) or "nothing was changed"
+        return f"{result.messages_in} messages, {result.tokens_before:,} tokens: {notes}."
+    steps = " → ".join(f"{step.strategy} {step.tokens_after:,}" for step in result.steps)
+    cached = f"the first {result.first_changed}" if result.first_changed else "none"
+    met = "met" if result.target_met else f"not met; the floor is {result.floor_tokens:,}"
+    lines = [
+        headline(result),
+        "",
+        f"steps    {steps or 'repair'}",
+        f"target   {result.target_tokens or 0:,} tokens, {met}",
+        f"as came  {result.messages_kept} of {result.messages_in} messages; a prompt cache "
+        f"stays valid for {cached}",
+        *(f"mended   {repair}" for repair in result.repairs),
+        *(f"note     {note}" for note in result.notes),
+        "",
+        *loss(result),
+        "",
+        *_archived(result, restorable),
+    ]
+    return "\n".join(lines)
+
+
+def headline(result: Result) -> str:
+    """`45 → 25 messages, 120,000 → 60,000 tokens, 60,000 freed`."""
+    return (
+        f"{result.messages_in} → {result.messages_out} messages, "
+        f"{result.tokens_before:,} → {result.tokens_after:,} tokens, {result.tokens_freed:,} freed"
+    )
+
+
+def loss(result: Result) -> list[str]:
+    """The loss report as a table; classes of which there was nothing are left out."""
+    rows = [
+        (name, *(f"{n:,}" for n in (of.total, of.retained, of.recoverable, of.lost)))
+        for name, of in result.loss.items()
+        if of.total
+    ]
+    return table([("evidence", "total", "in view", "restorable", "lost"), *rows])
+
+
+def _archived(result: Result, restorable: bool) -> list[str]:
+    refs = result.refs
+    if not restorable:
+        return [f"A dry run: {len(refs)} refs would be kept, none was."]
+    texts = {ref: len(result.originals[ref]) for ref in refs if refs[ref].block is not None}
+    rows = [
+        (ref, refs[ref].what, f"message {refs[ref].indices[0]}", f"{texts[ref]:,} characters")
+        for ref in sorted(texts, key=lambda ref: -texts[ref])[:LISTED]
+    ]
+    listed = "; the longest texts" if rows else ""
+    return [
+        f"`context-compression restore REF` brings back every byte; {len(refs)} refs{listed}:",
+        *table(rows, left=3),
+    ]
+
+
+def status(session: str, found: Status) -> str:
+    """How full a conversation is, and what fills it."""
+    usage = found.usage
+    filled = min(BAR, round(BAR * usage.used_tokens / usage.total_budget))
+    due = "compression is due" if usage.over_threshold else f"due at {usage.threshold_tokens:,}"
+    kinds = [
+        (kind, f"{tokens:,}", f"{tokens / max(1, usage.used_tokens):.0%}")
+        for kind, tokens in found.breakdown.items()
+        if tokens
+    ]
+    items = [(f"message {i.message}", i.what, f"{i.tokens:,}") for i in found.largest]
+    lines = [
+        f"{session}: {found.messages} messages",
+        f"[{'█' * filled}{'·' * (BAR - filled)}] {usage.usage_percent}%",
+        f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
+        f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
+        "",
+        *table([("kind", "tokens", ""), *kinds]),
+        "",
+        *table([("largest", "", "tokens"), *items], left=2),
+        "",
+        f"{found.could_free:,} tokens could be freed by offload alone",
+    ]
+    if found.compressions:
+        saved = f"{found.tokens_saved:,} tokens saved"
+        lines.append(
+            f"{found.compressions} compressions, {found.messages_compressed} of "
+            f"{found.messages_recorded} messages compressed, {saved}"
+        )
+    if found.refs:
+        newest = list(found.refs.items())[-LISTED:]
+        lines += ["", *table([("newest refs", f"of {len(found.refs)}"), *newest], left=2)]
+    lines += [f"warning: {warning}" for warning in found.warnings]
+    return "\n".join(lines)
+
+
+def sessions(folder: Path, found: Sequence[Record]) -> str:
+    """The recorded conversations."""
+    if not found:
+        return (
+            f"Nothing is recorded in {folder} yet.\n"
+            "`context-compression status FILE` looks at a transcript; `compress FILE` shortens it."
+        )
+    rows = [
+        (
+            str(about["session"]),
+            str(about["last_written"] or "?"),
+            f"{about['messages']:,}",
+            f"{about['messages_recorded']:,}",
+            f"{about['compressions']:,}",
+        )
+        for about in found
+    ]
+    head = ("session", "last written", "messages", "recorded", "compressions")
+    return "\n".join([str(folder), "", *table([head, *rows], left=2)])
+
+
+def summaries(found: Iterable[Mapping[str, Any]]) -> str:
+    """Past summaries, each under a line that says whose it is; long ones cut."""
+    parts: list[str] = []
+    for entry in found:
+        text = str(entry.get("content", ""))
+        more = len(text) - SHOWN
+        rest = f"\n… {more:,} more characters; --json shows them" if more > 0 else ""
+        parts.append(
+            f"── {entry.get('created_at', '?')}  {entry.get('session', '?')}  "
+            f"{entry.get('strategy', 'summary')}  {entry.get('tokens', 0):,} tokens\n"
+            f"{text[:SHOWN]}{rest}"
+        )
+    return "\n\n".join(parts) or "There are no summaries yet."
+
+
+def config(settings: Settings, origins: Mapping[str, str], shown: Container[str]) -> str:
+    """Settings with where each comes from and what it means."""
+    rows = [
+        (name, _value(getattr(settings, name)), origins.get(name, ""), field.description or "")
+        for name, field in Settings.model_fields.items()
+        if name in shown
+    ]
+    return "\n".join(table([("setting", "value", "from", "meaning"), *rows], left=4))
+
+
+def origins(config: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
+    """Which settings are no defaults, and where they come from."""
+    found = dict.fromkeys(config, "config.json")
+    variables = ALIASES | {f"CONTEXT_COMPRESSION_{n.upper()}": n for n in Settings.model_fields}
+    found |= {name: variable for variable, name in variables.items() if environ.get(variable)}
+    return found
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "unset"
+    if isinstance(value, tuple):
+        words = ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]  # strings
+        return words if len(words) <= 24 else f"{words[:23]}…"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
+    """Rows in columns: the first `left` flush left, the others flush right."""
+    if not rows:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

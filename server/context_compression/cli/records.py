@@ -1,0 +1,83 @@
+"""What programs read: the facts of a page, as JSON values."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from context_compression.result import Result
+from context_compression.session import Session, Status
+from context_compression.store import Store
+
+Record = dict[str, Any]
+
+
+def account(result: Result) -> Record:
+    """All of a result but its messages and originals."""
+    return {
+        "changed": result.changed,
+        "messages_before": result.messages_in,
+        "messages_after": result.messages_out,
+        "tokens_before": result.tokens_before,
+        "tokens_after": result.tokens_after,
+        "tokens_freed": result.tokens_freed,
+        "target_tokens": result.target_tokens,
+        "target_met": result.target_met,
+        "strategy": result.strategy,
+        "steps": [asdict(step) for step in result.steps],
+        "compressed": list(result.compressed),
+        "dropped": list(result.dropped),
+        "first_changed": result.first_changed,
+        "floor_tokens": result.floor_tokens,
+        "floor": dict(result.floor),
+        "loss": {name: asdict(loss) for name, loss in result.loss.items()},
+        "refs": {
+            ref: {"what": about.what, "messages": list(about.indices)}
+            for ref, about in result.refs.items()
+        },
+        "repairs": list(result.repairs),
+        "notes": list(result.notes),
+        "method": result.method,
+    }
+
+
+def status(session: str, found: Status) -> Record:
+    """How a conversation stands."""
+    usage = found.usage
+    return {
+        "session": session,
+        "used_tokens": int(usage.used_tokens),
+        "used_tokens_upper": usage.used_tokens.upper,
+        "method": usage.used_tokens.method,
+        "total_budget": usage.total_budget,
+        "threshold_tokens": usage.threshold_tokens,
+        "usage_percent": usage.usage_percent,
+        "remaining": usage.remaining,
+        "messages": found.messages,
+        "messages_recorded": found.messages_recorded,
+        "messages_compressed": found.messages_compressed,
+        "compressions": found.compressions,
+        "tokens_saved": found.tokens_saved,
+        "could_free": found.could_free,
+        "breakdown": dict(found.breakdown),
+        "largest": [asdict(item) for item in found.largest],
+        "refs": dict(found.refs),
+        "warnings": list(found.warnings),
+    }
+
+
+def sessions(store: Store, ids: Sequence[str]) -> list[Record]:
+    """What there is to say of each session at a glance."""
+    found: list[Record] = []
+    for id in ids:
+        events = store.session(id).events().items
+        state = Session(store, id).state()
+        found.append(
+            {
+                "session": id,
+                "last_written": events[-1].get("created_at") if events else None,
+                "messages": len(state.view),
+                "messages_recorded": len(state.recorded),
+                "compressions": len(state.compressions),
+            }
+        )
+    return found

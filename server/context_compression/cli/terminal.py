@@ -1,0 +1,65 @@
+"""What a terminal or a pipe gets: UTF-8 whatever the locale, exact bytes, a sign of life."""
+
+import io
+import sys
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from itertools import cycle
+from typing import Any
+
+import click
+
+from context_compression.store.files import to_json
+
+PATIENCE_SECONDS = 0.5
+
+
+def speak_utf8() -> None:
+    """Write UTF-8 also where the locale is C; what has no UTF-8 is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def say(text: str = "") -> None:
+    """A line about the answer, to stderr."""
+    click.echo(text, err=True)
+
+
+def write(data: bytes) -> None:
+    """Bytes to stdout, exactly these."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def write_json(value: Mapping[str, Any]) -> None:
+    """One JSON object to stdout, for programs."""
+    write(to_json(value, indent=2) + b"\n")
+
+
+@contextmanager
+def working(what: str) -> Generator[None]:
+    """Shows on a terminal that work goes on, once it takes longer than a moment."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+
+    def turn() -> None:
+        if done.wait(PATIENCE_SECONDS):
+            return
+        for sign in cycle("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"):
+            click.echo(f"\r{sign} {what} …", err=True, nl=False)
+            if done.wait(0.1):
+                break
+        click.echo("\r\x1b[K", err=True, nl=False)
+
+    thread = threading.Thread(target=turn, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

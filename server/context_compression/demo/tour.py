@@ -1,0 +1,237 @@
+"""The tour: a server started as hosts start it, spoken to as clients speak to it.
+
+The archive is checked twice: in the answers of the tools, and on disk with the library.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+import click
+from mcp import Client, StdioServerParameters
+from mcp.types import CallToolResult, TextContent
+
+from context_compression.demo.board import Board
+from context_compression.formats import parse
+from context_compression.messages import ToolResult
+from context_compression.session import Session
+from context_compression.usage import count_tokens
+
+TRANSCRIPT = "session.jsonl"
+TARGET = 20_000  # tokens
+TOOLS = {
+    f"context_{tool}" for tool in ("status", "compress", "config", "summary", "offload", "restore")
+}
+CHECKPOINT = (
+    "Goal: a strategy `collapse`. Decided: by name only, runs of at least 4 equal lines, first and "
+    "last line verbatim. Rules: no pathlib, mcp or httpx in the core; never change data/; no "
+    "commits. Open: whether auto should run it."
+)
+
+
+def run() -> int:
+    """Play the demo; returns 0 when everything was as promised, else 1."""
+    with TemporaryDirectory(prefix="context-compression-demo-") as folder:
+        return anyio.run(_play, Path(folder).resolve())
+
+
+async def _play(folder: Path) -> int:
+    recorded = files("context_compression.demo").joinpath("conversation.jsonl").read_bytes()
+    (folder / TRANSCRIPT).write_bytes(recorded)
+    messages = [json.loads(line) for line in recorded.splitlines()]
+    click.echo(
+        f"An agent worked on this very project: {len(messages)} messages, "
+        f"{count_tokens(messages):,} tokens.\nA real server runs beside us; what follows are the "
+        "answers of its six tools over stdio."
+    )
+    environment = {"HOME": str(folder), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "context_compression", "--store", str(folder / ".compression"), "serve"],
+        cwd=folder,
+        env=environment,
+    )
+    async with Client(server) as client:
+        tour = Tour(client, folder, messages)
+        try:
+            await tour.all()
+        except ToolFailed as failure:
+            tour.board.check(False, str(failure))
+    return tour.board.close()
+
+
+class ToolFailed(Exception):
+    """A tool answered with an error."""
+
+
+class Tour:
+    """The conversation's way through the tools."""
+
+    def __init__(self, client: Client, folder: Path, messages: Sequence[dict[str, Any]]) -> None:
+        self.board = Board()
+        self._client, self._messages = client, list(messages)
+        self._session = Session(folder / ".compression", Path(TRANSCRIPT).stem)
+
+    async def all(self) -> None:
+        """Every tool, in the order in which an agent would come to need them."""
+        offered = {tool.name for tool in (await self._client.list_tools()).tools}
+        self.board.heading("tools/list")
+        self.board.check(offered == TOOLS, f"{len(offered)} tools: {', '.join(sorted(offered))}")
+        await self.status()
+        await self.config()
+        await self.compress()
+        await self.restore()
+        await self.offload()
+        await self.summary()
+        await self.undo()
+
+    async def status(self) -> None:
+        """How full it is, and with what."""
+        text, facts = await self._call("context_status", conversation=TRANSCRIPT)
+        self.board.show(_lines(text, "tokens by kind", "largest"))
+        counted = count_tokens(self._messages)
+        self.board.check(facts["used_tokens"] == counted, f"{counted:,} tokens are in use")
+
+    async def config(self) -> None:
+        """A setting, changed for all later calls."""
+        text, _ = await self._call("context_config", keep_recent=5)
+        self.board.show(_lines(text))
+        _, facts = await self._call("context_config", quiet=True)
+        now = facts["settings"]["keep_recent"]["value"]
+        self.board.check(now == 5, "the setting is in config.json")
+
+    async def compress(self) -> None:
+        """The conversation, made to fit; and what that cost."""
+        text, facts = await self._call(
+            "context_compress", conversation=TRANSCRIPT, target_tokens=TARGET
+        )
+        self.board.show(_lines(text, "tokens after each step", "evidence"))
+        view = self._session.view()
+        tokens, before = count_tokens(view), count_tokens(self._messages)
+        within = f"the view on disk has {tokens:,} tokens, the target is {TARGET:,}"
+        self.board.check(tokens <= TARGET, within)
+        said = facts["tokens_before"], facts["tokens_after"]
+        self.board.check(said == (before, tokens), "the account says what is on disk")
+        self.board.check(_paired(view), "every tool call in the view has its result")
+        self.board.check(view[-1] == self._messages[-1], "the last message is as it was")
+        lost = sum(loss["lost"] for loss in facts["evidence"].values())
+        self.board.check(lost == 0, "of the evidence, nothing is lost")
+
+    async def restore(self) -> None:
+        """One original through the tool, page by page; all of them from disk."""
+        index, result = max(_results(self._messages), key=lambda found: len(found[1].text))
+        before = result.text
+        after = {r.call_id: r.text for _, r in _results(self._session.view())}
+        ref = {text: ref for ref, _, text in self._session.archived() if isinstance(text, str)}
+        self.board.heading(f"context_restore ref={ref.get(before)}")
+        self.board.show([f"message {index}, a tool result of {len(before):,} characters, is now:"])
+        self.board.show(f"| {line}" for line in after.get(result.call_id, "gone").splitlines()[:6])
+        pages = await self._pages(ref.get(before, ""))
+        same = "".join(pages) == before
+        self.board.check(same, f"{len(before.encode()):,} bytes in {len(pages)} pages are equal")
+        archived = [original for _, _, original in self._session.archived()]
+        known = [*self._messages, *_texts(self._messages)]
+        self.board.check(
+            bool(archived) and all(original in known for original in archived),
+            f"all {len(archived)} originals in the archive are equal to what was recorded",
+        )
+
+    async def offload(self) -> None:
+        """A long text, out of the way and still at hand."""
+        log = "\n".join(f"{n:04} ok: 测试 {n} passed" for n in range(2_000))
+        text, facts = await self._call("context_offload", content=log)
+        self.board.show(_lines(text))
+        answer = await self._client.call_tool(
+            "context_restore", {"ref": facts["ref"], "pattern": "^1234 "}
+        )
+        self.board.check("1234 ok: 测试 1234 passed" in _text(answer), "one line of it comes back")
+
+    async def summary(self) -> None:
+        """A checkpoint, kept for a chat that knows nothing of this one."""
+        await self._call("context_compress", quiet=True, summary=CHECKPOINT)
+        text, _ = await self._call("context_summary", limit=1)
+        self.board.show([*text.splitlines()[:1], CHECKPOINT])
+        self.board.check(CHECKPOINT in text, "a new chat gets the checkpoint")
+
+    async def undo(self) -> None:
+        """Everything back."""
+        session = self._session.id
+        text, _ = await self._call("context_compress", conversation=session, undo=True)
+        self.board.show(_lines(text))
+        same = self._session.view() == self._messages
+        back = f"the view is again the {len(self._messages)} messages as they came"
+        self.board.check(same, back)
+        self.board.check(self._session.store.verify() == [], "the store is sound")
+
+    async def _call(
+        self, tool: str, *, quiet: bool = False, **arguments: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """A tool's answer: its text and its structured content."""
+        if not quiet:
+            shown = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
+            self.board.heading(f"{tool} {shown}")
+        answer = await self._client.call_tool(tool, arguments)
+        if answer.is_error:
+            raise ToolFailed(_text(answer))
+        return _text(answer), answer.structured_content or {}
+
+    async def _pages(self, ref: str) -> list[str]:
+        """What a ref stands for, as the tool gives it: fences opened, pages in order."""
+        pages: list[str] = []
+        cursor: dict[str, str] = {}
+        while True:
+            answer = _text(await self._client.call_tool("context_restore", {"ref": ref, **cursor}))
+            header, _, quoted = answer.partition("\n")
+            pages.append(quoted.partition("\n")[2].rpartition("\n")[0])
+            following = re.search(r"cursor (\S+)", header)
+            if not following:
+                return pages
+            cursor = {"cursor": following[1]}
+
+
+def _text(answer: CallToolResult) -> str:
+    return "\n".join(block.text for block in answer.content if isinstance(block, TextContent))
+
+
+def _lines(text: str, *wanted: str) -> list[str]:
+    """The first line of an answer, and the entries that begin with a wanted word."""
+    found: list[str] = []
+    inside = False
+    for number, line in enumerate(text.splitlines()):
+        if not line.startswith("- "):
+            inside = number == 0 or line.startswith(wanted)
+        if inside:
+            found.append(line)
+    return found
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 32 else f"({len(text):,} characters)"
+
+
+def _results(messages: Sequence[dict[str, Any]]) -> list[tuple[int, ToolResult]]:
+    """Every tool result, with the index of its message."""
+    parsed = parse(messages).messages
+    return [(index, result) for index, message in enumerate(parsed) for result in message.results]
+
+
+def _texts(messages: Sequence[dict[str, Any]]) -> list[str]:
+    """Every text in the messages that may have a ref of its own."""
+    texts = [message.text for message in parse(messages).messages]
+    return texts + [result.text for _, result in _results(messages)]
+
+
+def _paired(messages: Sequence[dict[str, Any]]) -> bool:
+    """Whether every call is answered in the next message, and nothing else is."""
+    parsed = parse(messages).messages
+    calls = [{call.id for call in message.calls} for message in parsed]
+    results = [{result.call_id for result in message.results} for message in parsed]
+    return [set[str](), *calls] == [*results, set[str]()]

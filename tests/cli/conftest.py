@@ -1,0 +1,122 @@
+"""The command as users run it: a process of its own, in a folder of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Done = subprocess.CompletedProcess[bytes]
+COMMAND = (sys.executable, "-m", "context_compression")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Somebody at a keyboard: a working directory, a home, nothing else in the environment."""
+
+    folder: Path
+
+    @property
+    def store(self) -> Path:
+        return self.folder / ".compression"
+
+    def environ(self, **more: str) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+        return {**kept, "HOME": str(self.folder / "home"), **more}
+
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            cwd=self.folder,
+            env=self.environ(**(env or {})),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+    def does(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
+        done = self.run(*arguments, env=env)
+        assert done.returncode == 0, done.stderr.decode()
+        return done
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.does(*arguments, "--json").stdout)
+
+    def write(self, name: str, content: Any) -> Path:
+        path = self.folder / name
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        path.write_bytes(data)
+        return path
+
+
+def conversation() -> list[dict[str, Any]]:
+    """Eight turns in which an agent reads long files; about 15,000 tokens."""
+    found: list[dict[str, Any]] = []
+    for turn in range(8):
+        lines = (f"src/part_{turn}/file_{n}.py: value_{turn}_{n} = {n}" for n in range(100))
+        call = {"type": "tool_use", "id": f"t{turn}", "name": "read", "input": {"part": turn}}
+        result = {"type": "tool_result", "tool_use_id": f"t{turn}", "content": "\n".join(lines)}
+        found += [
+            {"role": "user", "content": f"Look at part {turn}, please. 不要改动 src/part_{turn}."},
+            {"role": "assistant", "content": [{"type": "text", "text": "I read it."}, call]},
+            {"role": "user", "content": [result]},
+            {"role": "assistant", "content": f"Part {turn} sets value_{turn}_0 to 0."},
+        ]
+    return found
+
+
+@pytest.fixture
+def messages() -> list[dict[str, Any]]:
+    return conversation()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A desk with a transcript, chat.json, and nothing recorded yet."""
+    (tmp_path / "home").mkdir()
+    desk = Desk(tmp_path)
+    desk.write("chat.json", conversation())
+    return desk
+
+
+@pytest.fixture(scope="session")
+def compressed_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """A store in which chat.json was compressed, and the account of that."""
+    desk = Desk(tmp_path_factory.mktemp("once"))
+    desk.write("chat.json", conversation())
+    return desk.store, desk.json("compress", "chat.json", "--target-tokens", "6000")
+
+
+@pytest.fixture
+def used(desk: Desk, compressed_once: tuple[Path, Any]) -> Desk:
+    """A desk where chat.json was compressed before."""
+    shutil.copytree(compressed_once[0], desk.store)
+    return desk
+
+
+@pytest.fixture
+def refs(compressed_once: tuple[Path, Any]) -> dict[str, int]:
+    """The refs of that compression which stand for a tool result, with its message's index."""
+    found = compressed_once[1]["refs"].items()
+    return {ref: about["messages"][0] for ref, about in found if about["what"] == "read result"}
+
+
+Snapshot = Callable[[Path], dict[str, bytes]]
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    """Every file below a folder, locks aside."""
+
+    def take(folder: Path) -> dict[str, bytes]:
+        files = (path for path in folder.rglob("*") if path.is_file())
+        return {str(path): path.read_bytes() for path in files if ".locks" not in path.parts}
+
+    return take

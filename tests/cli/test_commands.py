@@ -1,0 +1,263 @@
+"""What the command gives to those who ask for something it can do."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from context_compression import count_tokens
+
+from .conftest import COMMAND, Desk, Snapshot
+
+Messages = list[dict[str, Any]]
+TARGET = 6_000
+
+
+def compressed(desk: Desk, *options: str) -> Any:
+    return desk.json("compress", "chat.json", "--target-tokens", str(TARGET), *options)
+
+
+def test_compress_prints_a_shorter_conversation_and_its_account_beside_it(
+    desk: Desk, messages: Messages
+):
+    before = (desk.folder / "chat.json").read_bytes()
+
+    done = desk.does("compress", "chat.json", "--target-tokens", str(TARGET))
+
+    view = json.loads(done.stdout)
+    assert count_tokens(view) <= TARGET < count_tokens(messages)
+    headline = done.stderr.decode().splitlines()[0]
+    numbers = r"32 → \d+ messages, [\d,]+ → [\d,]+ tokens, [\d,]+ freed"
+    assert re.fullmatch(numbers, headline), headline
+    assert "restorable" in done.stderr.decode()
+    assert (desk.folder / "chat.json").read_bytes() == before
+
+
+def test_every_ref_restores_the_exact_bytes(used: Desk, refs: dict[str, int], messages: Messages):
+    for ref, index in list(refs.items())[:3]:
+        original = messages[index]["content"][0]["content"]
+
+        assert used.does("restore", ref).stdout == original.encode()
+        assert used.json("restore", ref[:6], "--session", "chat")["text"] == original
+
+
+def test_restore_shows_a_range_of_lines_or_those_with_a_pattern(used: Desk, refs: dict[str, int]):
+    ref = next(iter(refs))
+
+    lines = used.does("restore", ref, "--lines", "10-12").stdout.decode().splitlines()
+    line = used.does("restore", ref, "--lines", "10").stdout.decode()
+    found = used.does("restore", ref, "--pattern", r"file_4\d\.py").stdout.decode().splitlines()
+
+    assert (len(lines), lines[0]) == (3, line)
+    assert [row.partition(":")[0] for row in found] == [str(n) for n in range(41, 51)]
+
+
+def test_to_look_writes_nothing(used: Desk, refs: dict[str, int], snapshot: Snapshot):
+    before = snapshot(used.folder)
+
+    used.does("restore", next(iter(refs)))
+    used.does("status", "chat.json")
+    used.does("status")
+    used.does("summaries")
+    used.does("config")
+
+    assert snapshot(used.folder) == before
+
+
+def test_the_same_file_gives_the_same_view_however_often(desk: Desk):
+    arguments = ("compress", "chat.json", "--target-tokens", str(TARGET))
+    first = desk.does(*arguments)
+    desk.does("compress", "chat.json", "--target-tokens", "4000")
+
+    again = desk.does(*arguments)
+
+    assert again.stdout == first.stdout
+
+
+def test_a_view_put_in_place_of_the_transcript_is_compressed_further(desk: Desk):
+    desk.does("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "chat.json")
+
+    account = desk.json("compress", "chat.json", "--target-tokens", "4000")
+
+    assert account["tokens_before"] <= TARGET
+    assert account["tokens_after"] <= 4_000
+    assert desk.json("status", "chat")["compressions"] == 2
+
+
+def test_with_an_output_file_the_messages_go_there(desk: Desk):
+    done = desk.does("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "new")
+
+    assert done.stdout == b""
+    assert count_tokens(json.loads((desk.folder / "new").read_bytes())) <= TARGET
+
+
+def test_a_dry_run_tells_and_keeps_nothing(desk: Desk):
+    account = compressed(desk, "--dry-run")
+
+    assert account["changed"]
+    assert not desk.store.exists()
+
+
+def test_undo_gives_the_conversation_back(used: Desk, messages: Messages):
+    done = used.does("compress", "chat", "--undo")
+
+    assert json.loads(done.stdout) == messages
+    assert b"no compression to undo" in used.run("compress", "chat", "--undo").stderr
+
+
+def test_pins_and_settings_of_one_run_count(desk: Desk, messages: Messages):
+    account = compressed(desk, "--pin", "2", "--strategy", "window", "--set", "keepRecent=3")
+
+    assert account["strategy"] == "window"
+    assert messages[2] in account["messages"]
+    assert desk.json("config")["keep_recent"] == 10
+
+
+def test_status_shows_how_full_a_conversation_is(desk: Desk, messages: Messages):
+    page = desk.does("status", "chat.json").stdout.decode()
+    values = desk.json("status", "chat.json")
+
+    assert "tool results" in page
+    assert f"{values['used_tokens']:,} of 200,000 tokens" in page
+    assert values["used_tokens"] == count_tokens(messages)
+    assert values["messages"] == 32
+
+
+def test_status_without_a_conversation_lists_the_sessions(used: Desk):
+    [session] = used.json("status")["sessions"]
+
+    assert session["session"] == "chat"
+    assert (session["messages_recorded"], session["compressions"]) == (32, 1)
+    assert b"chat" in used.does("status").stdout
+
+
+def test_status_of_an_empty_store_says_what_one_can_do(desk: Desk):
+    assert b"Nothing is recorded" in desk.does("status").stdout
+
+
+def test_config_sets_shows_and_resets(desk: Desk):
+    desk.does("config", "keep_recent=5", "importantKeywords=alpha, beta")
+
+    assert desk.json("config")["keep_recent"] == 5
+    assert desk.json("config")["important_keywords"] == ["alpha", "beta"]
+    assert "config.json" in desk.does("config", "keep_recent").stdout.decode()
+    page = desk.does("config", "keep_recent", env={"CONTEXT_COMPRESSION_KEEP_RECENT": "7"})
+    assert "CONTEXT_COMPRESSION_KEEP_RECENT" in page.stdout.decode()
+
+    desk.does("config", "--reset", "keep_recent")
+
+    assert desk.json("config")["keep_recent"] == 10
+    assert desk.json("config")["important_keywords"] == ["alpha", "beta"]
+
+
+def test_summaries_lists_the_digests(desk: Desk):
+    assert b"no summaries" in desk.does("summaries").stdout
+    compressed(desk, "--strategy", "window", "--set", "keep_recent=3")
+
+    [summary] = desk.json("summaries", "--limit", "3")["summaries"]
+
+    assert summary["session"] == "chat"
+    assert summary["content"].encode() in desk.does("summaries").stdout
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"messages": []}'])
+def test_there_is_nothing_to_compress_in_an_empty_conversation(desk: Desk, content: bytes):
+    desk.write("empty.json", content)
+
+    done = desk.does("compress", "empty.json", "--target-tokens", "1000")
+
+    assert json.loads(done.stdout) == []
+    assert b"nothing to compress" in done.stderr
+
+
+def test_a_file_named_by_the_user_is_read_wherever_it_lies(
+    desk: Desk, messages: Messages, tmp_path_factory: pytest.TempPathFactory
+):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "chat.json"
+    elsewhere.write_text(json.dumps(messages), encoding="utf-8")
+
+    assert desk.json("status", str(elsewhere))["messages"] == 32
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+        {"PYTHONIOENCODING": "latin-1"},
+    ],
+    ids=["C", "latin-1"],
+)
+def test_what_is_written_is_utf_8_in_every_locale(desk: Desk, environ: dict[str, str]):
+    chat = [{"role": "user", "content": "日志"}, {"role": "assistant", "content": "half: \ud83d"}]
+    desk.write("chat.json", chat)
+
+    done = desk.does("compress", "chat.json", "--target-tokens", "1000", env=environ)
+    page = desk.does("status", "chat.json", env=environ)
+
+    assert json.loads(done.stdout) == chat
+    assert "█" in page.stdout.decode() or "·" in page.stdout.decode()
+
+
+def test_a_closed_pipe_is_no_trouble(desk: Desk):
+    arguments = [*COMMAND, "compress", "chat.json", "--target-tokens", "14000"]
+    with subprocess.Popen(
+        arguments,
+        cwd=desk.folder,
+        env=desk.environ(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        told = process.stderr.read()
+
+    assert b"Traceback" not in told
+    assert b"rror" not in told
+
+
+@pytest.mark.parametrize("arguments", [(), ("serve",)], ids=["nothing", "serve"])
+def test_without_a_command_it_serves_until_the_client_leaves(desk: Desk, arguments: Sequence[str]):
+    done = desk.run(*arguments)
+
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_the_demo_holds_what_is_promised_and_leaves_nothing_behind(desk: Desk, snapshot: Snapshot):
+    before = snapshot(desk.folder)
+
+    page = desk.does("demo", env={"TMPDIR": str(desk.folder)}).stdout.decode()
+
+    assert "checks held" in page
+    assert "✗" not in page
+    assert snapshot(desk.folder) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
+def test_ctrl_c_ends_it_with_130(desk: Desk):
+    with subprocess.Popen(
+        [*COMMAND, "demo"],
+        cwd=desk.folder,
+        env=desk.environ(TMPDIR=str(desk.folder), PYTHONUNBUFFERED="1"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+
+    assert process.returncode == 130
+    assert b"Traceback" not in told
+    assert sorted(path.name for path in desk.folder.iterdir()) == ["chat.json", "home"]
+
+
+def test_the_version_is_that_of_the_package(desk: Desk):
+    assert re.fullmatch(rb"context-compression \d+\.\d+\.\d+\n", desk.does("--version").stdout)

@@ -1,0 +1,193 @@
+"""What cannot be done ends with 2, says what to do, and leaves everything as it was."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from .conftest import Desk, Done, Snapshot
+
+
+def refused(done: Done) -> str:
+    told = done.stderr.decode()
+    assert done.returncode == 2, told
+    assert done.stdout == b""
+    assert "Traceback" not in told
+    return told
+
+
+FILES = {
+    "broken.json": (b'[{"role": "user", "content": "hel', "not JSON"),
+    "words.txt": (b"Dear diary,\ntoday I wrote no JSON.\n", "messages"),
+    "other.json": (b'{"name": "left-pad", "version": "1.0.0"}', '"name", "version"'),
+    "numbers.json": (b"[1, 2, 3]", "no message with a role"),
+    "picture.png": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_conversation(desk: Desk, name: str, snapshot: Snapshot):
+    content, said = FILES[name]
+    desk.write(name, content)
+    before = snapshot(desk.folder)
+
+    told = refused(desk.run("compress", name))
+
+    assert said in told
+    assert "Pass a transcript" in told
+    assert snapshot(desk.folder) == before
+
+
+def test_a_file_of_500_mb_is_not_read(desk: Desk):
+    with (desk.folder / "huge.jsonl").open("wb") as file:
+        file.truncate(500 * 1024 * 1024)
+
+    told = refused(desk.run("compress", "huge.jsonl", "--target-tokens", "1000"))
+
+    assert "too large" in told
+    assert "268,435,456" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("home", "is a folder"),
+        ("missing.jsonl", "There is no file"),
+        ("/nowhere/at/all.json", "There is no file"),
+        ("chats", "No session 'chats' is recorded"),
+        ("x" * 5000, "recorded"),
+        ("~nobody-of-this-name/chat.json", "There is no file"),
+    ],
+    ids=["folder", "missing", "missing elsewhere", "no session", "endless", "no home"],
+)
+def test_a_conversation_that_is_not_there(used: Desk, name: str, said: str, snapshot: Snapshot):
+    before = snapshot(used.store)
+
+    told = refused(used.run("compress", name, "--target-tokens", "1000"))
+
+    assert said in told
+    assert snapshot(used.store) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--target-tokens", "20"], "is as small as this conversation gets"),
+        (["--target-tokens", "-5"], "must be at least 1"),
+        (["--target-tokens", "many"], "not a valid integer"),
+        (["--strategy", "extrakt"], "nearest valid: extract"),
+        (["--set", "keep_recnt=5"], "did you mean keep_recent"),
+        (["--set", "keep_recent=0"], "nearest valid: 1"),
+        (["--set", "keep_recent"], "write keep_recent=VALUE"),
+        (["--output", "no/such/folder/new.json"], "no folder that can be written"),
+    ],
+    ids=str,
+)
+def test_something_impossible_is_asked_for(
+    used: Desk, options: Sequence[str], said: str, snapshot: Snapshot
+):
+    before = snapshot(used.folder)
+
+    told = refused(used.run("compress", "chat.json", *options))
+
+    assert said in told
+    assert snapshot(used.folder) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["abcdef123456"], "Nothing is archived under 'abcdef123456'"),
+        (["zz"], "Nothing is archived"),
+        (["abcdef123456", "--session", "chat"], "The newest refs"),
+        (["abcdef123456", "--session", "../../etc"], "A session's id"),
+        (["REF", "--lines", "ten"], "write 10-40"),
+        (["REF", "--lines", "900-1000"], "this has lines 1-"),
+        (["REF", "--pattern", "("], "not a regular expression"),
+    ],
+    ids=str,
+)
+def test_something_that_cannot_be_restored(
+    used: Desk, refs: dict[str, int], arguments: Sequence[str], said: str
+):
+    given = [next(iter(refs)) if word == "REF" else word for word in arguments]
+
+    told = refused(used.run("restore", *given))
+
+    assert said in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["keep_recnt=5"], "did you mean keep_recent"),
+        (["trigger_threshold=80"], "nearest valid: 1"),
+        (["allowed_paths=/"], "cannot be set in config.json"),
+        (["--reset", "keep_recnt"], "did you mean keep_recent"),
+        (["keep_recnt"], "did you mean keep_recent"),
+    ],
+    ids=str,
+)
+def test_a_setting_that_cannot_be(desk: Desk, arguments: Sequence[str], said: str):
+    told = refused(desk.run("config", *arguments))
+
+    assert said in told
+    assert not desk.store.exists()
+
+
+COMMANDS = (
+    ("compress", "chat.json", "--target-tokens", "6000"),
+    ("status", "chat.json"),
+    ("config", "keep_recent=5"),
+    ("config",),
+)
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_store_of_a_newer_version_is_left_alone(
+    used: Desk, arguments: Sequence[str], snapshot: Snapshot
+):
+    (used.store / "config.json").write_text(json.dumps({"version": 99}), encoding="utf-8")
+    before = snapshot(used.store)
+
+    told = refused(used.run(*arguments))
+
+    assert "newer context-compression" in told
+    assert "upgrade" in told
+    assert snapshot(used.store) == before
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_damaged_config_is_named_and_left_as_it_is(
+    used: Desk, arguments: Sequence[str], snapshot: Snapshot
+):
+    (used.store / "config.json").write_text('{"keep_recent": ', encoding="utf-8")
+    before = snapshot(used.store)
+
+    told = refused(used.run(*arguments))
+
+    assert "config.json is not JSON" in told
+    assert "Correct it by hand" in told
+    assert snapshot(used.store) == before
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_store_that_cannot_be_written(desk: Desk, arguments: Sequence[str], snapshot: Snapshot):
+    desk.write("file", b"in the way")
+    before = snapshot(desk.folder)
+
+    done = desk.run("--store", "file/store", *arguments)
+
+    told = refused(done)
+    assert "file" in told
+    assert snapshot(desk.folder) == before
+
+
+def test_an_impossible_value_in_the_environment_names_the_setting(desk: Desk):
+    told = refused(desk.run("status", env={"CONTEXT_COMPRESSION_KEEP_RECENT": "few"}))
+
+    assert "keep_recent" in told
+
+
+def test_a_command_that_does_not_exist(desk: Desk):
+    assert "No such command 'comprss'" in refused(desk.run("comprss"))

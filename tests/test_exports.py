@@ -1,0 +1,51 @@
+"""The public names, and what it costs to import them."""
+
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import context_compression
+
+HEAVY = ("anthropic", "anyio", "mcp", "tiktoken")
+DOORS = ("context_compression.mcp_server", "context_compression.demo")
+"""What speaks the protocol; everything else gets along without it."""
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(context_compression.__path__, "context_compression.")
+    if not module.name.endswith("__main__")
+)
+
+
+def loaded_by(*modules: str) -> list[str]:
+    """Which heavy packages a fresh interpreter has loaded after these imports."""
+    code = (
+        "import importlib, json, sys\n"
+        f"for name in {modules!r}: importlib.import_module(name)\n"
+        f"print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
+    )
+    return json.loads(subprocess.check_output([sys.executable, "-c", code], timeout=60))
+
+
+@pytest.mark.parametrize("name", ["context_compression", *MODULES])
+def test_every_public_name_exists(name: str):
+    module = importlib.import_module(name)
+
+    missing = [public for public in getattr(module, "__all__", ()) if not hasattr(module, public)]
+
+    assert missing == []
+
+
+def test_the_public_names_are_in_order():
+    assert context_compression.__all__ == sorted(context_compression.__all__)
+
+
+def test_the_library_loads_nothing_heavy():
+    assert loaded_by("context_compression") == []
+
+
+def test_only_the_server_and_its_client_know_the_protocol():
+    assert "mcp" not in loaded_by(*(name for name in MODULES if not name.startswith(DOORS)))
