@@ -165,7 +165,7 @@ class Settings(Value):
         Raises:
             InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
         """
-        values = dict(config or {})
+        values = _named(config or {})
         for name in GUARDED:
             if name in values:
                 raise InvalidSettings(
@@ -173,7 +173,7 @@ class Settings(Value):
                     f"CONTEXT_COMPRESSION_{name.upper()} or use the command line."
                 )
         values |= _from_environ(environ or {})
-        values |= arguments or {}
+        values |= _named(arguments or {})
         return cls.checked(values)
 
     @classmethod
@@ -183,9 +183,8 @@ class Settings(Value):
         Raises:
             InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
         """
-        named = {setting_name(name): value for name, value in values.items()}
         try:
-            return cls.model_validate(named)
+            return cls.model_validate(_named(values))
         except ValidationError as problem:
             details = "; ".join(_explain(error) for error in problem.errors())
             raise InvalidSettings(f"{details}. Nothing was changed.") from None
@@ -214,6 +213,10 @@ def setting_name(name: str) -> str:
     near = difflib.get_close_matches(snake, NAMES, 2, 0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
     raise InvalidSettings(f"Unknown setting {name!r}{hint} Settings: {', '.join(NAMES)}.")
+
+
+def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {setting_name(name): value for name, value in values.items()}
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
