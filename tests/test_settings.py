@@ -1,0 +1,288 @@
+"""Every setting's default, the layers they come from, and what is said about wrong ones."""
+
+import os
+from typing import Any
+
+import pytest
+
+from context_compression import Settings, usage
+from context_compression.errors import InvalidSettings
+from context_compression.settings import ALIASES, GUARDED, NAMES, setting_name
+
+DEFAULTS: dict[str, Any] = {
+    "token_budget": 200_000,
+    "trigger_threshold": 0.8,
+    "target_usage": 0.5,
+    "reserve_tokens": 16_384,
+    "auto_compress": True,
+    "strategy": "auto",
+    "summary_template": "goal",
+    "max_turns": 50,
+    "keep_recent": 10,
+    "max_tool_output": 3_000,
+    "summary_max_chars": 500,
+    "importance_threshold": 0.3,
+    "min_recent_messages": 10,
+    "preserve_messages": 5,
+    "fallback_turns": 4,
+    "keep_recent_tokens": 20_000,
+    "tail_retention_ratio": None,
+    "compact_trigger_tokens": 15_000,
+    "summary_target_tokens": 8_000,
+    "max_summary_tokens": None,
+    "summary_attempts": 3,
+    "on_summary_failure": "extract",
+    "summarizer": "auto",
+    "summary_model": None,
+    "summary_role": "user",
+    "offload_min_tokens": 1_000,
+    "offload_preview_tokens": 200,
+    "allowed_paths": (),
+    "read_host_transcripts": True,
+}
+"""The design's table, written down once more on purpose."""
+
+
+def test_every_default_is_that_of_the_designs_table() -> None:
+    settings = Settings().model_dump()
+
+    lists = {name: settings.pop(name) for name in ("important_keywords", "record_markers")}
+    assert settings == DEFAULTS
+    assert lists["record_markers"] == ("ARTIFACT_SAVED", "NODE_COMPLETE")
+
+
+def test_important_keywords_are_english_and_chinese() -> None:
+    keywords = Settings().important_keywords
+
+    assert {"important", "must", "decided", "重要", "必须", "决定"} <= set(keywords)
+
+
+def test_every_setting_says_what_it_means() -> None:
+    assert all(field.description for field in Settings.model_fields.values())
+
+
+def test_compression_is_due_at_the_threshold_or_when_the_reserve_is_touched() -> None:
+    assert Settings().threshold_tokens == 160_000  # 0.8 x 200,000; the reserve begins at 183,617
+    assert Settings(trigger_threshold=0.95).threshold_tokens == 200_000 - 16_384 + 1
+    assert Settings(token_budget=10_000).threshold_tokens == 8_000
+    assert Settings(token_budget=10_000, trigger_threshold=1).threshold_tokens == 8_001
+
+
+def test_the_target_is_a_share_of_the_budget() -> None:
+    assert Settings().target_tokens == 100_000
+    assert Settings(token_budget=5_000, target_usage=0.3).target_tokens == 1_500
+
+
+def test_in_small_windows_what_is_kept_free_shrinks() -> None:
+    small = Settings(token_budget=8_000)
+
+    assert small.reserve == 1_600
+    assert small.recent_tokens == 2_000
+    assert small.summary_tokens == 800
+
+
+def test_in_large_windows_it_does_not() -> None:
+    large = Settings(token_budget=1_000_000)
+
+    assert (large.reserve, large.recent_tokens, large.summary_tokens) == (16_384, 20_000, 8_000)
+
+
+def test_tail_retention_ratio_replaces_keep_recent_tokens_when_set() -> None:
+    assert Settings(tail_retention_ratio=0.4).recent_tokens == 80_000
+    assert Settings(tail_retention_ratio=0.4, token_budget=1_000).recent_tokens == 400
+
+
+def test_the_summary_calls_limit_is_a_share_of_the_reserve_but_lets_a_summary_end() -> None:
+    assert Settings().summary_limit == 13_107
+    assert Settings(reserve_tokens=5_000).summary_limit == 9_600
+    assert Settings(max_summary_tokens=20_000).summary_limit == 20_000
+    assert Settings(max_summary_tokens=100).summary_limit == 9_600
+
+
+def test_the_budget_is_the_models_window_unless_one_is_set() -> None:
+    messages = [{"role": "user", "content": "hello"}]
+
+    assert usage(messages).total_budget == 200_000
+    assert usage(messages, model="gpt-5").total_budget == 400_000
+    assert usage(messages, model="gpt-5", settings={"token_budget": 9_000}).total_budget == 9_000
+    assert usage(messages, model="gpt-5", settings={"keep_recent": 3}).total_budget == 400_000
+    assert usage(messages, model="nobody-knows-it").total_budget == 200_000
+
+
+def test_a_setting_may_be_given_its_default_on_purpose() -> None:
+    given = Settings(token_budget=200_000).changed({"keep_recent": 3})
+
+    assert usage([], model="gpt-5", settings=given).total_budget == 200_000
+
+
+def test_later_layers_win_one_setting_at_a_time() -> None:
+    settings = Settings.layered(
+        config={"keep_recent": 1, "max_turns": 1, "fallback_turns": 1},
+        environ={"CONTEXT_COMPRESSION_MAX_TURNS": "2", "CONTEXT_COMPRESSION_FALLBACK_TURNS": "2"},
+        arguments={"fallback_turns": 3},
+    )
+
+    assert settings.preserve_messages == 5
+    assert settings.keep_recent == 1
+    assert settings.max_turns == 2
+    assert settings.fallback_turns == 3
+
+
+@pytest.mark.parametrize("config", ["keepRecent", "keep_recent"])
+@pytest.mark.parametrize("argument", ["keepRecent", "keep_recent"])
+def test_later_layers_win_in_whichever_spelling(config: str, argument: str) -> None:
+    environ = {"CONTEXT_COMPRESSION_KEEP_RECENT": "2"}
+
+    assert Settings.layered({config: 1}, environ, {argument: 3}).keep_recent == 3
+    assert Settings.layered({config: 1}, environ).keep_recent == 2
+
+
+def test_no_layer_at_all_gives_the_defaults() -> None:
+    assert Settings.layered() == Settings()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_can_come_from_the_environment(name: str) -> None:
+    texts = {
+        "auto_compress": "false",
+        "strategy": "window",
+        "summary_template": "technical",
+        "on_summary_failure": "skip",
+        "summarizer": "none",
+        "summary_model": "claude-x",
+        "summary_role": "system",
+        "important_keywords": "alpha, beta",
+        "record_markers": "MARK",
+        "allowed_paths": os.pathsep.join(["/a", "/b"]),
+        "read_host_transcripts": "false",
+        "importance_threshold": "0.7",
+        "target_usage": "0.7",
+        "trigger_threshold": "0.7",
+        "tail_retention_ratio": "0.7",
+        "summary_attempts": "7",
+    }
+    values = {
+        "auto_compress": False,
+        "read_host_transcripts": False,
+        "important_keywords": ("alpha", "beta"),
+        "record_markers": ("MARK",),
+        "allowed_paths": ("/a", "/b"),
+    }
+    text = texts.get(name, "777")
+
+    settings = Settings.layered(environ={f"CONTEXT_COMPRESSION_{name.upper()}": text})
+
+    value = getattr(settings, name)
+    assert value == values.get(name, type(value)(text))
+    assert settings.model_fields_set == {name}
+
+
+def test_the_names_of_another_tool_are_understood() -> None:
+    environ = {
+        "SYNAPSE_COMPACT_TRIGGER_THRESHOLD": "1",
+        "SYNAPSE_COMPACT_TARGET_TOKENS": "2",
+        "SYNAPSE_COMPACT_PRESERVE_COUNT": "3",
+        "SYNAPSE_COMPACT_MODEL": "four",
+        "SYNAPSE_COMPACT_RETRY_COUNT": "5",
+    }
+
+    settings = Settings.layered({"summary_attempts": 9}, environ)
+
+    assert environ.keys() == ALIASES.keys()
+    assert settings.compact_trigger_tokens == 1
+    assert settings.summary_target_tokens == 2
+    assert settings.preserve_messages == 3
+    assert settings.summary_model == "four"
+    assert settings.summary_attempts == 5
+
+
+def test_our_own_name_beats_an_alias() -> None:
+    environ = {
+        "CONTEXT_COMPRESSION_PRESERVE_MESSAGES": "7",
+        "SYNAPSE_COMPACT_PRESERVE_COUNT": "3",
+    }
+
+    assert Settings.layered(environ=environ).preserve_messages == 7
+
+
+@pytest.mark.parametrize("name", [*GUARDED, "allowedPaths", "readHostTranscripts"])
+def test_a_project_file_cannot_open_doors(name: str) -> None:
+    with pytest.raises(InvalidSettings, match=r"cannot be set in config.json.*CONTEXT_COMPRESSION"):
+        Settings.layered({name: ["/"]})
+
+
+def test_the_environment_and_the_command_line_can() -> None:
+    environ = {"CONTEXT_COMPRESSION_ALLOWED_PATHS": "/data"}
+
+    assert Settings.layered(environ=environ).allowed_paths == ("/data",)
+    assert (
+        Settings.layered(arguments={"read_host_transcripts": False}).read_host_transcripts is False
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_understood_in_snake_case_and_in_camel_case(name: str) -> None:
+    first, *rest = name.split("_")
+
+    assert setting_name(name) == name
+    assert setting_name(first + "".join(map(str.title, rest))) == name
+    assert setting_name("maxToolOutput") == "max_tool_output"
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("keep_recnt", "keep_recent"), ("maxTurn", "max_turns"), ("sumary_model", "summary_model")],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_one(name: str, near: str) -> None:
+    with pytest.raises(InvalidSettings, match=f"Unknown setting '{name}'; did you mean .*{near}"):
+        Settings.checked({name: 3})
+
+
+def test_a_name_like_no_other_is_refused_with_all_there_are() -> None:
+    with pytest.raises(InvalidSettings) as refused:
+        Settings.checked({"xyzzy": 3})
+
+    assert "did you mean" not in str(refused.value)
+    assert all(name in str(refused.value) for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"keep_recent": 0}, r"keep_recent = 0: .*nearest valid: 1\b"),
+        ({"keep_recent": "many"}, r'keep_recent = "many": .*default: 10\b'),
+        ({"keep_recent": 2.5}, r"keep_recent = 2.5: .*default: 10\b"),
+        ({"target_usage": 1.5}, r"target_usage = 1.5: .*nearest valid: 1\.0"),
+        ({"target_usage": 0}, r"target_usage = 0: .*for example 0\.5"),
+        ({"max_tool_output": 7}, r"max_tool_output = 7: .*nearest valid: 100\b"),
+        ({"summary_attempts": 50}, r"summary_attempts = 50: .*nearest valid: 10\b"),
+        ({"strategy": "extrct"}, r'strategy = "extrct": .*nearest valid: extract\b'),
+        ({"summary_template": "goals"}, r"nearest valid: goal\b"),
+        ({"summaryRole": "usr"}, r'summary_role = "usr": .*nearest valid: user\b'),
+        ({"auto_compress": "perhaps"}, r"auto_compress .*default: true"),
+        ({"tail_retention_ratio": 2}, r"tail_retention_ratio .*nearest valid: 1"),
+        ({"important_keywords": [1]}, r"important_keywords"),
+    ],
+)
+def test_an_impossible_value_is_refused_with_the_nearest_valid_one(
+    values: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidSettings, match=said) as refused:
+        Settings.checked(values)
+
+    assert str(refused.value).endswith("Nothing was changed.")
+
+
+def test_several_wrong_values_are_all_named() -> None:
+    with pytest.raises(InvalidSettings, match=r"max_turns = -1.*; keep_recent = 0"):
+        Settings.checked({"keep_recent": 0, "max_turns": -1})
+
+
+def test_settings_can_be_changed_and_know_what_was_set() -> None:
+    before = Settings.checked({"keepRecent": 3})
+
+    after = before.changed({"maxTurns": 9})
+
+    assert before.model_fields_set == {"keep_recent"}
+    assert after.model_fields_set == {"keep_recent", "max_turns"}
+    assert (after.keep_recent, after.max_turns, before.max_turns) == (3, 9, 50)
