@@ -1,0 +1,1 @@
+"""Ways to a model that writes summaries: one file for each."""

@@ -1,0 +1,248 @@
+r"""A Messages API with a script, on loopback: what a real client meets, without network or costs.
+
+    with MessagesAPI([rate_limited(retry_after=3), "## Goal\nShip it."]) as api:
+        client = AsyncAnthropic(api_key="any", base_url=api.base_url)
+
+Each request takes the next entry of the script; the last one is repeated. What goes over the wire
+follows docs.anthropic.com/en/api/messages-streaming and .../errors.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+from threading import Condition, Event, Thread
+from typing import Any, Self, TypeAlias
+
+Body: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An error in place of a message."""
+
+    status: int
+    kind: str
+    message: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def body(self) -> Body:
+        """As the API writes it, in an answer or as an event."""
+        return {"type": "error", "error": {"type": self.kind, "message": self.message}}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A message: in events, or whole, as the request wants it.
+
+    Attributes:
+        text: what it says, or a function of the request's body; where empty, there is no block.
+        stop_reason: as the API spells it; `None` where the stream ends too early.
+        tool: name of a tool that it calls.
+        usage: tokens in place of the counted ones, for example `cache_read_input_tokens`.
+        first_after: seconds before the first event.
+        each_after: seconds before each further one.
+        stop_after: events after which the connection breaks; 0 is before the headers.
+        error: an event sent before it breaks in the stream.
+    """
+
+    text: str | Callable[[Body], str] = "## Goal\nAs before."
+    stop_reason: str | None = "end_turn"
+    tool: str | None = None
+    usage: Mapping[str, int] = field(default_factory=dict[str, int])
+    first_after: float = 0
+    each_after: float = 0
+    stop_after: int | None = None
+    error: Refusal | None = None
+
+
+Entry: TypeAlias = str | Callable[[Body], str] | Answer | Refusal
+"""A string, or a function of the request's body, is the text of an answer."""
+
+# every field can be set: `slow(first_after=2)`, `dropped(stop_after=0)`
+slow = partial(Answer, first_after=3600)
+dropped = partial(Answer, stop_after=3)
+truncated = partial(Answer, text="## Goal\nTo be con", stop_reason="max_tokens")
+empty = partial(Answer, text="")
+tool_call = partial(Answer, text="Let me look first.", stop_reason="tool_use", tool="Read")
+refused = partial(Answer, text="", stop_reason="refusal")
+failed = partial(Refusal, 500, "api_error", "Internal server error")
+overloaded = partial(Refusal, 529, "overloaded_error", "Overloaded")
+
+
+def rate_limited(retry_after: float | None = None) -> Refusal:
+    """429, with the header `retry-after` where seconds are given."""
+    headers = {} if retry_after is None else {"retry-after": f"{retry_after:g}"}
+    return Refusal(429, "rate_limit_error", "This request would exceed your rate limit.", headers)
+
+
+def too_long(tokens: int = 213_462, maximum: int = 200_000) -> Refusal:
+    """400: the prompt does not fit the model."""
+    message = f"prompt is too long: {tokens} tokens > {maximum} maximum"
+    return Refusal(400, "invalid_request_error", message)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What came in; headers that carry a key are left out."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Body
+
+
+class MessagesAPI:
+    """The server; it runs inside `with`, and leaving it ends every wait.
+
+    Attributes:
+        requests: all so far, in order.
+    """
+
+    def __init__(self, script: list[Entry] | None = None, *, api_key: str | None = None) -> None:
+        """A server with a script; with an `api_key` it refuses every other one."""
+        self.requests: list[Request] = []
+        self.closing = Event()
+        self._script = script or [Answer()]
+        self._api_key = api_key
+        self._taken = 0
+        self._changed = Condition()
+        self._server = ThreadingTCPServer(("127.0.0.1", 0), partial(_Exchange, self))
+        self._thread = Thread(target=self._server.serve_forever, args=(0.01,))
+        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()  # waits for the threads of the requests
+
+    def wait_for(self, requests: int, timeout: float = 30) -> bool:
+        """Whether so many requests have come in; waits `timeout` seconds for them."""
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self.requests) >= requests, timeout)
+
+    def take(self, path: str, headers: Mapping[str, str], body: Body) -> Answer | Refusal | int:
+        """Records a request and says what comes back: by the script, or a number of tokens."""
+        kept = {name.lower(): text for name, text in headers.items()}
+        bearer, key = kept.pop("authorization", ""), kept.pop("x-api-key", "")
+        with self._changed:
+            self.requests.append(Request(path, kept, body))
+            self._changed.notify_all()
+            if self._api_key not in (None, key, bearer.removeprefix("Bearer ")):
+                return Refusal(401, "authentication_error", "invalid api key")
+            if path.startswith("/v1/messages/count_tokens"):
+                return _tokens(body)
+            entry = self._script[min(self._taken, len(self._script) - 1)]
+            self._taken += 1
+        return entry if isinstance(entry, Answer | Refusal) else Answer(entry)
+
+
+class _Exchange(BaseHTTPRequestHandler):
+    """One request and its answer; the connection closes after it."""
+
+    protocol_version = "HTTP/1.1"  # streams come in chunks, so that a broken one is seen
+    timeout = 5
+
+    def __init__(self, api: MessagesAPI, *connection: Any) -> None:
+        self.api = api
+        super().__init__(*connection)
+
+    def do_POST(self) -> None:
+        self.close_connection = True
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        reply = self.api.take(self.path, dict(self.headers.items()), body)
+        with suppress(ConnectionError):  # the client may have gone
+            match reply:
+                case Answer():
+                    self._answer(reply, body)
+                case Refusal():
+                    self._whole(reply.status, reply.body, reply.headers)
+                case int():
+                    self._whole(200, {"input_tokens": reply})
+
+    def _answer(self, answer: Answer, body: Body) -> None:
+        message = _message(answer, body)
+        streamed = bool(body.get("stream"))
+        for number, event in enumerate(_events(message) if streamed else [message]):
+            if number == answer.stop_after:
+                return self._event(answer.error.body) if answer.error else None
+            if self.api.closing.wait(answer.each_after if number else answer.first_after):
+                return None
+            if not streamed:
+                return self._whole(200, event)
+            if number == 0:
+                self._begin(200, "text/event-stream", {"transfer-encoding": "chunked"})
+            self._event(event)
+        self.wfile.write(b"0\r\n\r\n")
+        return None
+
+    def _whole(self, status: int, body: Body, headers: Mapping[str, str] | None = None) -> None:
+        content = json.dumps(body).encode()
+        length = {"content-length": str(len(content))}
+        self._begin(status, "application/json", length | dict(headers or {}))
+        self.wfile.write(content)
+
+    def _begin(self, status: int, kind: str, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": kind, "connection": "close", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _event(self, event: Body) -> None:
+        data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: tests read `requests`."""
+
+
+def _tokens(content: Any) -> int:
+    """A count good enough for a fake: a quarter of the characters."""
+    return len(json.dumps(content, ensure_ascii=False)) // 4
+
+
+def _message(answer: Answer, body: Body) -> Body:
+    """The answer whole, as it comes without streaming."""
+    text = answer.text(body) if callable(answer.text) else answer.text
+    content: list[Body] = [{"type": "text", "text": text}] if text else []
+    if answer.tool:
+        content.append({"type": "tool_use", "id": "toolu_1", "name": answer.tool, "input": {}})
+    usage = {"input_tokens": _tokens(body["messages"]), "output_tokens": _tokens(content)}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": content,
+        "stop_reason": answer.stop_reason,
+        "stop_sequence": None,
+        "stop_details": None,
+        "usage": usage | dict(answer.usage),
+    }
+
+
+def _events(message: Body) -> Iterator[Body]:
+    """A message as the events it is streamed in; text goes in two halves."""
+    usage = message["usage"]
+    begun: Body = {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}}
+    yield {"type": "message_start", "message": message | begun}
+    for index, block in enumerate(message["content"]):
+        text = block.get("text", "")
+        start = block | ({"text": ""} if text else {})
+        yield {"type": "content_block_start", "index": index, "content_block": start}
+        for part in (text[: len(text) // 2], text[len(text) // 2 :]) if text else ():
+            delta = {"type": "text_delta", "text": part}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    stop = {name: message[name] for name in ("stop_reason", "stop_sequence", "stop_details")}
+    said = {"output_tokens": usage["output_tokens"]}
+    yield {"type": "message_delta", "delta": stop, "usage": said}
+    yield {"type": "message_stop"}
