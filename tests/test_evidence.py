@@ -1,0 +1,275 @@
+"""What later work refers back to is found by code, the same in every run."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_compression.evidence import (
+    ERROR_WORDS,
+    LONGEST_LINE,
+    PART_CHARS,
+    Lexicon,
+    commands,
+    constraints,
+    decisions,
+    error_lines,
+    exit_status,
+    facts,
+    kind_of,
+    lines_with,
+    sentences,
+    trimmed,
+    user_words,
+)
+from context_compression.formats import parse
+from context_compression.messages import Message, assistant, user
+from context_compression.testing import Run, tool_step
+
+
+def read(*messages: dict[str, Any]) -> tuple[Message, ...]:
+    return parse(messages).messages
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("src/app.py", "path"),
+        ("main.py", "path"),
+        ("/etc/hosts", "path"),
+        (r"C:\Users\ann", "path"),
+        ("package-lock.json", "path"),
+        ("https://example.org/a?b=1", "url"),
+        ("parseHeader", "symbol"),
+        ("parse_header", "symbol"),
+        ("SessionStore.refresh", "symbol"),
+        ("std::vector", "symbol"),
+        ("DATABASE_URL", "symbol"),
+        ("--maxfail", "flag"),
+        ("8080", "number"),
+        ("2.4.1", "number"),
+        ("120ms", "number"),
+        ("87.5%", "number"),
+        ("9f31bc02", "id"),
+        ("0b5c9f1e-32aa-4a8e-9d1c-77a0b12c3d4e", "id"),
+        ("CORE-118", "id"),
+        ("hello", None),
+        ("Hello", None),
+        ("I", None),
+        ("7", None),
+        ("and/", None),
+        ("--", None),
+        ("//////", None),
+        ("deadbeef", None),  # a word like any other: no digit in it
+    ],
+)
+def test_words_are_evidence_of_paths_names_numbers_ids_or_of_nothing(
+    word: str, kind: str | None
+) -> None:
+    assert kind_of(word) == kind
+
+
+@pytest.mark.parametrize(
+    ("word", "bare"),
+    [
+        ("src/app.py:88:", "src/app.py"),
+        ("src/app.py:88:12", "src/app.py"),
+        ("./main.py,", "main.py"),
+        ("main.py.", "main.py"),
+        ("@ann", "ann"),
+        ("https://example.org/", "https://example.org"),
+        ("parse_header", "parse_header"),
+    ],
+)
+def test_punctuation_and_line_numbers_are_no_part_of_a_word(word: str, bare: str) -> None:
+    assert trimmed(word) == bare
+
+
+def test_a_word_has_one_number_in_whatever_dress() -> None:
+    lexicon = Lexicon()
+
+    first = lexicon.numbers("see src/app.py:88 and parse_header.")
+    again = lexicon.numbers("(src/app.py) ./src/app.py, src/app.py:7:2 parse_header")
+
+    assert first == again
+    assert {lexicon.word(number) for number in first} == {
+        ("src/app.py", "path"),
+        ("parse_header", "symbol"),
+    }
+
+
+def test_plain_words_get_no_number() -> None:
+    lexicon = Lexicon()
+
+    assert lexicon.numbers("The quick brown fox jumps over it again and again") == set()
+    assert len(lexicon) == 1
+
+
+def test_a_part_of_a_text_has_only_its_own_words() -> None:
+    lexicon = Lexicon()
+    text = "first main.py\nthen other.py"
+
+    assert list(lexicon.words(text[:13])) == [("main.py", "path")]
+    assert {lexicon.word(n)[0] for n in lexicon.numbers(text, 14)} == {"other.py"}
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_looked_through(text: str) -> None:
+    message = user(text)
+
+    found = facts(message, Lexicon())
+
+    assert all(item for items in found.values() for item in items)
+    assert all(line in text for line in error_lines(text))
+
+
+def test_lines_with_failures_are_found_in_order_and_stripped() -> None:
+    text = "ok\n  Error: no such file\nfine\nTraceback (most recent call last):\n连接失败\nbye"
+
+    assert error_lines(text) == [
+        "Error: no such file", "Traceback (most recent call last):", "连接失败",
+    ]  # fmt: skip
+
+
+def test_an_endless_line_is_no_message_and_is_clipped() -> None:
+    assert error_lines("error " * 1_000) == [("error " * 1_000)[:LONGEST_LINE]]
+
+
+def test_long_texts_are_looked_through_part_by_part_without_losing_lines() -> None:
+    lines = [f"{n} {'an error' if n % 97 == 0 else 'all is well'}" for n in range(9_000)]
+    text = "\n".join(lines)
+    assert len(text) > 5 * PART_CHARS
+
+    spans = list(lines_with(text, ERROR_WORDS))
+
+    assert [text[a:b] for a, b in spans] == [line for line in lines if "error" in line]
+
+
+def test_letters_that_grow_when_lowered_do_not_shift_the_lines() -> None:
+    text = "İİİİ\nan error here\nİ"
+
+    assert error_lines(text) == ["an error here"]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("exit code: 1", "1"),
+        ("Exit code 127\nsh: not found", "127"),
+        ("Process exited with code 0", "0"),
+        ("exited with status -9", "-9"),
+        ('{"output": "x", "exit_code": 2}', "2"),
+        ("returncode=3", "3"),
+        ("exit: 4", "4"),
+        ("lines\n" * 200 + "exit status 5", "5"),
+        ("lines\n" * 200 + "exit status 5\n" + "lines\n" * 200, None),
+        ("there is an exit on the left", None),
+        ("", None),
+    ],
+)
+def test_the_exit_status_is_read_from_the_ends_of_an_output(text: str, status: str | None) -> None:
+    assert exit_status(text) == status
+
+
+def test_a_text_is_cut_into_sentences_in_both_languages() -> None:
+    text = "Fix it. Then stop!\n\n不要修改数据库。明天发布。 Version 2.4.1 stays."
+
+    assert sentences(text) == [
+        "Fix it.", "Then stop!", "不要修改数据库。", "明天发布。", "Version 2.4.1 stays.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Never touch the migrations.",
+        "You must run `make check`.",
+        "Do not commit to main!",
+        "Only change src/app.py.",
+        "Make sure it works on Windows.",
+        "不要修改数据库。",
+        "必须保留旧格式。",
+    ],
+)
+def test_sentences_that_bind_are_constraints(sentence: str) -> None:
+    assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == [sentence]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "We decided to keep SQLite.",
+        "The root cause is a stale cache.",
+        "I chose WAL mode.",
+        "I use a queue instead of a lock.",
+        "因为时区不对。",
+        "改用 UTC。",
+    ],
+)
+def test_sentences_that_say_what_was_decided_or_why_are_decisions(sentence: str) -> None:
+    assert decisions(f"Some words before. {sentence} And after.") == [sentence]
+
+
+def test_a_page_without_a_full_stop_is_neither() -> None:
+    page = "we must never " * 100
+
+    assert constraints(page) == []
+    assert decisions("because " * 100) == []
+
+
+def test_what_the_host_or_we_wrote_in_the_users_role_is_not_the_users() -> None:
+    (message,) = read(
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "<system-reminder>You must obey.</system-reminder>"},
+                {"type": "text", "text": "[Compressed History] 3 messages"},
+                {"type": "text", "text": "Never touch main."},
+            ],
+        }
+    )
+
+    assert user_words(message) == "Never touch main."
+    assert facts(message, Lexicon())["constraints"] == {"Never touch main."}
+
+
+def test_the_assistants_words_are_neither_requests_nor_constraints() -> None:
+    found = facts(assistant("You must never do that, because it fails."), Lexicon())
+
+    assert found["user requests"] == set()
+    assert found["constraints"] == set()
+    assert found["decisions"] == {"You must never do that, because it fails."}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ran"),
+    [
+        ({"command": "pytest -x"}, ["pytest -x"]),
+        ({"cmd": ["bash", "-lc", "ls"]}, ["bash -lc ls"]),
+        ({"script": "echo hi", "timeout": 3}, ["echo hi"]),
+        ({"path": "main.py"}, []),
+        ({"command": None}, []),
+    ],
+)
+def test_commands_are_found_by_their_argument_whatever_the_tool(
+    arguments: dict[str, Any], ran: list[str]
+) -> None:
+    call, _ = read(*tool_step([Run("a", "any_tool", arguments, "ok")], "openai"))
+
+    assert list(commands(call)) == ran
+
+
+def test_the_facts_of_a_tool_step() -> None:
+    runs = [Run("a", "Bash", {"command": "pytest src/app.py"}, "E  AssertionError: 42 != 1337\n")]
+    call, result = read(*tool_step(runs, "anthropic", says="I decided to run it."))
+
+    assert {name: items for name, items in facts(call, Lexicon()).items() if items} == {
+        "commands": {"pytest src/app.py"},
+        "paths": {"src/app.py"},
+        "decisions": {"I decided to run it."},
+    }
+    assert {name: items for name, items in facts(result, Lexicon()).items() if items} == {
+        "errors": {"E  AssertionError: 42 != 1337"},
+        "numbers": {"1337"},
+    }
