@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,16 @@ def test_its_commands_exist():
 
     assert {"status", "compress", "restore", "config", "serve", "demo"} <= shown
     assert shown <= set(main.commands)
+
+
+def test_its_configuration_can_be_read():
+    [as_json] = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+    [as_toml] = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+
+    assert json.loads(as_json)["mcpServers"] == {
+        name: {"command": about["command"]}
+        for name, about in tomllib.loads(as_toml)["mcp_servers"].items()
+    }
 
 
 def test_every_strategy_is_on_the_menu():
