@@ -1,10 +1,15 @@
 """`truncate`: a tool output longer than the limit keeps its first and last half."""
 
+import re
+
 from context_compression.messages import ToolResult
 from context_compression.plan import Plan, ref_of
 from context_compression.selection import clip
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import shorten_results
+
+MARK = re.compile(r"\n\.\.\. \[truncated \d+ characters; ref \w+\] \.\.\.\n")
+"""What an earlier cut left; it does not count, or each compression would cut it out again."""
 
 
 def propose(plan: Plan) -> Proposal:
@@ -13,7 +18,7 @@ def propose(plan: Plan) -> Proposal:
 
     def shorten(result: ToolResult, name: str, index: int) -> ToolResult:
         text = result.text
-        if len(text) <= limit:
+        if len(text) <= limit or len(MARK.sub("", text, count=1)) <= limit:
             return result
         return result.with_text(clip(text, limit, ref_of(text)))
 
