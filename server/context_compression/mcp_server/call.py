@@ -1,0 +1,65 @@
+"""One tool call while it runs: work in threads, progress, cancellation, errors for the model."""
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, TypeVar
+
+import anyio.from_thread
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+
+from context_compression.errors import ContextCompressionError
+from context_compression.workspace import Workspace
+
+LONGEST_ERROR = 1_900  # characters; hosts cut longer ones where they like
+TOOL_USE_ID = "claudecode/toolUseId"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call: where it works, and who made it."""
+
+    workspace: Workspace
+    context: Context[Any, Any]
+    _steps: Iterator[int] = field(default_factory=lambda: count(1), repr=False)
+
+    @property
+    def tool_use_id(self) -> str | None:
+        """The id Claude Code gave this call, by which its transcript is found."""
+        meta: Mapping[str, Any] = self.context.request_context.meta or {}
+        found = meta.get(TOOL_USE_ID)
+        return found if isinstance(found, str) else None
+
+    async def working(self, saying: str, work: Callable[[], T]) -> T:
+        """What `work` returns, in a worker thread; the client is told what is being done."""
+        await self._progress(saying)
+        return await anyio.to_thread.run_sync(work)
+
+    def before_writing(self) -> None:
+        """Asked by a worker thread before it changes anything: a cancelled call ends here.
+
+        The thread itself cannot be stopped, so a cancelled compression is worked out to the end
+        and then forgotten.
+        """
+        anyio.from_thread.check_cancelled()
+        anyio.from_thread.run(self._progress, "writing")
+
+    async def _progress(self, saying: str) -> None:
+        await self.context.report_progress(next(self._steps), message=saying)
+
+
+@contextmanager
+def telling_the_model() -> Generator[None]:
+    """Our errors become answers a model can read; anything else is a bug and stays one."""
+    try:
+        yield
+    except ContextCompressionError as error:
+        text = str(error)
+        if len(text) > LONGEST_ERROR:
+            text = f"{text[:LONGEST_ERROR]}…"
+        raise ToolError(text) from error

@@ -1,0 +1,103 @@
+"""Which conversation a call is about: one it names, or one it brings along."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from context_compression.errors import ConversationNotFound, InvalidSettings
+from context_compression.formats import parse
+from context_compression.mcp_server.arguments import Messages
+from context_compression.mcp_server.call import Call
+from context_compression.session import Session
+from context_compression.settings import GUARDED, Settings, setting_name
+from context_compression.tokens import Counter
+from context_compression.workspace import CURRENT, Opened, Workspace
+
+OFFLOADED = "offloaded"
+"""The session of texts that belong to no conversation."""
+CANDIDATES = 5
+WITHOUT = (
+    "A program passes `messages` itself. In a chat that nobody writes down, "
+    "context_compress(summary=…) keeps a checkpoint and context_offload(content=…) a text."
+)
+
+
+async def opened(
+    call: Call,
+    conversation: str | None,
+    messages: Messages | None,
+    *,
+    settings: Settings | None = None,
+    model: str | None = None,
+) -> Opened:
+    """The conversation a call is about; only read.
+
+    Args:
+        call: the call.
+        conversation: a session id, a path, `current`, or nothing, which is the same; where messages
+            are given, the session that keeps them.
+        messages: the conversation itself.
+        settings: of this call.
+        model: whose tokens and window count.
+
+    Raises:
+        ContextCompressionError: it cannot be had; the message says what can.
+    """
+    workspace = call.workspace
+    if messages is None:
+        return await call.working(
+            "reading the conversation", lambda: _open(call, conversation, settings, model)
+        )
+    if conversation in (None, "", CURRENT):
+        return Opened(workspace.session_for(messages, settings=settings, model=model))
+    settings = settings or workspace.settings()
+    return Opened(Session(workspace.store, conversation, settings=settings, model=model))
+
+
+def beside_messages(about: Opened) -> int:
+    """Tokens that the host's provider charged beyond our count: system prompt, tools and the like.
+
+    0 where the transcript does not say what was charged.
+    """
+    if about.anchor is None or about.transcript is None:
+        return 0
+    session = about.session
+    counter = Counter(session.model, session.counter)
+    charged = parse(about.transcript.messages[: about.anchor.messages]).messages
+    counted = counter.messages(charged) + counter.system(session.system)
+    return max(0, about.anchor.tokens - counted - counter.tools(session.tools))
+
+
+def settings_for(workspace: Workspace, given: Mapping[str, Any]) -> Settings:
+    """The settings with those a call brings along.
+
+    Raises:
+        InvalidSettings: an unknown name, an impossible value, or one no tool may set.
+    """
+    refuse_guarded(given)
+    return workspace.settings(given)
+
+
+def refuse_guarded(given: Mapping[str, Any]) -> None:
+    """Raises `InvalidSettings` where a tool is asked to open a door."""
+    for name in given:
+        if (guarded := setting_name(name)) in GUARDED:
+            raise InvalidSettings(
+                f"{guarded} decides what may be read, so no tool sets it. The user can, with the "
+                f"environment variable CONTEXT_COMPRESSION_{guarded.upper()} or on the command "
+                "line. Nothing was changed."
+            )
+
+
+def _open(
+    call: Call, conversation: str | None, settings: Settings | None, model: str | None
+) -> Opened:
+    workspace = call.workspace
+    try:
+        return workspace.open(
+            conversation, settings=settings, model=model, tool_use_id=call.tool_use_id
+        )
+    except ConversationNotFound as error:
+        if error.candidates or conversation not in (None, "", CURRENT):
+            raise
+        recorded = [id for id in workspace.store.sessions() if id != OFFLOADED]
+        raise ConversationNotFound(f"{error} {WITHOUT}", recorded[:CANDIDATES]) from error

@@ -1,0 +1,136 @@
+"""Serving: over stdin and stdout to the host that started us, or over HTTP on this machine."""
+
+import hmac
+import secrets
+import socket
+import sys
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import Literal
+
+import anyio
+import uvicorn
+from mcp.server import MCPServer
+from mcp.server.runner import serve_loop
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from context_compression.errors import InvalidSettings
+from context_compression.mcp_server.server import create_server
+from context_compression.workspace import Workspace
+
+TOKEN = "CONTEXT_COMPRESSION_TOKEN"
+MAX_BODY = 64 * 1024 * 1024  # bytes: whole conversations come in as arguments
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+Protocol = Literal["auto", "legacy"]
+
+
+def serve_stdio(workspace: Workspace, *, protocol: Protocol = "auto") -> None:
+    """Serve the host that started this process, until it closes stdin.
+
+    Args:
+        workspace: to work in.
+        protocol: `legacy` speaks the handshake of 2025 only, for a client that probes for the newer
+            protocol and then cannot go back.
+    """
+    server = create_server(workspace)
+    with suppress(KeyboardInterrupt):  # hosts end their servers with it
+        if protocol == "legacy":
+            anyio.run(_serve_handshake_only, server)
+        else:
+            server.run("stdio")
+
+
+async def _serve_handshake_only(server: MCPServer) -> None:
+    """As `MCPServer.run_stdio_async`, but `server/discover` is answered with "not found"."""
+    low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # no public way, mcp 2.3
+    options = low.create_initialization_options()
+    async with low.lifespan(low) as state, stdio_server() as (read, write):
+        await serve_loop(low, read, write, lifespan_state=state, init_options=options)
+
+
+def serve_http(
+    workspace: Workspace, *, host: str = "127.0.0.1", port: int = 8765, token: str | None = None
+) -> None:
+    """Serve Streamable HTTP at `/mcp`, until interrupted; address and token go to stderr.
+
+    Args:
+        workspace: to work in.
+        host: the name or address under which clients reach this machine.
+        port: 0 takes a free one.
+        token: every request has to bear it. Without one here or in `CONTEXT_COMPRESSION_TOKEN`, one
+            is made up, on the loopback interface only.
+
+    Raises:
+        InvalidSettings: another interface without a token, or an address that cannot be had.
+    """
+    given = token or workspace.environ.get(TOKEN)
+    if not given and not is_loopback(host):
+        raise InvalidSettings(
+            f"{host} can be reached from other machines, so it needs a token that you choose: set "
+            f"{TOKEN} or pass --token. 127.0.0.1 needs none."
+        )
+    token = given or secrets.token_urlsafe(32)
+    listening = _listening(host, port)
+    port = listening.getsockname()[1]
+    app = http_app(workspace, host, token)
+    address = f"[{host}]" if ":" in host else host
+    said = "" if given else f"Authorization: Bearer {token}\n"
+    sys.stderr.write(f"Serving http://{address}:{port}/mcp\n{said}")
+    sys.stderr.flush()
+    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+
+
+def http_app(workspace: Workspace, host: str, token: str) -> ASGIApp:
+    """The ASGI application: the server behind a token, deaf to pages of other origins."""
+    names = {host, *LOOPBACK} if is_loopback(host) else {host}
+    if host in ("0.0.0.0", "::"):  # no address of its own; elsewhere a proxy or container maps one
+        names = {*LOOPBACK, socket.gethostname()}
+    addresses = [f"[{name}]:*" if ":" in name else f"{name}:*" for name in sorted(names)]
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=addresses,
+        allowed_origins=[f"http://{address}" for address in addresses],
+    )
+    app = create_server(workspace).streamable_http_app(
+        host=host, transport_security=security, max_request_body_size=MAX_BODY
+    )
+    return BearerGate(app, token)
+
+
+class BearerGate:
+    """Lets requests through that bear the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._expected = app, f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An ASGI application."""
+        if scope["type"] == "http":
+            sent = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(sent, self._expected):
+                challenge = {"WWW-Authenticate": "Bearer"}
+                refusal = JSONResponse({"error": "unauthorized"}, 401, headers=challenge)
+                return await refusal(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        raise InvalidSettings(
+            f"Cannot listen on {host}, port {port}: {error}. Choose another with --port or --host."
+        ) from error

@@ -1,0 +1,47 @@
+"""The six tools, a module for each. Their docstrings are the descriptions that models read."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.types import CallToolResult
+
+from context_compression.mcp_server.arguments import Arguments
+from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.tools.compress import CompressArguments, context_compress
+from context_compression.mcp_server.tools.config import ConfigArguments, context_config
+from context_compression.mcp_server.tools.offload import OffloadArguments, context_offload
+from context_compression.mcp_server.tools.restore import RestoreArguments, context_restore
+from context_compression.mcp_server.tools.status import StatusArguments, context_status
+from context_compression.mcp_server.tools.summary import SummaryArguments, context_summary
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A tool as it is offered. None destroys anything or reaches out into the world."""
+
+    title: str
+    run: Callable[[Call, Any], Awaitable[CallToolResult]]
+    arguments: type[Arguments]
+    writes: bool = False
+    idempotent: bool = True
+
+    @property
+    def name(self) -> str:
+        """As models call it."""
+        return self.run.__name__
+
+    @property
+    def description(self) -> str:
+        """What a model reads before it calls."""
+        return " ".join((self.run.__doc__ or "").split())
+
+
+OFFERS = (
+    Offer("Context usage", context_status, StatusArguments),
+    Offer("Compress", context_compress, CompressArguments, writes=True, idempotent=False),
+    Offer("Settings", context_config, ConfigArguments, writes=True),
+    Offer("Summaries", context_summary, SummaryArguments),
+    Offer("Archive", context_offload, OffloadArguments, writes=True),
+    Offer("Restore", context_restore, RestoreArguments),
+)

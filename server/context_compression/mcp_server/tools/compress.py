@@ -1,0 +1,125 @@
+"""`context_compress`: makes a conversation smaller, takes that back, keeps a checkpoint."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from context_compression.mcp_server.account import compressed
+from context_compression.mcp_server.answers import answer
+from context_compression.mcp_server.arguments import Arguments, Messages, Positive
+from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.opening import opened, settings_for
+from context_compression.settings import StrategyName
+from context_compression.tokens import Counter
+from context_compression.usage import count_tokens
+from context_compression.workspace import Opened
+
+CHECKPOINT = "checkpoint"
+"""Stands for a session in `summaries.json`, where a summary belongs to none."""
+
+
+class CompressArguments(Arguments):
+    """Of `context_compress`."""
+
+    conversation: str | None = None
+    """as in context_status; with messages, the session that keeps them"""
+    messages: Messages | None = None
+    """as in context_status; the answer's structure holds the new view"""
+    strategy: StrategyName = "auto"
+    """auto: cheapest first until the target is met"""
+    target_tokens: Positive | None = None
+    """tokens to come down to"""
+    focus: str | None = None
+    """what the remaining work is about"""
+    pins: tuple[int | str, ...] = ()
+    """messages to keep whole: indices or texts in them"""
+    model: str | None = None
+    """whose tokens and window count"""
+    dry_run: bool = False
+    """only say what would happen"""
+    summary: str | None = None
+    """a checkpoint to keep, without a conversation"""
+    undo: bool = False
+    """take the last compression back"""
+    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """settings for this call only"""
+
+
+async def context_compress(call: Call, asked: CompressArguments) -> CallToolResult:
+    """Makes a conversation smaller; every original is archived for context_restore.
+
+    Returns an account with refs, not the removed text. Cannot change a host's own history, and says
+    what can be done then. With summary: keeps a checkpoint for context_summary.
+    """
+    if asked.summary is not None:
+        return await _keep_checkpoint(call, asked)
+    settings = settings_for(call.workspace, asked.settings)
+    about = await opened(
+        call, asked.conversation, asked.messages, settings=settings, model=asked.model
+    )
+    if asked.undo:
+        return await call.working("undoing", lambda: _undone(call, about, asked.messages))
+    return await compressed(
+        call,
+        about,
+        asked.messages,
+        dry_run=asked.dry_run,
+        target_tokens=asked.target_tokens,
+        strategy=asked.strategy,
+        pins=asked.pins,
+        focus=asked.focus,
+    )
+
+
+def _undone(call: Call, about: Opened, messages: Messages | None) -> CallToolResult:
+    session = about.session
+
+    def size() -> tuple[int, int]:
+        view = session.view()
+        model, system, tools = session.model, session.system, session.tools
+        return len(view), int(count_tokens(view, model=model, system=system, tools=tools))
+
+    call.before_writing()
+    if messages is not None and session.state().compressions:
+        session.follow(messages)
+    before = size()
+    view = session.undo()
+    after = size()
+    headline = (
+        f"undone: {before[0]:,} → {after[0]:,} messages, {before[1]:,} → {after[1]:,} tokens; "
+        "refs can still be restored"
+    )
+    said = {
+        "messages_before": before[0],
+        "messages_after": after[0],
+        "tokens_before": before[1],
+        "tokens_after": after[1],
+    }
+    hidden = {} if messages is None else {"messages": view}
+    return answer(headline, said, {"session": session.id}, **hidden)
+
+
+async def _keep_checkpoint(call: Call, asked: CompressArguments) -> CallToolResult:
+    if asked.conversation is not None or asked.messages is not None or asked.undo:
+        raise ToolError(
+            "summary keeps a checkpoint that belongs to no conversation. Pass it without "
+            "conversation, messages and undo; or leave it out to compress."
+        )
+    text = asked.summary or ""
+    if not text.strip():
+        raise ToolError("summary is empty. Pass the text to keep.")
+
+    def work() -> CallToolResult:
+        tokens = Counter(asked.model).text(text)
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        entry = {"created_at": now, "session": CHECKPOINT, "content": text, "tokens": tokens}
+        call.before_writing()
+        call.workspace.store.add_summary(entry)
+        headline = f"checkpoint of {tokens:,} tokens kept; context_summary brings it into any chat"
+        more = {"created_at": now, "store": str(call.workspace.store.folder)}
+        return answer(headline, {"tokens": tokens}, more)
+
+    return await call.working("keeping the checkpoint", work)

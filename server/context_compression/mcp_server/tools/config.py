@@ -1,0 +1,138 @@
+"""`context_config`: shows and changes the settings of a store."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mcp.types import CallToolResult
+from pydantic import ConfigDict
+
+from context_compression.mcp_server.answers import answer, inline
+from context_compression.mcp_server.arguments import Arguments, compact
+from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.opening import refuse_guarded
+from context_compression.settings import Settings, setting_name
+from context_compression.workspace import Workspace
+
+ALL = "all"
+LISTED = (
+    "reset", "token_budget", "trigger_threshold", "target_usage", "auto_compress", "strategy",
+    "max_turns", "keep_recent", "max_tool_output", "summary_max_chars", "importance_threshold",
+    "min_recent_messages", "offload_min_tokens",
+)  # fmt: skip
+"""Arguments in the schema. The other settings are taken as well; to list them would cost every
+conversation another 1,500 characters."""
+
+Config = dict[str, Any]
+
+
+class ConfigArguments(Arguments):
+    """Of `context_config`: every setting by its name, beside `reset`."""
+
+    model_config = ConfigDict(extra="allow")
+    unlisted = frozenset(Settings.model_fields) - set(LISTED)
+
+    reset: tuple[str, ...] = ()
+    """names to set back to their defaults, or all"""
+
+    @classmethod
+    def known(cls) -> dict[str, dict[str, Any]]:
+        """`reset` and all settings; guarded ones too, so that they are refused with a reason."""
+        settings = Settings.model_json_schema()["properties"]
+        return super().known() | {name: compact(about) for name, about in settings.items()}
+
+
+async def context_config(call: Call, asked: ConfigArguments) -> CallToolResult:
+    """Shows all settings, with value, origin and meaning; given some, changes them for good.
+
+    Takes every setting it shows by its name, listed here or not. For one call only:
+    context_compress, settings.
+    """
+    values = asked.model_extra or {}
+    refuse_guarded(values)
+
+    def work() -> CallToolResult:
+        if values or asked.reset:
+            return _changed(call, values, asked.reset)
+        return _shown(call.workspace)
+
+    return await call.working("reading the settings", work)
+
+
+def _shown(workspace: Workspace) -> CallToolResult:
+    config = workspace.store.read_config()
+    settings = workspace.settings()
+    values = settings.model_dump(mode="json")
+    origins = _origins(workspace, config)
+    meanings = {name: field.description for name, field in Settings.model_fields.items()}
+    elsewhere = {name: origin for name, origin in origins.items() if origin != "default"}
+    lines = [
+        f"{len(values)} settings, {len(elsewhere)} of them not at their default",
+        *(f"{n}: {inline(v)} ({origins[n]}; {meanings[n]})" for n, v in values.items()),
+    ]
+    said = {
+        name: {"value": value, "from": origins[name], "meaning": meanings[name]}
+        for name, value in values.items()
+    }
+    more = {"config_file": str(workspace.store.folder / "config.json")}
+    return answer("\n".join(lines), {"settings": said}, more)
+
+
+def _changed(call: Call, values: Mapping[str, Any], reset: Iterable[str]) -> CallToolResult:
+    """Checked as a whole before anything is written."""
+    workspace = call.workspace
+    names = _names(reset)
+    before: Config = {}
+
+    def change(config: Config) -> Config:
+        call.before_writing()
+        before.update(config)
+        return _merged(config, values, names)
+
+    after = workspace.store.update_config(change)
+    defaults = Settings().model_dump(mode="json")
+    changed = {
+        name: {"from": before.get(name, default), "to": after.get(name, default)}
+        for name, default in defaults.items()
+        if before.get(name, default) != after.get(name, default)
+    }
+    headline = "; ".join(
+        f"{name}: {inline(step['from'])} → {inline(step['to'])}" for name, step in changed.items()
+    )
+    origins = _origins(workspace, after)
+    overruled = [
+        f"{name} is set by the {origins[name]}, which goes before config.json"
+        for name in changed
+        if origins[name] not in ("default", "config.json")
+    ]
+    more = {"config_file": str(workspace.store.folder / "config.json"), "warnings": overruled}
+    return answer(headline or "nothing to change: so it was already", {"changed": changed}, more)
+
+
+def _names(reset: Iterable[str]) -> frozenset[str]:
+    return frozenset(ALL if name == ALL else setting_name(name) for name in reset)
+
+
+def _merged(config: Config, values: Mapping[str, Any], reset: frozenset[str]) -> Config:
+    """What `config.json` shall hold: what differs from the defaults.
+
+    Raises:
+        InvalidSettings: a value is impossible, a given one or one that was there.
+    """
+    there = {} if ALL in reset else {setting_name(name): v for name, v in config.items()}
+    merged = {name: v for name, v in there.items() if name not in reset} | dict(values)
+    checked = Settings.layered(merged).model_dump(mode="json")
+    defaults = Settings().model_dump(mode="json")
+    return {name: checked[name] for name in merged if checked[name] != defaults[name]}
+
+
+def _origins(workspace: Workspace, config: Mapping[str, Any]) -> dict[str, str]:
+    """Where each setting's value comes from."""
+    layers: tuple[tuple[str, Iterable[str]], ...] = (
+        ("config.json", map(setting_name, config)),
+        ("environment", Settings.layered(environ=workspace.environ).model_fields_set),
+        ("command line", map(setting_name, workspace.overrides)),
+    )
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    for origin, names in layers:
+        origins |= dict.fromkeys(names, origin)
+    return origins

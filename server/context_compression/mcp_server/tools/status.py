@@ -1,0 +1,92 @@
+"""`context_status`: how full the context is."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from mcp.types import CallToolResult
+
+from context_compression.mcp_server.answers import answer
+from context_compression.mcp_server.arguments import Arguments, Messages
+from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.opening import opened
+from context_compression.session import Status
+from context_compression.settings import GUARDED, Settings
+from context_compression.workspace import Opened
+
+REFS = {"concise": 5, "detailed": 100}
+ITEMS = {"concise": 3, "detailed": 10}
+
+
+class StatusArguments(Arguments):
+    """Of `context_status`."""
+
+    conversation: str | None = None
+    """session id, transcript path, or current (default): the host's live transcript"""
+    messages: Messages | None = None
+    """the conversation itself, from programs that hold it: Anthropic or OpenAI"""
+    response_format: Literal["concise", "detailed"] = "concise"
+    """detailed: all settings, up to 100 refs"""
+
+
+async def context_status(call: Call, asked: StatusArguments) -> CallToolResult:
+    """Context window usage: tokens used, budget, percent, remaining, largest parts, refs.
+
+    Changes nothing; context_compress does.
+    """
+    about = await opened(call, asked.conversation, asked.messages)
+    transcript = about.transcript
+
+    def work() -> CallToolResult:
+        messages = asked.messages if transcript is None else transcript.messages
+        return _answer(about.session.status(messages, about.anchor), about, asked)
+
+    return await call.working("counting tokens", work)
+
+
+def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolResult:
+    used, session, transcript = status.usage, about.session, about.transcript
+    kinds = dict(status.breakdown)
+    if rest := used.used_tokens - sum(kinds.values()):
+        kinds["system prompt, tools and the like"] = rest
+    due = "is due" if used.over_threshold else "is not due"
+    headline = (
+        f"{used.used_tokens:,} of {used.total_budget:,} tokens used ({used.usage_percent} %), "
+        f"{used.remaining:,} remaining; compression {due}"
+    )
+    said = {
+        "used_tokens": int(used.used_tokens),
+        "total_budget": used.total_budget,
+        "usage_percent": used.usage_percent,
+        "remaining": used.remaining,
+        "compression_due": used.over_threshold,
+    }
+    detailed = asked.response_format == "detailed"
+    newest = list(status.refs)[: -REFS[asked.response_format] - 1 : -1]
+    more = {
+        "session": session.id,
+        "transcript": f"{transcript.path} ({transcript.host})" if transcript else None,
+        "store": str(session.store.folder),
+        "due_from_tokens": used.threshold_tokens,
+        "counted_by": f"{used.used_tokens.method}; at most {used.used_tokens.upper:,}",
+        "messages": status.messages,
+        "tokens_by_kind": kinds,
+        "largest": [
+            f"message {item.message:,}, {item.what}: {item.tokens:,} tokens"
+            for item in status.largest[: ITEMS[asked.response_format]]
+        ],
+        "offload_would_free_tokens": status.could_free,
+        "compressions": status.compressions,
+        "messages_compressed": status.messages_compressed,
+        "tokens_saved": status.tokens_saved,
+        "refs_total": len(status.refs),
+        "newest_refs": {ref: status.refs[ref] for ref in newest},
+        "settings": _settings(session.settings, whole=detailed),
+        "warnings": [*status.warnings, *(transcript.warnings if transcript else ())],
+    }
+    return answer(headline, said, more)
+
+
+def _settings(settings: Settings, *, whole: bool) -> Mapping[str, Any]:
+    """All settings, or those somebody set."""
+    shown = settings.model_dump(mode="json", exclude_unset=not whole)
+    return {name: value for name, value in shown.items() if name not in GUARDED}

@@ -1,0 +1,67 @@
+"""`context_summary`: the summaries, digests and checkpoints that were kept."""
+
+from typing import Annotated, Any
+
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from context_compression.mcp_server.answers import quotation
+from context_compression.mcp_server.arguments import Arguments
+from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.opening import opened
+from context_compression.mcp_server.quoting import PAGE, fenced
+from context_compression.mcp_server.tools.compress import CHECKPOINT
+from context_compression.plan import ref_of
+
+
+class SummaryArguments(Arguments):
+    """Of `context_summary`."""
+
+    limit: Annotated[int, Field(ge=1, le=50)] = 3
+    """how many, default 3"""
+    conversation: str | None = None
+    """as in context_status, or checkpoint; default: any"""
+
+
+async def context_summary(call: Call, asked: SummaryArguments) -> CallToolResult:
+    """Past summaries and checkpoints, newest first, quoted: what a new chat goes on from.
+
+    Makes none; context_compress does.
+    """
+    session = asked.conversation
+    if session not in (None, "", CHECKPOINT):
+        session = (await opened(call, session, None)).session.id
+    entries = await call.working(
+        "reading the summaries", lambda: call.workspace.store.summaries(session=session or None)
+    )
+    if not entries:
+        of = f" of {session}" if session else ""
+        return quotation(
+            f"No summaries{of} yet. context_compress makes them; with summary it keeps a "
+            "checkpoint."
+        )
+    shown = _that_fit(entries[: asked.limit])
+    count = f"{len(shown)} of {len(entries)} summaries, newest first"
+    return quotation("\n\n".join([count, *shown]))
+
+
+def _that_fit(entries: list[dict[str, Any]]) -> list[str]:
+    """The newest whole ones on a page; a first one that is longer, cut."""
+    shown: list[str] = []
+    room = PAGE
+    for entry in entries:
+        text = str(entry.get("content", ""))
+        if shown and len(text) > room:
+            break
+        cut = f" · cut after {room:,} characters; context_restore has all" * (len(text) > room)
+        shown.append(f"{_header(entry, text)}{cut}\n{fenced(text[:room])}")
+        room -= len(text)
+    return shown
+
+
+def _header(entry: dict[str, Any], text: str) -> str:
+    parts = [f"ref {ref_of(text)}", entry.get("created_at"), f"session {entry.get('session')}"]
+    if span := entry.get("messages"):
+        parts.append(f"messages {span[0]}-{span[-1]}")
+    parts.append(f"{entry.get('tokens', 0):,} tokens")
+    return " · ".join(str(part) for part in parts if part)

@@ -1,0 +1,313 @@
+import re
+
+import pytest
+from mcp import Client
+from mcp_door import (
+    agrees,
+    ask,
+    everything_in,
+    refusal,
+    write_messages,
+    write_transcript,
+)
+
+from context_compression import Session, count_tokens
+from context_compression.testing import conversation
+from context_compression.workspace import Workspace
+
+pytestmark = pytest.mark.anyio
+
+HEADLINE = r"[\d,]+ → [\d,]+ messages, [\d,]+ → [\d,]+ tokens, [\d,]+ freed, [\d,]+ files removed"
+
+
+async def test_the_first_line_says_what_changed(client: Client) -> None:
+    answer = await ask(client, "context_compress", messages=conversation(8), target_tokens=9_000)
+
+    facts = answer.facts
+    assert re.fullmatch(HEADLINE, facts["headline"])
+    assert (
+        answer.text.splitlines()[0]
+        == facts["headline"]
+        == (
+            f"{facts['messages_before']:,} → {facts['messages_after']:,} messages, "
+            f"{facts['tokens_before']:,} → {facts['tokens_after']:,} tokens, "
+            f"{facts['tokens_freed']:,} freed, {facts['files_removed']:,} files removed"
+        )
+    )
+    assert agrees(answer)
+
+
+async def test_messages_come_back_as_structured_content_only(client: Client) -> None:
+    messages = conversation(8)
+
+    answer = await ask(client, "context_compress", messages=messages, target_tokens=9_000)
+
+    view = answer.facts["messages"]
+    assert len(view) == answer.facts["messages_after"]
+    assert count_tokens(view) == answer.facts["tokens_after"] <= 9_000
+    assert view[-1] == messages[-1]
+    assert len(answer.text) < 4_000
+
+
+async def test_both_dialects_are_understood(client: Client) -> None:
+    answer = await ask(
+        client, "context_compress", messages=conversation(8, dialect="openai"), target_tokens=9_000
+    )
+
+    assert {"tool", "assistant"} <= {message["role"] for message in answer.facts["messages"]}
+
+
+async def test_a_program_can_go_on_with_the_view_it_got(
+    client: Client, workspace: Workspace
+) -> None:
+    messages = conversation(12)
+    first = await ask(client, "context_compress", messages=messages, target_tokens=9_000)
+    more = [*first.facts["messages"], {"role": "user", "content": "And now the tests."}]
+
+    second = await ask(
+        client,
+        "context_compress",
+        messages=more,
+        conversation=first.facts["session"],
+        target_tokens=4_000,
+    )
+    back = await ask(
+        client,
+        "context_compress",
+        messages=second.facts["messages"],
+        conversation=first.facts["session"],
+        undo=True,
+    )
+
+    assert second.facts["session"] == first.facts["session"]
+    assert back.facts["messages"] == more
+    session = Session(workspace.store, first.facts["session"])
+    assert session.undo() == [*messages, more[-1]]
+
+
+async def test_the_account_names_steps_evidence_and_refs(
+    client: Client, workspace: Workspace
+) -> None:
+    answer = await ask(client, "context_compress", messages=conversation(30), target_tokens=40_000)
+
+    facts = answer.facts
+    assert facts["strategy"] in facts["tokens_after_each_step"]
+    assert facts["target_met"] is True
+    assert all(loss["lost"] == 0 for loss in facts["evidence"].values())
+    assert len(facts["refs"]) == 11  # ten, and a line for the others
+    assert f"+{facts['refs_total'] - 10:,} more: context_status detailed" in answer.text
+    session = Session(workspace.store, facts["session"])
+    assert all(session.restore(ref) for ref in facts["refs"] if not ref.startswith("+"))
+
+
+async def test_the_removed_text_is_never_in_the_answer(client: Client) -> None:
+    secret = "the 41 quick foxes of Ørsted"
+    noise = "\n".join(f"{n} {secret}" for n in range(3_000))
+    messages = [
+        {"role": "user", "content": "Read the log."},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "c1", "name": "Read", "input": {"path": "a.log"}},
+        ]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "c1", "content": noise},
+        ]},
+        {"role": "assistant", "content": "I have read it."},
+        {"role": "user", "content": "Then go on."},
+    ]  # fmt: skip
+
+    answer = await ask(client, "context_compress", messages=messages, target_tokens=3_000)
+
+    assert secret not in answer.text
+    assert answer.facts["changed"] is True
+
+
+async def test_nothing_to_do_is_said_so_and_changes_nothing(
+    client: Client, workspace: Workspace
+) -> None:
+    messages = conversation(2)
+
+    answer = await ask(client, "context_compress", messages=messages, target_tokens=500_000)
+
+    assert answer.text.startswith("history unchanged: already within the target. The view has")
+    assert answer.facts["changed"] is False
+    assert answer.facts["messages"] == messages
+    assert everything_in(workspace.store.folder) == {}
+    assert agrees(answer)
+
+
+async def test_an_empty_conversation_stays_empty(client: Client) -> None:
+    answer = await ask(client, "context_compress", messages=[])
+
+    assert answer.text.startswith("history unchanged: nothing to compress")
+    assert answer.facts["messages"] == []
+
+
+async def test_without_a_target_it_is_asked_for_by_hand_and_runs_below_the_threshold(
+    client: Client,
+) -> None:
+    answer = await ask(client, "context_compress", messages=conversation(30, seed=3))
+
+    assert answer.facts["changed"] is True
+
+
+async def test_a_target_below_the_floor_is_refused_with_its_parts(
+    client: Client, workspace: Workspace
+) -> None:
+    said = await refusal(client, "context_compress", messages=conversation(8), target_tokens=10)
+
+    assert re.search(r"[\d,]+ tokens is as small as this conversation gets; the target is 10", said)
+    assert "last user message" in said
+    assert everything_in(workspace.store.folder) == {}
+
+
+async def test_a_strategy_that_falls_short_says_by_what(client: Client) -> None:
+    answer = await ask(
+        client,
+        "context_compress",
+        messages=conversation(12),
+        strategy="truncate",
+        target_tokens=2_000,
+    )
+
+    assert answer.facts["target_met"] is False
+    assert "auto goes further" in answer.text
+    assert answer.facts["floor_tokens"] == sum(answer.facts["floor"].values())
+    assert agrees(answer)
+
+
+async def test_a_dry_run_says_what_the_compression_then_does(
+    client: Client, workspace: Workspace
+) -> None:
+    path = str(write_messages(workspace.cwd / "talk.json", conversation(10)))
+    asked = {"conversation": path, "target_tokens": 9_000}
+
+    dry = await ask(client, "context_compress", dry_run=True, **asked)
+    untouched = everything_in(workspace.store.folder)
+    real = await ask(client, "context_compress", **asked)
+
+    assert untouched == {}
+    assert dry.text.startswith("dry run, nothing was changed: ")
+    assert (
+        dry.facts["headline"].removeprefix("dry run, nothing was changed: ")
+        == (real.facts["headline"])
+    )
+    for same in ("tokens_after", "refs", "evidence", "first_changed_message"):
+        assert dry.facts[same] == real.facts[same]
+
+
+async def test_pins_and_settings_hold_for_the_call(client: Client, workspace: Workspace) -> None:
+    messages = conversation(10)
+    pinned = next(i for i, m in enumerate(messages) if i > 4 and m["role"] == "assistant")
+
+    answer = await ask(
+        client,
+        "context_compress",
+        messages=messages,
+        target_tokens=9_000,
+        pins=[pinned],
+        settings={"keepRecentTokens": 500},
+    )
+
+    assert messages[pinned] in answer.facts["messages"]
+    assert workspace.store.read_config() == {}
+
+
+async def test_settings_are_checked(client: Client) -> None:
+    messages = conversation(2)
+
+    unknown = await refusal(
+        client, "context_compress", messages=messages, settings={"keep_recnt": 1}
+    )
+    guarded = await refusal(
+        client, "context_compress", messages=messages, settings={"allowedPaths": ["/"]}
+    )
+
+    assert "did you mean keep_recent" in unknown
+    assert "no tool sets it" in guarded
+
+
+async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can_be_done(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_transcript(
+        workspace.cwd / "t.jsonl", conversation(10), session="s-1", charged=300_000
+    )
+    before = path.read_bytes()
+
+    answer = await ask(client, "context_compress", conversation=str(path), target_tokens=9_000)
+
+    assert re.fullmatch(HEADLINE, answer.text.splitlines()[0])
+    note = answer.text.splitlines()[1]
+    assert "The host's own history is unchanged" in note
+    assert f"session s-1 of {workspace.store.folder}" in note
+    for way in ("context_summary", "context_restore", "/compact", "/clear"):
+        assert way in note
+    assert answer.facts["note"] == note
+    assert "system prompt, tools and the like" in answer.facts["not_counted"]
+    assert path.read_bytes() == before
+    assert len(Session(workspace.store, "s-1").view()) == answer.facts["messages_after"]
+    assert agrees(answer)
+
+
+async def test_a_recorded_session_is_really_changed_and_undo_takes_it_back(
+    client: Client, workspace: Workspace
+) -> None:
+    messages = conversation(10)
+    session = Session(workspace.store, "mine")
+    session.record(*messages)
+
+    done = await ask(client, "context_compress", conversation="mine", target_tokens=9_000)
+    changed = session.view()
+    undone = await ask(client, "context_compress", conversation="mine", undo=True)
+
+    assert len(changed) == done.facts["messages_after"]
+    assert session.view() == messages
+    assert undone.facts["messages_after"] == len(messages)
+    assert undone.facts["tokens_after"] == done.facts["tokens_before"]
+    assert undone.text.startswith("undone: ")
+    assert agrees(undone)
+
+
+async def test_without_a_compression_there_is_nothing_to_undo(
+    client: Client, workspace: Workspace
+) -> None:
+    said = await refusal(client, "context_compress", messages=conversation(2), undo=True)
+
+    assert "no compression to undo" in said
+    assert everything_in(workspace.store.folder) == {}
+
+
+async def test_a_summary_without_a_conversation_is_kept_for_another_chat(
+    client: Client, workspace: Workspace
+) -> None:
+    kept = await ask(client, "context_compress", summary="We chose SQLite. Next: migrations.")
+
+    shown = await ask(client, "context_summary")
+
+    assert kept.text.startswith("checkpoint of ")
+    assert agrees(kept)
+    assert shown.pages == ["We chose SQLite. Next: migrations."]
+    (entry,) = workspace.store.summaries()
+    assert entry["session"] == "checkpoint"
+    assert entry["tokens"] == kept.facts["tokens"]
+
+
+async def test_a_checkpoint_stands_alone(client: Client, workspace: Workspace) -> None:
+    mixed = await refusal(client, "context_compress", summary="x", messages=conversation(2))
+    empty = await refusal(client, "context_compress", summary="  ")
+
+    assert "Pass it without conversation" in mixed
+    assert "summary is empty" in empty
+    assert workspace.store.summaries() == []
+
+
+async def test_summarize_needs_somebody_to_write(client: Client) -> None:
+    said = await refusal(
+        client,
+        "context_compress",
+        messages=conversation(8),
+        strategy="summarize",
+        target_tokens=9_000,
+    )
+
+    assert "Use auto" in said

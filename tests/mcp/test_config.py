@@ -1,0 +1,138 @@
+import json
+from pathlib import Path
+
+import pytest
+from mcp import Client
+from mcp_door import agrees, ask, connected, refusal, workspace_in
+
+from context_compression.settings import GUARDED, NAMES, Settings
+from context_compression.workspace import Workspace
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_without_arguments_it_shows_every_setting_with_origin_and_meaning(
+    tmp_path: Path,
+) -> None:
+    workspace = workspace_in(tmp_path, {"CONTEXT_COMPRESSION_MAX_TURNS": "30"})
+    workspace.store.write_config({"keepRecent": 4})
+
+    async with connected(workspace) as client:
+        answer = await ask(client, "context_config")
+
+    shown = answer.facts["settings"]
+    assert tuple(shown) == NAMES
+    assert shown["keep_recent"] | {"meaning": ""} == {
+        "value": 4, "from": "config.json", "meaning": "",
+    }  # fmt: skip
+    assert (shown["max_turns"]["value"], shown["max_turns"]["from"]) == (30, "environment")
+    assert shown["strategy"]["from"] == "default"
+    assert "token_budget: 200,000 (default; tokens of the model's window)" in answer.text
+    assert len(answer.text) < 8_000
+    assert agrees(answer)
+
+
+async def test_a_change_is_written_and_said(client: Client, workspace: Workspace) -> None:
+    answer = await ask(client, "context_config", keepRecent=5, trigger_threshold=0.7)
+
+    assert answer.text.splitlines()[0] == "trigger_threshold: 0.8 → 0.7; keep_recent: 10 → 5"
+    assert workspace.store.read_config() == {"keep_recent": 5, "trigger_threshold": 0.7}
+    assert workspace.settings().keep_recent == 5
+    assert agrees(answer)
+
+
+async def test_only_what_differs_from_the_defaults_is_written(
+    client: Client, workspace: Workspace
+) -> None:
+    await ask(client, "context_config", keep_recent=5, max_turns=50)
+
+    back = await ask(client, "context_config", keep_recent=10)
+
+    assert back.text.startswith("keep_recent: 5 → 10")
+    assert workspace.store.read_config() == {}
+
+
+async def test_nothing_to_change_is_said(client: Client) -> None:
+    answer = await ask(client, "context_config", keep_recent=10)
+
+    assert answer.text.startswith("nothing to change")
+
+
+async def test_every_setting_can_be_set_by_its_name(client: Client, workspace: Workspace) -> None:
+    values = Settings(
+        keep_recent=3, tail_retention_ratio=0.2, important_keywords=("x",), summary_model="m"
+    ).model_dump(mode="json")
+    given = {name: value for name, value in values.items() if name not in GUARDED}
+
+    answer = await ask(client, "context_config", **given)
+
+    assert not answer.failed
+    assert workspace.store.read_config() == {
+        "keep_recent": 3, "tail_retention_ratio": 0.2, "important_keywords": ["x"],
+        "summary_model": "m",
+    }  # fmt: skip
+
+
+async def test_reset_sets_back_some_or_all(client: Client, workspace: Workspace) -> None:
+    await ask(client, "context_config", keep_recent=5, max_turns=7, max_tool_output=900)
+
+    some = await ask(client, "context_config", reset=["keepRecent"])
+    all_of_them = await ask(client, "context_config", reset="all")
+
+    assert some.facts["changed"] == {"keep_recent": {"from": 5, "to": 10}}
+    assert set(all_of_them.facts["changed"]) == {"max_turns", "max_tool_output"}
+    assert workspace.store.read_config() == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ({"keep_recent": 0}, "nearest valid: 1"),
+        ({"strategy": "trunkate"}, "nearest valid: truncate"),
+        ({"trigger_threshold": 2}, "nearest valid: 1"),
+        ({"keep_recnt": 5}, "did you mean keep_recent?"),
+        ({"reset": ["keep_recnt"]}, "did you mean"),
+    ],
+)
+async def test_what_cannot_be_is_refused_with_the_nearest_that_can(
+    client: Client, workspace: Workspace, arguments: dict[str, object], wanted: str
+) -> None:
+    await ask(client, "context_config", max_turns=7)
+
+    said = await refusal(client, "context_config", **{"max_tool_output": 700, **arguments})
+
+    assert wanted in said
+    assert workspace.store.read_config() == {"max_turns": 7}
+
+
+@pytest.mark.parametrize("name", ["allowed_paths", "allowedPaths", "read_host_transcripts"])
+async def test_no_tool_opens_a_door(client: Client, workspace: Workspace, name: str) -> None:
+    said = await refusal(client, "context_config", **{name: True, "keep_recent": 5})
+
+    assert "no tool sets it" in said
+    assert "CONTEXT_COMPRESSION_" in said
+    assert workspace.store.read_config() == {}
+
+
+async def test_the_environment_wins_and_the_answer_says_so(tmp_path: Path) -> None:
+    workspace = workspace_in(tmp_path, {"CONTEXT_COMPRESSION_KEEP_RECENT": "3"})
+
+    async with connected(workspace) as client:
+        answer = await ask(client, "context_config", keep_recent=5)
+
+    assert answer.facts["warnings"] == [
+        "keep_recent is set by the environment, which goes before config.json"
+    ]
+
+
+async def test_a_config_broken_by_hand_can_be_mended(client: Client, workspace: Workspace) -> None:
+    await ask(client, "context_config", max_turns=7)
+    path = workspace.store.folder / "config.json"
+    path.write_text(json.dumps({"version": 1, "keep_recent": -4, "no_such": 1}), encoding="utf-8")
+
+    broken = await refusal(client, "context_config", max_turns=9)
+    mended = await ask(client, "context_config", reset=["all"], max_turns=9)
+
+    assert "no_such" in broken
+    assert not mended.failed
+    assert workspace.store.read_config() == {"max_turns": 9}

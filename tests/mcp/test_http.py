@@ -1,0 +1,189 @@
+"""A real server on a free port of the loopback interface."""
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+import uvicorn
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_door import ask, everything_in, workspace_in
+
+from context_compression import Session
+from context_compression.errors import InvalidSettings
+from context_compression.mcp_server import call, serve_http
+from context_compression.mcp_server.serving import MAX_BODY, http_app
+from context_compression.testing import conversation
+from context_compression.workspace import Workspace
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "a-token-for-tests"
+BEARING = {"Authorization": f"Bearer {TOKEN}"}
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+JSON = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+
+
+@pytest.fixture
+async def url(workspace: Workspace) -> AsyncIterator[str]:
+    """The address of a running server."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(http_app(workspace, "127.0.0.1", TOKEN), log_level="warning")
+    server = uvicorn.Server(config)
+    async with anyio.create_task_group() as running:
+        running.start_soon(server.serve, [listening])
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        server.should_exit = True
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(headers=BEARING, timeout=60) as http:
+        yield http
+
+
+async def post(url: str, headers: dict[str, str], body: Any = LIST) -> httpx2.Response:
+    async with httpx2.AsyncClient(timeout=60) as http:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return await http.post(url, headers=JSON | headers, content=content)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_client_with_the_token_is_served(
+    url: str, http: httpx2.AsyncClient, mode: Any
+) -> None:
+    async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+        answer = await ask(
+            client, "context_compress", messages=conversation(10), target_tokens=9_000
+        )
+
+    assert answer.facts["tokens_after"] <= 9_000
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": f"bearer{TOKEN}"}]
+)
+async def test_without_the_token_nobody_is(url: str, headers: dict[str, str]) -> None:
+    response = await post(url, headers)
+
+    assert response.status_code == 401
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+
+
+async def test_pages_of_other_origins_and_other_names_are_refused(url: str) -> None:
+    origin = await post(url, BEARING | {"Origin": "http://evil.example"})
+    host = await post(url, BEARING | {"Host": "evil.example"})
+    own = await post(url, BEARING | {"Origin": "http://localhost:6274"})
+
+    assert (origin.status_code, host.status_code) == (403, 421)
+    assert own.status_code not in (401, 403, 421)
+
+
+async def test_a_long_conversation_goes_through_and_one_too_long_does_not(
+    url: str, http: httpx2.AsyncClient
+) -> None:
+    messages = [{"role": "user", "content": "word " * 1_000_000}]
+
+    async with Client(streamable_http_client(url, http_client=http)) as client:
+        answer = await ask(client, "context_status", messages=messages)
+    refused = await post(url, BEARING, b'{"x": "' + b"a" * (MAX_BODY + 1_000_000) + b'"}')
+
+    assert answer.facts["used_tokens"] > 1_000_000
+    assert refused.status_code == 413
+
+
+async def test_two_clients_at_once_see_the_same_archive(url: str) -> None:
+    async def offload(text: str, into: list[str]) -> None:
+        async with (
+            httpx2.AsyncClient(headers=BEARING, timeout=60) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            kept = await ask(client, "context_offload", content=text)
+            back = await ask(client, "context_restore", ref=kept.facts["ref"])
+            into += back.pages
+
+    found: list[str] = []
+    async with anyio.create_task_group() as clients:
+        for text in ("one", "two"):
+            clients.start_soon(offload, text, found)
+
+    assert sorted(found) == ["one", "two"]
+
+
+async def test_a_client_that_hangs_up_cancels_its_call(
+    url: str, http: httpx2.AsyncClient, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(workspace.store, "mine")
+    session.record(*conversation(10))
+    before = everything_in(workspace.store.folder)
+    reached, noticed = threading.Event(), threading.Event()
+    real = call.Call.before_writing
+
+    def held(self: call.Call) -> None:
+        reached.set()
+        try:
+            while True:  # until the hanging up has come through
+                real(self)
+        finally:
+            noticed.set()
+
+    monkeypatch.setattr(call.Call, "before_writing", held)
+
+    async with Client(streamable_http_client(url, http_client=http)) as client:
+        async with anyio.create_task_group() as calls:
+            asked = {"conversation": "mine", "target_tokens": 9_000}
+            calls.start_soon(client.call_tool, "context_compress", asked)
+            await anyio.to_thread.run_sync(reached.wait)
+            calls.cancel_scope.cancel()
+        await anyio.to_thread.run_sync(noticed.wait, 20)
+
+    assert noticed.is_set()
+    assert everything_in(workspace.store.folder) == before
+
+
+def test_other_machines_are_let_in_only_with_a_token_of_ones_own(tmp_path: Path) -> None:
+    for host in ("0.0.0.0", "192.0.2.1", "example.org"):
+        with pytest.raises(InvalidSettings, match="CONTEXT_COMPRESSION_TOKEN"):
+            serve_http(workspace_in(tmp_path), host=host, port=0)
+
+
+def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        pytest.raises(InvalidSettings, match="Choose another with --port"),
+    ):
+        serve_http(workspace_in(tmp_path), port=taken.getsockname()[1])
+
+
+def test_without_a_token_one_is_made_up_and_written_to_stderr(tmp_path: Path) -> None:
+    code = """
+from pathlib import Path
+from context_compression.mcp_server import serve_http
+from context_compression.workspace import Workspace
+serve_http(Workspace.here(home=Path.cwd()), port=0)
+"""
+    environ = {"PYTHONPATH": str(Path(__file__).parents[2] / "server")}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environ, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr
+        try:
+            address = process.stderr.readline().removeprefix("Serving ").strip()
+            header = process.stderr.readline().strip().partition(": ")
+            without = anyio.run(post, address, {"Authorization": ""})
+            bearing = anyio.run(post, address, {header[0]: header[2]})
+        finally:
+            process.terminate()
+
+    assert address.startswith("http://127.0.0.1:")
+    assert header[2].startswith("Bearer ")
+    assert without.status_code == 401
+    assert bearing.status_code != 401

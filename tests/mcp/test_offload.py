@@ -1,0 +1,87 @@
+import os
+
+import pytest
+from mcp import Client
+from mcp_door import agrees, ask, everything_in, refusal, write_messages
+
+from context_compression import Session
+from context_compression.testing import conversation
+from context_compression.workspace import Workspace
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_text_is_archived_and_comes_back(client: Client, workspace: Workspace) -> None:
+    text = "first line\r\n\tsecond line\n\n"
+
+    answer = await ask(client, "context_offload", content=text)
+    back = await ask(client, "context_restore", ref=answer.facts["ref"])
+
+    assert back.pages == [text]
+    assert answer.facts["lines"] == 4
+    assert answer.text.startswith(f"archived as {answer.facts['ref']}: text that begins ")
+    assert Session(workspace.store, "offloaded").original(answer.facts["ref"]) == text
+    assert agrees(answer)
+
+
+async def test_the_same_text_twice_is_archived_once(client: Client, workspace: Workspace) -> None:
+    first = await ask(client, "context_offload", content="the same")
+    once = everything_in(workspace.store.folder)
+
+    second = await ask(client, "context_offload", content="the same")
+
+    assert second.facts == first.facts
+    assert everything_in(workspace.store.folder) == once
+
+
+async def test_a_file_is_archived_and_stays(client: Client, workspace: Workspace) -> None:
+    path = workspace.cwd / "docs" / "notes.md"
+    path.parent.mkdir()
+    path.write_bytes("Größe\r\n".encode())
+
+    answer = await ask(client, "context_offload", path="docs/notes.md")
+    back = await ask(client, "context_restore", ref=answer.facts["ref"])
+
+    assert answer.facts["what"] == "file docs/notes.md"
+    assert back.pages == ["Größe\r\n"]
+    assert path.exists()
+
+
+async def test_what_cannot_be_archived_is_refused(client: Client, workspace: Workspace) -> None:
+    (workspace.cwd / "picture.png").write_bytes(b"\x89PNG\xff\xfe")
+    (workspace.home / "private.txt").write_text("secret", encoding="utf-8")
+    os.symlink(workspace.home / "private.txt", workspace.cwd / "link.txt")
+
+    cases = {
+        "picture.png": "is not UTF-8 text",
+        ".": "no ordinary file",
+        "missing.txt": "cannot be read",
+        "link.txt": "lies outside the folders that may be read",
+        "../home/private.txt": "lies outside the folders that may be read",
+        "a\0b": "not a path that can be followed",
+    }
+    for path, wanted in cases.items():
+        assert wanted in await refusal(client, "context_offload", path=path)
+
+    assert everything_in(workspace.store.folder) == {}
+
+
+async def test_large_results_of_a_conversation_leave_its_view(
+    client: Client, workspace: Workspace
+) -> None:
+    path = str(write_messages(workspace.cwd / "talk.json", conversation(30)))
+
+    few = await ask(client, "context_offload", conversation=path, min_tokens=6_000)
+    many = await ask(client, "context_offload", conversation=path, min_tokens=400)
+
+    assert few.facts["strategy"] == many.facts["strategy"] == "offload"
+    assert few.facts["changed"] is True
+    assert many.facts["tokens_after"] < few.facts["tokens_after"]
+    assert "target" not in few.text
+    assert agrees(few)
+
+
+async def test_one_thing_at_a_time(client: Client) -> None:
+    assert "not none" in await refusal(client, "context_offload")
+    assert "not content and path" in await refusal(client, "context_offload", content="x", path="y")
+    assert "not none" in await refusal(client, "context_offload", content="")

@@ -1,0 +1,144 @@
+import pytest
+from mcp import Client
+from mcp_door import MODEL, agrees, ask, everything_in, refusal, write_messages, write_transcript
+
+from context_compression import Session, count_tokens
+from context_compression.testing import conversation
+from context_compression.workspace import Workspace
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_it_says_how_full_the_context_is(client: Client) -> None:
+    messages = conversation(6)
+
+    answer = await ask(client, "context_status", messages=messages)
+
+    tokens = int(count_tokens(messages))
+    assert answer.text.splitlines()[0] == (
+        f"{tokens:,} of 200,000 tokens used ({answer.facts['usage_percent']} %), "
+        f"{200_000 - tokens:,} remaining; compression is not due"
+    )
+    assert answer.facts["used_tokens"] == tokens
+    assert sum(answer.facts["tokens_by_kind"].values()) == tokens
+    assert answer.facts["messages"] == len(messages)
+    assert agrees(answer)
+
+
+async def test_it_says_when_compression_is_due(client: Client) -> None:
+    answer = await ask(client, "context_status", messages=conversation(40))
+
+    assert answer.facts["compression_due"] is True
+    assert answer.text.splitlines()[0].endswith("compression is due")
+
+
+async def test_an_empty_conversation_is_no_trouble(client: Client) -> None:
+    answer = await ask(client, "context_status", messages=[])
+
+    assert answer.facts["used_tokens"] == 0
+    assert answer.facts["compression_due"] is False
+
+
+async def test_what_was_charged_counts_and_system_prompt_and_tools_are_the_rest(
+    client: Client, workspace: Workspace
+) -> None:
+    messages = [
+        {"role": "user", "content": "Find the bug."},
+        {"role": "assistant", "content": "It is in line 7."},
+        {"role": "user", "content": "Thanks."},
+    ]
+    path = write_transcript(workspace.cwd / "t.jsonl", messages, session="s1", charged=31_000)
+
+    answer = await ask(client, "context_status", conversation=str(path))
+
+    kinds = answer.facts["tokens_by_kind"]
+    assert 31_000 < answer.facts["used_tokens"] < 31_100
+    assert kinds["system prompt, tools and the like"] > 30_900
+    assert sum(kinds.values()) == answer.facts["used_tokens"]
+    assert answer.facts["transcript"] == f"{path} (claude-code)"
+    assert agrees(answer)
+
+
+async def test_after_a_compression_it_counts_what_was_saved_and_names_refs(
+    client: Client, workspace: Workspace
+) -> None:
+    session = Session(workspace.store, "mine")
+    session.record(*conversation(8))
+    result = session.compress(target_tokens=9_000)
+
+    answer = await ask(client, "context_status", conversation="mine", response_format="detailed")
+
+    assert answer.facts["tokens_saved"] == result.tokens_freed
+    assert answer.facts["messages_compressed"] == result.messages_compressed
+    assert set(answer.facts["newest_refs"]) <= set(result.refs)
+    assert answer.facts["refs_total"] == len(result.refs)
+    assert answer.facts["settings"]["keep_recent_tokens"] == 20_000
+    assert agrees(answer)
+
+
+async def test_concise_is_much_smaller_than_detailed_and_both_are_small(
+    client: Client, workspace: Workspace
+) -> None:
+    session = Session(workspace.store, "mine")
+    session.record(*conversation(60))
+    session.compress(target_tokens=30_000)
+
+    concise = await ask(client, "context_status", conversation="mine")
+    detailed = await ask(client, "context_status", conversation="mine", response_format="detailed")
+
+    assert len(concise.facts["newest_refs"]) == 5
+    assert len(detailed.facts["newest_refs"]) == 100
+    assert len(concise.text) < 1_500
+    assert len(detailed.text) <= 8_020
+    assert agrees(concise)
+
+
+async def test_it_writes_nothing(client: Client, workspace: Workspace) -> None:
+    path = write_messages(workspace.cwd / "talk.json", conversation(4))
+
+    await ask(client, "context_status", conversation=str(path))
+
+    assert everything_in(workspace.cwd).keys() == {"talk.json"}
+
+
+async def test_the_model_of_a_transcript_sets_the_window(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_transcript(workspace.cwd / "t.jsonl", conversation(2), session="s1")
+
+    answer = await ask(client, "context_status", conversation=str(path))
+
+    assert MODEL == "claude-opus-4-5"
+    assert answer.facts["total_budget"] == 200_000
+    assert answer.facts["settings"] == {"token_budget": 200_000}
+
+
+async def test_where_there_is_no_current_conversation_it_says_what_there_is(
+    client: Client, workspace: Workspace
+) -> None:
+    Session(workspace.store, "earlier").record({"role": "user", "content": "hello"})
+
+    said = await refusal(client, "context_status")
+
+    assert "no current one" in said
+    assert "- earlier" in said
+    assert "context_compress(summary=…)" in said
+
+
+async def test_an_unknown_session_is_answered_with_the_recorded_ones(
+    client: Client, workspace: Workspace
+) -> None:
+    Session(workspace.store, "earlier").record({"role": "user", "content": "hello"})
+
+    assert "- earlier" in await refusal(client, "context_status", conversation="earler")
+
+
+async def test_a_path_outside_is_refused_with_the_way_to_allow_it(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_messages(workspace.home / "private.json", conversation(2))
+
+    for tool in ("context_status", "context_compress", "context_offload"):
+        said = await refusal(client, tool, conversation=str(path))
+        assert "lies outside the folders that may be read" in said
+        assert "CONTEXT_COMPRESSION_ALLOWED_PATHS" in said

@@ -1,0 +1,64 @@
+import re
+
+import pytest
+from mcp import Client
+from mcp_door import ask, write_transcript
+
+from context_compression import Session
+from context_compression.testing import conversation
+from context_compression.workspace import Workspace
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_without_summaries_it_says_how_to_make_one(client: Client) -> None:
+    answer = await ask(client, "context_summary")
+
+    assert answer.text.startswith("No summaries yet. context_compress makes them")
+
+
+async def test_the_newest_come_first_quoted_and_counted(client: Client) -> None:
+    for n in range(5):
+        await ask(client, "context_compress", summary=f"chapter {n}\n```\nnot the end")
+
+    answer = await ask(client, "context_summary", limit=2)
+
+    assert answer.text.startswith("2 of 5 summaries, newest first")
+    assert answer.pages == ["chapter 4\n```\nnot the end", "chapter 3\n```\nnot the end"]
+    assert (
+        len(re.findall(r"^ref \w+ · 20\S+Z · session checkpoint · \d+ tokens$", answer.text, re.M))
+        == 2
+    )
+    assert answer.whole.structured_content is None
+
+
+async def test_a_digest_of_a_conversation_is_found_by_session_and_by_transcript(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_transcript(workspace.cwd / "t.jsonl", conversation(40), session="s-1")
+    await ask(client, "context_compress", conversation=str(path), strategy="window")
+    await ask(client, "context_compress", summary="something else")
+
+    by_path = await ask(client, "context_summary", conversation=str(path))
+    by_session = await ask(client, "context_summary", conversation="s-1")
+    checkpoints = await ask(client, "context_summary", conversation="checkpoint")
+
+    assert by_path.text == by_session.text
+    assert by_path.text.startswith("1 of 1 summaries")
+    assert "session s-1 · messages " in by_path.text
+    assert checkpoints.pages == ["something else"]
+
+
+async def test_an_answer_stays_a_page_long(client: Client, workspace: Workspace) -> None:
+    for letter in "abc":
+        await ask(client, "context_compress", summary=letter * 5_000)
+    await ask(client, "context_compress", summary="z" * 50_000)
+
+    many = await ask(client, "context_summary", limit=3)
+    Session(workspace.store, "other").record({"role": "user", "content": "hello"})
+    none = await ask(client, "context_summary", conversation="other")
+
+    assert many.text.startswith("1 of 4 summaries")
+    assert "cut after 8,000 characters" in many.text
+    assert len(many.text) < 8_500
+    assert none.text.startswith("No summaries of other yet")

@@ -1,0 +1,106 @@
+import json
+from importlib.metadata import PackageNotFoundError, version
+
+import pytest
+from mcp import Client, MCPError
+from mcp.types import INVALID_PARAMS, Tool
+
+from context_compression.mcp_server.tools import OFFERS
+from context_compression.settings import GUARDED, NAMES
+
+pytestmark = pytest.mark.anyio
+
+MOST_CHARACTERS = 6_000
+READING = {"context_status", "context_summary", "context_restore"}
+
+
+async def tools_of(client: Client) -> list[Tool]:
+    return (await client.list_tools()).tools
+
+
+async def test_there_are_six_tools(client: Client) -> None:
+    names = [tool.name for tool in await tools_of(client)]
+
+    assert names == [
+        "context_status",
+        "context_compress",
+        "context_config",
+        "context_summary",
+        "context_offload",
+        "context_restore",
+    ]
+
+
+async def test_the_whole_list_is_small(client: Client) -> None:
+    listed = [
+        t.model_dump(mode="json", by_alias=True, exclude_none=True) for t in await tools_of(client)
+    ]
+
+    size = len(json.dumps(listed, ensure_ascii=False, separators=(",", ":")))
+
+    assert size < MOST_CHARACTERS
+
+
+async def test_every_tool_says_what_it_is_and_sets_every_hint(client: Client) -> None:
+    for tool in await tools_of(client):
+        hints = tool.annotations
+        assert tool.title
+        assert tool.description
+        assert len(tool.description) < 500
+        assert tool.output_schema is None
+        assert hints is not None
+        assert hints.read_only_hint is (tool.name in READING)
+        assert hints.destructive_hint is False
+        assert hints.idempotent_hint is (tool.name != "context_compress")
+        assert hints.open_world_hint is False
+
+
+async def test_every_parameter_is_described_and_typed_and_has_no_ballast(client: Client) -> None:
+    for tool in await tools_of(client):
+        assert tool.input_schema["type"] == "object"
+        for name, about in tool.input_schema["properties"].items():
+            assert about["description"], name
+            assert about["type"], name
+            assert about.keys() <= {"type", "description", "enum", "items"}, name
+
+
+async def test_descriptions_do_not_command_the_model(client: Client) -> None:
+    for tool in await tools_of(client):
+        said = json.dumps([tool.description, tool.input_schema]).lower()
+        assert not any(
+            word in said for word in ("always", "must", "never", "you should", "first call")
+        )
+
+
+def test_config_takes_every_setting_and_lists_none_that_opens_doors() -> None:
+    config = next(offer for offer in OFFERS if offer.name == "context_config").arguments
+
+    assert set(config.known()) == {"reset", *NAMES}
+    assert not set(GUARDED) - config.unlisted
+
+
+async def test_instructions_are_short_and_name_every_tool(client: Client) -> None:
+    said = client.instructions or ""
+
+    assert len(said) < 1_000
+    assert all(tool.name in said for tool in await tools_of(client))
+
+
+async def test_the_server_says_who_it_is(client: Client) -> None:
+    try:
+        installed = version("context-compression")
+    except PackageNotFoundError:
+        installed = "0+source"
+
+    assert client.server_info is not None
+    assert (client.server_info.name, client.server_info.version) == (
+        "context-compression",
+        installed,
+    )
+
+
+async def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(client: Client) -> None:
+    with pytest.raises(MCPError, match=r"context_comprss.*context_compress") as caught:
+        await client.call_tool("context_comprss", {})
+
+    assert caught.value.code == INVALID_PARAMS

@@ -1,0 +1,139 @@
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client
+from mcp_door import answer_of, ask, connected, refusal, workspace_in
+
+from context_compression.mcp_server.tools import OFFERS
+from context_compression.testing import conversation
+
+pytestmark = pytest.mark.anyio
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+async def test_a_misspelled_argument_is_answered_with_the_nearest(client: Client) -> None:
+    said = await refusal(client, "context_compress", conversaton="a", stratgy="auto")
+
+    assert "'conversaton' (did you mean conversation?), 'stratgy' (did you mean strategy?)" in said
+    assert "Accepted: conversation, messages, strategy," in said
+
+
+async def test_a_wrong_value_is_answered_with_what_it_may_be(client: Client) -> None:
+    said = await refusal(
+        client, "context_compress", target_tokens="many", strategy="windw", dry_run=[], messages=[1]
+    )
+
+    assert 'target_tokens must be a whole number, not "many".' in said
+    assert "strategy must be one of auto, " in said
+    assert "(nearest: window)" in said
+    assert "messages[0] must be an object, not 1." in said
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "wanted"),
+    [
+        ("context_compress", {"target_tokens": 0}, "target_tokens must be 1 or more, not 0."),
+        ("context_summary", {"limit": 51}, "limit must be 50 or less, not 51."),
+        (
+            "context_compress",
+            {"pins": [None]},
+            "pins[0] must be a whole number or a text, not null.",
+        ),
+        ("context_status", {"response_format": 5}, "must be one of concise, detailed, not 5."),
+    ],
+)
+async def test_bounds_and_choices_are_told(
+    client: Client, tool: str, arguments: dict[str, Any], wanted: str
+) -> None:
+    assert wanted in await refusal(client, tool, **arguments)
+
+
+async def test_a_long_wrong_value_is_not_repeated_at_length(client: Client) -> None:
+    said = await refusal(client, "context_compress", target_tokens="x" * 100_000)
+
+    assert len(said) < 200
+
+
+async def test_an_argument_in_two_spellings_is_refused(client: Client) -> None:
+    said = await refusal(client, "context_compress", target_tokens=5, targetTokens=6)
+
+    assert said.startswith("target_tokens is given twice")
+
+
+async def test_camel_case_is_understood(client: Client) -> None:
+    answer = await ask(
+        client, "context_compress", messages=conversation(4), targetTokens=5_000, dryRun=True
+    )
+
+    assert answer.facts["target_tokens"] == 5_000
+    assert answer.text.startswith("dry run")
+
+
+async def test_null_means_not_given(client: Client) -> None:
+    names = next(offer for offer in OFFERS if offer.name == "context_compress").arguments.known()
+
+    answer = await ask(
+        client, "context_compress", **(dict.fromkeys(names) | {"messages": conversation(2)})
+    )
+
+    assert not answer.failed
+
+
+async def test_lists_and_objects_may_come_as_json_in_a_string(client: Client) -> None:
+    answer = await ask(
+        client,
+        "context_compress",
+        messages=json.dumps(conversation(6)),
+        settings='{"keep_recent_tokens": 100}',
+        pins="[0]",
+        target_tokens="9000",
+    )
+
+    assert answer.facts["target_met"]
+
+
+async def test_text_that_looks_like_json_stays_text(client: Client) -> None:
+    archived = await ask(client, "context_offload", content='{"a": [1, 2]}')
+
+    restored = await ask(client, "context_restore", ref=archived.facts["ref"])
+
+    assert restored.pages == ['{"a": [1, 2]}']
+
+
+async def test_messages_that_are_none_are_refused(client: Client) -> None:
+    for role, content in (("robot", "x"), (None, "x"), ("user", 5)):
+        messages = [{"role": role, "content": content}]
+        for tool in ("context_status", "context_compress"):
+            assert "message 0" in (await refusal(client, tool, messages=messages)).lower()
+
+
+@given(st.data())
+def test_no_garbage_brings_a_tool_down(data: st.DataObject) -> None:
+    offer = data.draw(st.sampled_from(OFFERS))
+    names = st.sampled_from(sorted(offer.arguments.known())) | st.text(max_size=10)
+    arguments = data.draw(st.dictionaries(names, values, max_size=4))
+
+    with TemporaryDirectory() as folder:
+        answer = anyio.run(_answered, Path(folder), offer.name, arguments)
+
+    assert answer.text
+    assert answer.text != f"Error executing tool {offer.name}"
+    assert "Traceback" not in answer.text
+    assert "pydantic" not in answer.text
+    json.dumps([answer.text, answer.facts], ensure_ascii=False).encode()
+
+
+async def _answered(folder: Path, tool: str, arguments: dict[str, Any]) -> Any:
+    async with connected(workspace_in(folder), "legacy") as client:
+        return answer_of(await client.call_tool(tool, arguments))
