@@ -261,3 +261,12 @@ def test_ctrl_c_ends_it_with_130(desk: Desk):
 
 def test_the_version_is_that_of_the_package(desk: Desk):
     assert re.fullmatch(rb"context-compression \d+\.\d+\.\d+\n", desk.does("--version").stdout)
+
+
+def test_what_could_not_be_read_is_said(desk: Desk, messages: Messages):
+    lines = [json.dumps(message).encode() for message in messages]
+    desk.write("torn.jsonl", b"\n".join([*lines, lines[0][:20]]))
+
+    done = desk.does("status", "torn.jsonl")
+
+    assert b"warning: The last line is cut off" in done.stderr

@@ -1,9 +1,12 @@
 """The command `context-compression`: serve agents, look at conversations, compress, restore.
 
-    app.py       the command itself: its global options, and how it ends
-    commands.py  what it can do
-    pages.py     what people read
-    terminal.py  bytes, UTF-8, a sign of life
+    app.py        the command itself: its global options, and how it ends
+    commands.py   what it can do, a function for each word
+    compress.py   the largest of them
+    arguments.py  what is typed, as values
+    pages.py      what people read
+    records.py    what programs read
+    terminal.py   bytes, UTF-8, a sign of life
 
 Answers go to stdout, everything about them to stderr, so that both can be piped. It ends with 0;
 with 2 when it was asked for something it cannot do; with 130 on Ctrl-C.

@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
-from context_compression.cli.terminal import speak_utf8
+from context_compression.cli.terminal import say, speak_utf8
 from context_compression.errors import ContextCompressionError
-from context_compression.workspace import Workspace
+from context_compression.workspace import Opened, Workspace
 
 INTERRUPTED = 130
+
+as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
 
 
 class Refused(click.ClickException):
@@ -48,6 +50,12 @@ class Options:
             with suppress(OSError, RuntimeError):  # no path at all: reading it will say so
                 allow.append(str(Path(name).expanduser().resolve()))
         return Workspace.here(store=self.store, allow=allow)
+
+
+def warn(opened: Opened) -> None:
+    """Say what of a transcript could not be read or was left out."""
+    for warning in opened.transcript.warnings if opened.transcript else ():
+        say(f"warning: {warning}")
 
 
 @click.group(

@@ -1,26 +1,18 @@
-"""What the command can do. Heavy modules are imported where they are used."""
+"""What the command can do, beside `compress`. Heavy modules are imported where they are used."""
 
-import json
-import os
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, Literal
 
 import click
 
 from context_compression.cli import pages, records
-from context_compression.cli.app import Options, Refused
+from context_compression.cli.app import Options, as_json, warn
+from context_compression.cli.arguments import change_in, line_range
+from context_compression.cli.compress import compress
 from context_compression.cli.terminal import say, working, write, write_json
-from context_compression.errors import NothingToUndo, UnknownRef
-from context_compression.result import Result
+from context_compression.errors import UnknownRef
 from context_compression.session import Session
 from context_compression.settings import NAMES, Settings, setting_name
-from context_compression.store.files import to_json
-from context_compression.workspace import Opened
-
-as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
 
 
 @click.command()
@@ -75,6 +67,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
             click.echo(pages.sessions(store.folder, sessions))
         return
     opened = options.workspace(conversation).open(conversation, model=model)
+    warn(opened)
     with working("counting"):
         shown = opened.transcript.messages if opened.transcript else None
         found = opened.session.status(shown, opened.anchor)
@@ -82,111 +75,6 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         write_json(records.status(opened.session.id, found))
     else:
         click.echo(pages.status(opened.session.id, found))
-
-
-def _in_a_folder(
-    context: click.Context, parameter: click.Parameter, path: Path | None
-) -> Path | None:
-    """Refuses a file that could not be written, before anything is done."""
-    if path and not os.access(path.parent, os.W_OK):
-        raise click.BadParameter(f"{path.parent} is no folder that can be written.")
-    return path
-
-
-@click.command()
-@click.argument("conversation")
-@click.option("--target-tokens", type=int, metavar="N", help="What to come down to.")
-@click.option("--strategy", default="auto", show_default=True)
-@click.option("--pin", "pins", multiple=True, metavar="INDEX|TEXT", help="Keep whole; repeatable.")
-@click.option("--focus", help="What the remaining work is about.")
-@click.option("--model", help="Whose tokens and window count.")
-@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="For this run only.")
-@click.option("--dry-run", is_flag=True, help="Only tell; keep nothing.")
-@click.option("--undo", is_flag=True, help="Take the last compression of this conversation back.")
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    callback=_in_a_folder,
-    metavar="FILE",
-    help="The messages go there, instead of to stdout.",
-)
-@as_json
-@click.pass_obj
-def compress(
-    options: Options,
-    conversation: str,
-    target_tokens: int | None,
-    strategy: str,
-    pins: tuple[str, ...],
-    focus: str | None,
-    model: str | None,
-    changes: tuple[str, ...],
-    dry_run: bool,
-    undo: bool,
-    output: Path | None,
-    as_json: bool,
-) -> None:
-    """Print CONVERSATION (a transcript, or a session's id), shorter and valid; the account follows.
-
-    The originals are kept in the store; the transcript itself is never changed.
-    """
-    workspace = options.workspace(conversation)
-    settings = workspace.settings(dict(map(_change, changes)))
-    opened = workspace.open(conversation, settings=settings, model=model)
-    session = opened.session
-    if undo:
-        messages = session.undo()
-        account: Mapping[str, Any] = {"session": session.id, "undone": True}
-        page = f"The last compression of {session.id} was taken back: {len(messages)} messages."
-    else:
-        with working("compressing"):
-            result = _compress(
-                opened,
-                dry_run,
-                target_tokens=target_tokens,
-                strategy=strategy,
-                pins=[int(pin) if pin.lstrip("-").isdecimal() else pin for pin in pins],
-                focus=focus,
-                force=True,
-            )
-            messages = result.messages
-            account = {"session": session.id, **records.account(result)}
-            page = pages.account(result, restorable=not dry_run)
-    _deliver(messages, account, output, as_json)
-    if not as_json:
-        say(page)
-
-
-def _compress(opened: Opened, dry_run: bool, **asked: Any) -> Result:
-    """Compress a session's view; or a transcript, as its file has it now."""
-    session, transcript = opened.session, opened.transcript
-    messages = transcript.messages if transcript else None
-    if dry_run:
-        return session.preview(messages, **asked)
-    if messages is not None and session.view(messages) != messages:
-        # An earlier compression that the transcript's own program never took over. Without it the
-        # same file gives the same result; what is impossible is refused before it is taken back.
-        session.preview(messages, **asked)
-        with suppress(NothingToUndo):
-            while session.view(messages) != messages:
-                session.undo()
-    return session.compress(messages=messages, **asked)
-
-
-def _deliver(
-    messages: list[dict[str, Any]], account: Mapping[str, Any], output: Path | None, as_json: bool
-) -> None:
-    """The messages to a file or to stdout; the account to stdout where it is for programs."""
-    if output:
-        try:
-            output.write_bytes(to_json(messages, indent=2) + b"\n")
-        except OSError as error:
-            reason = error.strerror or error
-            raise Refused(f"{output} cannot be written: {reason}. Name another file.") from error
-    if as_json:
-        write_json({**account, **({} if output else {"messages": messages})})
-    elif not output:
-        write(to_json(messages, indent=2) + b"\n")
 
 
 @click.command()
@@ -213,7 +101,7 @@ def restore(
             "`context-compression status ID`; the conversations: `context-compression status`."
         )
     # To look at something is not to bring it back into a view: no note of it.
-    text = Session(store, log.id).restore(ref, lines=_lines(lines), pattern=pattern, note=False)
+    text = Session(store, log.id).restore(ref, lines=line_range(lines), pattern=pattern, note=False)
     if as_json:
         write_json({"ref": ref, "session": log.id, "text": text})
         return
@@ -244,7 +132,7 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
 def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_json: bool) -> None:
     """Show settings, or change them in config.json of the store: `config keep_recent=5`."""
     workspace = options.workspace()
-    changes = dict(_change(name) for name in names if "=" in name)
+    changes = dict(change_in(name) for name in names if "=" in name)
     shown = {setting_name(name) for name in names if "=" not in name}
     if changes or reset:
         gone = set(NAMES if "all" in reset else map(setting_name, reset))
@@ -275,28 +163,3 @@ def demo() -> None:
 
 
 COMMANDS = (serve, status, compress, restore, summaries, config, demo)
-
-
-def _change(text: str) -> tuple[str, Any]:
-    """`"keepRecent=5"` -> `("keep_recent", 5)`; lists are JSON, or words between commas."""
-    name, equals, value = text.partition("=")
-    name = setting_name(name.strip())
-    if not equals:
-        raise click.UsageError(f"{text!r} sets nothing; write {name}=VALUE.")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        listed = isinstance(getattr(Settings(), name), tuple)
-        return name, [part.strip() for part in value.split(",")] if listed else value
-
-
-def _lines(text: str | None) -> tuple[int, int] | None:
-    """`"10-40"` -> `(10, 40)`; `"7"` -> `(7, 7)`."""
-    if text is None:
-        return None
-    first, _, last = text.partition("-")
-    if not first.isdecimal() or (last and not last.isdecimal()):
-        raise click.BadParameter(
-            f"{text!r} is no range of lines; write 10-40.", param_hint="--lines"
-        )
-    return int(first), int(last or first)

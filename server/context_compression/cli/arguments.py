@@ -1,0 +1,33 @@
+"""What is typed, as values."""
+
+import json
+from typing import Any
+
+import click
+
+from context_compression.settings import Settings, setting_name
+
+
+def change_in(text: str) -> tuple[str, Any]:
+    """`"keepRecent=5"` -> `("keep_recent", 5)`; lists are JSON, or words between commas."""
+    name, equals, value = text.partition("=")
+    name = setting_name(name.strip())
+    if not equals:
+        raise click.UsageError(f"{text!r} sets nothing; write {name}=VALUE.")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        listed = isinstance(getattr(Settings(), name), tuple)
+        return name, [part.strip() for part in value.split(",")] if listed else value
+
+
+def line_range(text: str | None) -> tuple[int, int] | None:
+    """`"10-40"` -> `(10, 40)`; `"7"` -> `(7, 7)`."""
+    if text is None:
+        return None
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or (last and not last.isdecimal()):
+        raise click.BadParameter(
+            f"{text!r} is no range of lines; write 10-40.", param_hint="--lines"
+        )
+    return int(first), int(last or first)
