@@ -73,8 +73,9 @@ def propose(plan: Plan) -> Proposal:
 def _edits(plan: Plan) -> Sequence[Edit]:
     settings, room = plan.settings, plan.total if plan.room is None else plan.room
     kept = anchored(plan, room)
-    reserve = plan.counter.message(user("x" * settings.summary_max_chars + COMPRESSED * 4))
-    left = room - cost(plan, kept, {}) - reserve
+    left = room - cost(plan, kept, {})
+    if plan.room is not None:
+        left -= plan.counter.message(user("x" * settings.summary_max_chars + COMPRESSED * 4))
 
     def take(span: Iterable[int]) -> bool:
         nonlocal left
@@ -128,11 +129,18 @@ def units(plan: Plan, span: range) -> list[range]:
 
 
 def _digest_note(plan: Plan, kept: Mapping[int, Message]) -> dict[int, Message]:
-    """A digest of what is dropped, in the place of the first dropped run."""
-    dropped = [i for i in range(plan.head, len(plan.messages)) if i not in kept]
-    if not dropped:
-        return {}
-    gone = [plan.messages[i] for i in dropped]
+    """A digest of what is dropped, in the place of the first dropped run that is longer."""
+    runs: dict[int, int] = {}  # tokens by the run's first message
+    start = plan.head
+    for index in range(plan.head, len(plan.messages)):
+        if index in kept:
+            start = index + 1
+        else:
+            runs[start] = runs.get(start, 0) + plan.tokens[index]
+    gone = [m for i, m in enumerate(plan.messages) if i >= plan.head and i not in kept]
     text = digest(gone, plan.settings.summary_max_chars)
     what = f"{COMPRESSED} {len(gone)} earlier messages are not shown; what they were about:"
-    return {dropped[0]: user(f"{what}\n{text}" if text else what)}
+    note = user(f"{what}\n{text}" if text else what)
+    tokens = plan.counter.message(note)
+    place = next((start for start in runs if runs[start] > tokens), None)
+    return {} if place is None else {place: note}
