@@ -1,0 +1,367 @@
+"""`window`: the last turns, a digest, and what matters of the turns before."""
+
+from typing import Any
+
+import pytest
+from generated import Messages
+
+from context_compression import Settings, compress, count_tokens
+from context_compression.formats import parse
+from context_compression.messages import COMPRESSED, Message, system, user
+from context_compression.selection import digest
+from context_compression.strategies.window import importance
+from context_compression.testing import PIXEL, Run, conversation, tool_step
+
+KEYWORDS = Settings().important_keywords
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PIXEL}}
+CHATTER = "Nothing special to say about it today, thanks and see you."
+
+
+def talk(turns: int, answer: str = CHATTER) -> Messages:
+    """Turns of a question and an answer, each with its number."""
+    return [
+        message
+        for n in range(turns)
+        for message in (
+            {"role": "user", "content": f"Question {n}, if I may?"},
+            {"role": "assistant", "content": f"Answer {n}. {answer}"},
+        )
+    ]
+
+
+def shown(messages: Messages, view: Messages) -> list[int]:
+    """Indices of the messages that are in the view as they came."""
+    there = {id(message) for message in view}
+    return [index for index, message in enumerate(messages) if id(message) in there]
+
+
+def note(view: Messages) -> str:
+    (found,) = [m["content"] for m in view if str(m["content"]).startswith(COMPRESSED)]
+    return found
+
+
+def read(message: dict[str, Any]) -> Message:
+    return parse([message]).messages[0]
+
+
+STEP = [read(message) for message in tool_step([Run("a", "Read", {}, "x " * 30)], "anthropic")]
+
+
+@pytest.mark.parametrize(
+    ("message", "score", "reasons"),
+    [
+        (read({"role": "assistant", "content": CHATTER}), 0.5, ()),
+        (user(CHATTER), 0.7, ("user message +0.2",)),
+        (
+            read({"role": "assistant", "content": f"Remember: {CHATTER}"}),
+            0.7,
+            ("important keyword +0.2",),
+        ),
+        (
+            read({"role": "assistant", "content": f"记住：{CHATTER}"}),
+            0.7,
+            ("important keyword +0.2",),
+        ),
+        (
+            read({"role": "assistant", "content": f"{CHATTER}\n```python\nx = 1\n```"}),
+            0.6,
+            ("code or command +0.1",),
+        ),
+        (STEP[0], 0.6, ("code or command +0.1",)),
+        (STEP[1], 0.3, ("tool result -0.2",)),
+        (
+            read({"role": "user", "content": [{"type": "text", "text": CHATTER}, PICTURE]}),
+            0.8,
+            ("user message +0.2", "rich content +0.1"),
+        ),
+        (read({"role": "assistant", "content": "Fine."}), 0.4, ("very short -0.1",)),
+        (
+            read({"role": "tool", "tool_call_id": "a", "content": "ok"}),
+            0.2,
+            ("tool result -0.2", "very short -0.1"),
+        ),
+        (
+            user("You must never:\n```\nrm -rf /\n```"),
+            1.0,
+            ("user message +0.2", "important keyword +0.2", "code or command +0.1"),
+        ),
+    ],
+)
+def test_importance_starts_at_a_half_and_each_rule_gives_its_reason(
+    message: Message, score: float, reasons: tuple[str, ...]
+) -> None:
+    found = importance(message, KEYWORDS)
+
+    assert found.score == score
+    assert found.reasons == reasons
+
+
+def test_importance_stays_within_0_and_1() -> None:
+    everything = {"type": "text", "text": "must\n```\nx\n```"}
+    message = read({"role": "user", "content": [everything, everything, PICTURE]})
+
+    assert importance(message, KEYWORDS).score == 1.0
+
+
+def test_the_keywords_are_a_setting() -> None:
+    messages = talk(25)
+    messages[5] = {"role": "assistant", "content": f"The harbour is closed. {CHATTER}"}
+
+    result = compress(
+        messages,
+        strategy="window",
+        settings={"importance_threshold": 0.7, "important_keywords": ["harbour"]},
+    )
+
+    assert 5 in shown(messages, result.messages)
+    assert 7 not in shown(messages, result.messages)
+
+
+@pytest.mark.parametrize(("turns", "due"), [(20, False), (21, True)])
+def test_it_is_due_above_twice_keep_recent_turns(turns: int, due: bool) -> None:
+    result = compress(talk(turns), strategy="window", settings={"importance_threshold": 0.9})
+
+    assert result.changed is due
+
+
+@pytest.mark.parametrize(("turns", "due"), [(50, False), (51, True)])
+def test_it_is_due_above_max_turns_even_where_more_are_to_be_kept(turns: int, due: bool) -> None:
+    settings = {"keep_recent": 40, "importance_threshold": 0.9}
+
+    result = compress(talk(turns), strategy="window", settings=settings)
+
+    assert result.changed is due
+
+
+def test_not_due_is_said_and_nothing_is_changed() -> None:
+    messages = talk(20)
+
+    result = compress(messages, strategy="window")
+
+    assert result.notes == ("not due below 160,000 tokens",)
+    assert all(a is b for a, b in zip(result.messages, messages, strict=True))
+
+
+def test_by_hand_it_runs_before_it_is_due() -> None:
+    messages = talk(12)
+
+    result = compress(
+        messages, strategy="window", force=True, settings={"importance_threshold": 0.9}
+    )
+
+    assert shown(messages, result.messages) == list(range(4, 24))
+
+
+def test_the_last_keep_recent_turns_stay_whole_ten_by_default() -> None:
+    messages = talk(30)
+
+    result = compress(messages, strategy="window", settings={"importance_threshold": 0.9})
+
+    assert shown(messages, result.messages) == list(range(40, 60))
+    assert result.dropped == tuple(range(40))
+
+
+def test_keep_recent_is_a_setting() -> None:
+    messages = talk(30)
+
+    result = compress(
+        messages, strategy="window", settings={"keepRecent": 3, "importanceThreshold": 0.9}
+    )
+
+    assert shown(messages, result.messages) == list(range(54, 60))
+
+
+def test_older_messages_at_or_above_the_threshold_stay_and_the_others_go() -> None:
+    messages = talk(30)
+
+    result = compress(messages, strategy="window", settings={"importance_threshold": 0.7})
+
+    kept = shown(messages, result.messages)
+    assert kept == [*range(0, 40, 2), *range(40, 60)]  # each question scores 0.7, each answer 0.5
+
+
+def test_the_digest_stands_where_it_is_shorter_than_what_went() -> None:
+    messages = talk(30)
+    messages[7] = {"role": "assistant", "content": CHATTER * 60}
+
+    result = compress(messages, strategy="window", settings={"importance_threshold": 0.7})
+
+    assert result.messages[:4] == [messages[0], messages[2], messages[4], messages[6]]
+    assert str(result.messages[4]["content"]).startswith(f"{COMPRESSED} 20 earlier messages")
+    assert result.messages[5] is messages[8]
+
+
+def test_at_the_default_threshold_only_the_least_important_go() -> None:
+    messages = talk(30)
+    messages[4:4] = tool_step([Run("a", "Ls", {}, "ok")], "anthropic")
+    short = {"role": "assistant", "content": "Hm."}
+    messages.insert(2, short)
+
+    result = compress(messages, strategy="window")
+
+    assert not result.changed
+    assert importance(read(short), KEYWORDS).score == 0.4
+
+
+def test_a_tool_step_counts_as_its_most_important_message_and_is_never_split() -> None:
+    messages = talk(30)
+    messages[4:4] = tool_step([Run("a", "Ls", {}, "x " * 40)], "anthropic")
+
+    for threshold, there in ((0.6, True), (0.61, False)):
+        result = compress(messages, strategy="window", settings={"importance_threshold": threshold})
+
+        assert ({4, 5} <= set(shown(messages, result.messages))) is there
+        assert ({4, 5} & set(shown(messages, result.messages)) != set()) is there
+
+
+def test_what_lies_before_the_last_max_turns_goes_however_important_it_is() -> None:
+    messages = talk(60)
+    messages[0] = {"role": "user", "content": "You must remember this: ```never```"}
+    messages[20] = messages[0] | {}
+
+    result = compress(messages, strategy="window", settings={"importance_threshold": 0.8})
+
+    kept = shown(messages, result.messages)
+    assert 0 not in kept
+    assert 20 in kept
+
+
+def test_max_turns_is_a_setting() -> None:
+    messages = talk(60)
+
+    result = compress(
+        messages, strategy="window", settings={"maxTurns": 12, "importance_threshold": 0.7}
+    )
+
+    assert shown(messages, result.messages) == [96, 98, *range(100, 120)]
+
+
+def test_each_dropped_message_has_its_importance_and_the_rules_as_a_reason() -> None:
+    messages = talk(30)
+    messages[1] = {"role": "assistant", "content": "Hm."}
+
+    result = compress(messages, strategy="window", settings={"importance_threshold": 0.9})
+
+    assert result.reasons[0] == "window: importance 0.7 (user message +0.2)"
+    assert result.reasons[1] == "window: importance 0.4 (very short -0.1)"
+    assert result.reasons[3] == "window: importance 0.5 (no rule applies)"
+    assert result.reasons.keys() == set(result.compressed)
+
+
+def test_a_digest_stands_in_the_place_of_what_went_and_says_how_much() -> None:
+    messages = talk(30)
+
+    result = compress(messages, strategy="window", settings={"importance_threshold": 0.9})
+
+    first = str(result.messages[0]["content"])
+    assert first.startswith(f"{COMPRESSED} 40 earlier messages are not shown")
+    assert "User asked: Question 0, if I may?; Question 19, if I may?" in first
+
+
+def test_a_digest_has_at_most_summary_max_chars() -> None:
+    messages = conversation(30, seed=4)
+
+    for limit in (100, 500, 2_000):
+        result = compress(
+            messages,
+            strategy="window",
+            settings={"summary_max_chars": limit, "importance_threshold": 1},
+        )
+        _, _, text = note(result.messages).partition("\n")
+        assert 0.5 * limit <= len(text) <= limit
+
+
+def test_a_digest_names_requests_constraints_decisions_files_commands_and_errors() -> None:
+    step = tool_step(
+        [Run("a", "Bash", {"command": "pytest src/a.py"}, "ERROR no such table")], "anthropic"
+    )
+    messages = parse(
+        [
+            {"role": "user", "content": "Please fix src/a.py. Never touch main."},
+            *step,
+            {"role": "assistant", "content": "I decided to add the table."},
+        ]
+    ).messages
+
+    assert digest(messages, 500).split("\n") == [
+        "User asked: Please fix src/a.py. Never touch main.",
+        "Constraints: Never touch main.",
+        "Decisions: I decided to add the table.",
+        "Files: src/a.py",
+        "Commands: pytest src/a.py",
+        "Errors: ERROR no such table",
+    ]
+
+
+def test_a_digest_of_nothing_worth_telling_is_empty() -> None:
+    assert digest([system("Be brief.")], 500) == ""
+
+
+def test_a_digest_of_an_earlier_digest_does_not_quote_it_as_the_user() -> None:
+    once = compress(talk(30), strategy="window", settings={"importance_threshold": 0.9})
+    longer = [*once.messages, *talk(25)]
+
+    again = compress(longer, strategy="window", settings={"importance_threshold": 0.9})
+
+    assert COMPRESSED not in note(again.messages)[len(COMPRESSED) :]
+
+
+def test_where_the_recent_turns_do_not_fit_the_target_fewer_stay_whole() -> None:
+    messages = talk(30, answer=CHATTER * 4)
+    turn = count_tokens(messages[-2:])
+
+    result = compress(messages, strategy="window", target_tokens=6 * turn)
+
+    assert result.target_met
+    kept = shown(messages, result.messages)
+    assert len(kept) < 20
+    assert kept[-1] == 59
+    assert {57, 58, 59} <= set(kept)
+
+
+def test_where_not_even_one_turn_fits_the_cut_goes_inside_it() -> None:
+    steps = [
+        message
+        for n in range(12)
+        for message in tool_step([Run(f"r{n}", "Read", {}, f"{n} word " * 150)], "anthropic")
+    ]
+    messages = [*talk(3), {"role": "user", "content": "Read all of it."}, *steps]
+    messages.append({"role": "assistant", "content": "Done."})
+    target = count_tokens(messages) // 4
+
+    result = compress(messages, strategy="window", target_tokens=target)
+
+    assert result.target_met
+    kept = shown(messages, result.messages)
+    assert 6 in kept  # the last user message
+    assert kept[-3:] == [len(messages) - 3, len(messages) - 2, len(messages) - 1]
+    assert not {7, 8} & set(kept)
+
+
+def test_the_head_stays() -> None:
+    messages = [{"role": "system", "content": "Be brief."}, *talk(30)]
+
+    result = compress(messages, strategy="window", settings={"importance_threshold": 1})
+
+    assert result.messages[0] is messages[0]
+    assert note(result.messages)
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai"])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6, 0.9])
+def test_a_target_above_the_floor_is_met(dialect: Any, share: float) -> None:
+    messages = conversation(25, seed=11, dialect=dialect)
+    target = int(count_tokens(messages) * share)
+
+    result = compress(messages, strategy="window", target_tokens=target)
+
+    assert result.target_met
+    assert result.tokens_after <= target
+
+
+def test_its_digest_is_no_bigger_than_what_it_stands_for() -> None:
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}] * 30
+
+    result = compress(messages, strategy="window", settings={"importance_threshold": 1})
+
+    assert result.tokens_after <= result.tokens_before
