@@ -54,7 +54,7 @@ def renamed(lines: str, number: int) -> str:
     """The lines as one JSON list, with ids and long words made different from other rounds'."""
     text = "[" + lines.replace("\n", ",") + "]"
     text = re.sub(r"(toolu_\w+)", rf"\g<1>x{number}", text)
-    return re.sub(r"\b([a-z]{4,}_[a-z]+)\b", rf"\g<1>{number}", text) if number else text
+    return re.sub(r"\b(?!tool_)([a-z]{4,}_[a-z]+)\b", rf"\g<1>{number}", text) if number else text
 
 
 def deep_size(value: Any) -> int:

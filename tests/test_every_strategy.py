@@ -189,7 +189,7 @@ def test_nothing_is_put_into_the_users_mouth(
     for message in result.messages:
         if message["role"] == "user" and not any(message is m for m in messages):
             for line in user_words(parse([message]).messages[0]).split("\n")[:1]:
-                assert line.startswith(("[Compressed History]", "[…")) or line in said
+                assert line.startswith(("[Compressed History]", "[...")) or line in said
 
 
 @every_strategy

@@ -195,7 +195,7 @@ def test_where_the_user_never_spoke_the_last_message_is_anchored() -> None:
 def test_what_the_user_showed_or_said_aloud_counts_as_their_last_message(block: Any) -> None:
     shown = {"role": "user", "content": [block]}
 
-    assert plan_of([ASK, NOTE, shown, TELL]).last_user == 2
+    assert 2 in plan_of([ASK, NOTE, shown, TELL]).anchored
 
 
 @pytest.mark.parametrize(

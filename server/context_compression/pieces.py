@@ -231,7 +231,7 @@ def render(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def gap(text: str, start: int, stop: int) -> str:
-    """The mark of a gap: `[… 12 lines …]`, or characters where it lies within a line."""
+    """The mark of a gap: `[... 12 lines ...]`, or characters where it lies within a line."""
     missing = text[start:stop].strip("\n")
     lines = missing.count("\n") + 1
-    return f"[… {lines} lines …]" if lines > 1 else f"[… {len(missing)} characters …]"
+    return f"[... {lines} lines ...]" if lines > 1 else f"[... {len(missing)} characters ...]"

@@ -115,15 +115,22 @@ class Plan:
 
     @cached_property
     def last_user(self) -> int | None:
-        """The last message in which the user says or shows something, not the host and not we."""
+        """The last message in which the user says something, not the host and not we."""
         for index in range(len(self.messages) - 1, -1, -1):
-            message = self.messages[index]
-            if message.is_user and (
-                user_words(message).strip()
-                or any(isinstance(block, Image | Document | Opaque) for block in message.blocks)
-            ):
+            if user_words(self.messages[index]).strip():
                 return index
         return None
+
+    @cached_property
+    def shown_since(self) -> list[int]:
+        """Messages after the last user message in which the user shows something without words."""
+        start = 0 if self.last_user is None else self.last_user + 1
+        return [
+            index
+            for index in range(start, len(self.messages))
+            if self.messages[index].starts_turn
+            and any(isinstance(b, Image | Document | Opaque) for b in self.messages[index].blocks)
+        ]
 
     @cached_property
     def anchored(self) -> frozenset[int]:
@@ -132,10 +139,10 @@ class Plan:
         A tool step is anchored as a whole. Where there is no user message and no open step, the
         last message (or step) is kept, for an empty view would be no conversation.
         """
-        kept = {*range(self.head), *self.pins, *(self.open_step or ())}
+        kept = {*range(self.head), *self.pins, *(self.open_step or ()), *self.shown_since}
         if self.last_user is not None:
             kept.add(self.last_user)
-        elif not self.open_step and self.messages:
+        if len(kept) == self.head and self.messages:
             kept.add(len(self.messages) - 1)
         for step in self.steps:
             if not kept.isdisjoint(step):

@@ -74,7 +74,7 @@ def preview(text: str, max_tokens: int, plan: Plan, index: int) -> str:
             room -= cost
         if room < SHORTEST_PREVIEW_LINE:
             break
-    return excerpt(lines, sorted(chosen))
+    return excerpt(lines, sorted(chosen)) if chosen else ""
 
 
 def _numbers(lines: Sequence[str], spans: Iterable[tuple[int, int]]) -> list[int]:
@@ -91,7 +91,7 @@ def excerpt(lines: Sequence[str], chosen: Sequence[int]) -> str:
     shown: list[str] = []
     for before, number in pairwise([-1, *chosen, len(lines)]):
         if number > before + 1:
-            shown.append(f"[… {number - before - 1} lines …]")
+            shown.append(f"[... {number - before - 1} lines ...]")
         if number < len(lines):
             shown.append(clip(lines[number], LONGEST_PREVIEW_LINE))
     return "\n".join(shown)

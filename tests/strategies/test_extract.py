@@ -180,7 +180,7 @@ def test_over_budget_large_recent_results_become_previews_first() -> None:
     assert result.target_met
     newest = str(result.messages[-2])
     assert "mark_4" in newest
-    assert "[…" in newest
+    assert "[..." in newest
 
 
 def test_then_long_texts_are_clipped() -> None:
@@ -274,7 +274,7 @@ def test_rendering_all_pieces_gives_the_text_back(text: str) -> None:
 def test_gaps_say_how_much_is_missing() -> None:
     text = "one\ntwo\nthree\nfour\nfive"
 
-    assert render(text, [(0, 3), (19, 23)]) == "one\n[… 3 lines …]\nfive"
+    assert render(text, [(0, 3), (19, 23)]) == "one\n[... 3 lines ...]\nfive"
 
 
 def test_equal_pieces_are_chosen_in_the_order_they_stand() -> None:

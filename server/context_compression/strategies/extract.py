@@ -41,6 +41,8 @@ from context_compression.strategies.tool_results import with_short_results
 
 ARGUMENT_CHARS = 240
 """Characters kept of a long argument in the call of an old tool step."""
+SHORT_RECORD = 2_000
+"""Characters up to which a marker anywhere makes a record."""
 HALF_LIFE_TOKENS = 60_000
 USER_WORTH = 4.0
 """What anything the user said is worth, in words of evidence."""
@@ -131,12 +133,19 @@ class Extraction:
         return kept
 
     def is_record(self, message: Message) -> bool:
-        """Whether it is a summary, or holds a marker of records."""
-        text = message.text
-        markers = self.plan.settings.record_markers
-        return text.startswith(SUMMARY_MARKS) or any(
-            marker in text or any(marker in result.text for result in message.results)
-            for marker in markers
+        """Whether it is a summary, or holds a marker of records.
+
+        In a long output only a line that begins with the marker is a record: the file that
+        defines a marker holds it, too.
+        """
+        if message.text.startswith(SUMMARY_MARKS):
+            return True
+        texts = [message.text, *(result.text for result in message.results)]
+        return any(
+            marker in text
+            and (len(text) <= SHORT_RECORD or f"\n{marker}" in text or text.startswith(marker))
+            for marker in self.plan.settings.record_markers
+            for text in texts
         )
 
     def recent(self, message: Message, index: int) -> Message:

@@ -60,11 +60,13 @@ class O200k:
 
     def count(self, text: str) -> int:
         """Tokens of a text, whatever is in it; text that looks like a special token is text."""
-        if len(text) <= PIECE:
+        # beyond ASCII a piece is copied to UTF-8 and back, several bytes a character
+        limit = PIECE if text.isascii() else PIECE // 4
+        if len(text) <= limit:
             return self._of_piece(text)
         total = 0
         runs: dict[tuple[int, int], int] = {}  # a run without places to cut repeats itself
-        for piece, clean in pieces(text):
+        for piece, clean in pieces(text, limit):
             if clean:
                 total += self._of_piece(piece)
                 continue
@@ -141,7 +143,7 @@ def native_counter(resource: str) -> Callable[[str], int]:
 
     def count(piece: str) -> int:
         if not piece.isascii():  # a copy: a string keeps the UTF-8 form that Rust is given
-            piece = piece[:1] + piece[1:]
+            piece = "".join((piece, ""))
         if buffer is None or len(piece) < BUFFER_FROM:
             return len(encode(piece))
         return memoryview(buffer(piece, no_special)).nbytes >> 2  # four bytes a token
