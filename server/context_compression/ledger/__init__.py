@@ -1,0 +1,26 @@
+"""The ledger: the evidence of everything compressed so far, found by code, never by a model.
+
+entries(messages) ─▶ Entry… ─ merge ─▶ the whole ledger ─ render ─▶ the part the view carries
+
+entry.py         what an entry is; merging; JSON
+reading.py       entries from messages
+file_actions.py  what calls and patches do to files
+shell.py         what shell commands do to files
+outcomes.py      test counts and error lines in what tools answered
+view.py          the capped part for the view; lists of files
+"""
+
+from context_compression.ledger.entry import Entry, from_json, merge, to_json
+from context_compression.ledger.reading import entries
+from context_compression.ledger.view import file_lists, file_tags, render
+
+__all__ = [
+    "Entry",
+    "entries",
+    "file_lists",
+    "file_tags",
+    "from_json",
+    "merge",
+    "render",
+    "to_json",
+]
