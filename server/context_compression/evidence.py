@@ -29,7 +29,7 @@ CLASSES: tuple[Class, ...] = (
 )  # fmt: skip
 """What the loss report counts."""
 
-WORD = re.compile(r"[A-Za-z0-9_$#@~.+:/\\-]{2,}")
+WORD = re.compile(r"[A-Za-z0-9_$#@~.+:/\\-]{3,}")
 FILE = re.compile(
     r"[\w@+-][\w.@+-]*\.(?:go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css"
     r"|x?html?|mdx?|txt|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf"
@@ -69,6 +69,7 @@ EXIT_STATUS = re.compile(
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
 PART_CHARS = 16_384
+PLAIN_WORDS = 500
 
 
 def kind_of(word: str) -> Kind | None:
@@ -101,7 +102,7 @@ def trimmed(word: str) -> str:
 class Lexicon:
     """The evidence words of one conversation: each is classified once and gets a number from 1.
 
-    Plain words are not kept: a conversation has many of them and they would fill the memory.
+    Of plain words only some are remembered: a conversation has many, they would fill the memory.
     """
 
     def __init__(self) -> None:
@@ -130,6 +131,8 @@ class Lexicon:
             number = numbers.get(raw)
             if number is None:
                 number = self._learn(raw)
+                if not number and len(numbers) < 2 * len(self._words) + PLAIN_WORDS:
+                    numbers[raw] = 0
             if number:
                 found.add(number)
         return found
