@@ -204,11 +204,12 @@ async def test_pins_and_settings_hold_for_the_call(client: Client, workspace: Wo
         "context_compress",
         messages=messages,
         target_tokens=9_000,
-        pins=[pinned],
+        pins=[pinned, str(pinned + 1)],
         settings={"keepRecentTokens": 500},
     )
 
     assert messages[pinned] in answer.facts["messages"]
+    assert messages[pinned + 1] in answer.facts["messages"]
     assert workspace.store.read_config() == {}
 
 

@@ -1,6 +1,8 @@
 """A real server process, spoken to over its stdin and stdout."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -86,22 +88,41 @@ async def test_legacy_answers_a_probe_with_not_found_and_then_shakes_hands(tmp_p
     assert answer.text.startswith("No summaries yet")
 
 
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": dict[str, Any](),
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signals to send")
+def test_an_interrupt_ends_it_while_the_host_still_holds_stdin_open(tmp_path: Path) -> None:
+    asked = server(tmp_path)
+    command = [asked.command, *asked.args]
+    pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+
+    with subprocess.Popen(command, cwd=tmp_path, env=asked.env, text=True, **pipes) as process:
+        process.stdin.write(json.dumps(HELLO) + "\n")  # pyright: ignore[reportOptionalMemberAccess]
+        process.stdin.flush()  # pyright: ignore[reportOptionalMemberAccess]
+        process.stdout.readline()  # pyright: ignore[reportOptionalMemberAccess]
+        process.send_signal(signal.SIGINT)
+        ended = process.wait(20)
+        said = process.stderr.read()  # pyright: ignore[reportOptionalMemberAccess]
+
+    assert (ended, said) == (-signal.SIGINT, "")
+
+
 def test_nothing_but_the_protocol_is_written_to_stdout(tmp_path: Path) -> None:
     asked = server(tmp_path)
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
 
     ended = subprocess.run(
         [asked.command, *asked.args],
-        input=json.dumps(hello) + "\nnot json\n",
+        input=json.dumps(HELLO) + "\nnot json\n",
         cwd=tmp_path,
         env=asked.env,
         capture_output=True,

@@ -85,8 +85,7 @@ def compact(about: Mapping[str, Any]) -> dict[str, Any]:
     `{"anyOf": [{"type": "string"}, {"type": "null"}], "title": …}` -> `{"type": "string"}`
     """
     union = [part for part in about.get("anyOf", ()) if part["type"] != "null"]
-    types = {"type": [part["type"] for part in union]} if len(union) > 1 else {}
-    whole: dict[str, Any] = {**(union[0] if len(union) == 1 else types), **about}
+    whole: dict[str, Any] = {**(union[0] if union else {}), **about}
     short = {key: whole[key] for key in KEPT if key in whole}
     if "items" in short:
         short["items"] = compact(whole["items"])
@@ -132,5 +131,4 @@ def _wanted(about: Mapping[str, Any], value: Any, bounds: Mapping[str, Any]) -> 
         return f"{bounds['ge']} or more"
     if "le" in bounds:
         return f"{bounds['le']} or less"
-    types = cast("list[str]", about["type"] if is_array(about["type"]) else [about["type"]])
-    return " or ".join(TYPES[type] for type in types)
+    return TYPES[about["type"]]

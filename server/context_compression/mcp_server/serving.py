@@ -2,9 +2,9 @@
 
 import hmac
 import secrets
+import signal
 import socket
 import sys
-from contextlib import suppress
 from ipaddress import ip_address
 from typing import Literal
 
@@ -37,11 +37,13 @@ def serve_stdio(workspace: Workspace, *, protocol: Protocol = "auto") -> None:
             protocol and then cannot go back.
     """
     server = create_server(workspace)
-    with suppress(KeyboardInterrupt):  # hosts end their servers with it
-        if protocol == "legacy":
-            anyio.run(_serve_handshake_only, server)
-        else:
-            server.run("stdio")
+    # Hosts and people end us with it. The thread that waits for stdin cannot be interrupted, so an
+    # orderly end would wait for the next line; the store is safe whenever we are killed.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if protocol == "legacy":
+        anyio.run(_serve_handshake_only, server)
+    else:
+        server.run("stdio")
 
 
 async def _serve_handshake_only(server: MCPServer) -> None:

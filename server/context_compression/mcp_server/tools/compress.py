@@ -1,11 +1,12 @@
 """`context_compress`: makes a conversation smaller, takes that back, keeps a checkpoint."""
 
+import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from context_compression.mcp_server.account import compressed
 from context_compression.mcp_server.answers import answer
@@ -21,6 +22,14 @@ CHECKPOINT = "checkpoint"
 """Stands for a session in `summaries.json`, where a summary belongs to none."""
 
 
+def _index(pin: Any) -> Any:
+    return int(pin) if isinstance(pin, str) and re.fullmatch(r"-?\d{1,9}", pin) else pin
+
+
+# Some clients know but one type for an item, so the schema says text, and "12" is an index.
+Pin = Annotated[int | str, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
+
+
 class CompressArguments(Arguments):
     """Of `context_compress`."""
 
@@ -34,8 +43,8 @@ class CompressArguments(Arguments):
     """tokens to come down to"""
     focus: str | None = None
     """what the remaining work is about"""
-    pins: tuple[int | str, ...] = ()
-    """messages to keep whole: indices or texts in them"""
+    pins: tuple[Pin, ...] = ()
+    """messages to keep whole: by index, or by a text in them"""
     model: str | None = None
     """whose tokens and window count"""
     dry_run: bool = False

@@ -64,11 +64,13 @@ def _archived(call: Call, what: str, text: str) -> CallToolResult:
     tokens = Counter().text(text)
     call.before_writing()
     ref = Session(store, OFFLOADED).offload(text, what=what)
-    lines = text.count("\n") + 1
-    headline = f"archived as {ref}: {what}, {lines:,} lines, {tokens:,} tokens"
-    said = {"ref": ref, "what": what, "lines": lines, "tokens": tokens}
-    more = {"restore": f'context_restore(ref="{ref}")', "store": str(store.folder)}
-    return answer(headline, said, more)
+    more = {
+        "lines": text.count("\n") + 1,
+        "tokens": tokens,
+        "restore": f'context_restore(ref="{ref}")',
+        "store": str(store.folder),
+    }
+    return answer(f"archived as {ref}: {what}", {"ref": ref, "what": what}, more)
 
 
 def _read(call: Call, path: str) -> tuple[str, str]:
