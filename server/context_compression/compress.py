@@ -233,6 +233,11 @@ class _Job:
             pins |= frozenset(range(self.whole.tail, len(self.whole.messages)))
         return replace(self.whole, room=self.target - self.fixed, pins=pins)
 
+    @property
+    def aim(self) -> int | None:
+        """The target, where there is one: a strategy by hand may do all it can."""
+        return None if self.plan.room is None else self.target
+
     @cached_property
     def floor(self) -> Floor:
         """The smallest view of the plan."""
@@ -338,8 +343,8 @@ class _Job:
         if not view.edits and not self.mended.repairs:
             return replace(
                 self.unchanged("nothing could be removed"),
-                target_tokens=self.target,
-                target_met=after <= self.target,
+                target_tokens=self.aim,
+                target_met=self.aim is None or after <= self.aim,
                 steps=outcome.steps,
             )
         came = self._as_they_came(view)
@@ -347,7 +352,7 @@ class _Job:
         shown = {self.mended.origins[o] for o in view.origins if o is not None}
         messages = self.conversation.render(view.messages)
         refs, originals = self._archive(gone)
-        target = self.target if outcome.steps else self.ask.target_tokens
+        target = self.aim if outcome.steps else self.ask.target_tokens
         met = target is None or after <= target
         archived = {i for i, o in enumerate(self.mended.origins) if o in set(gone)}
         if not met:
@@ -382,9 +387,11 @@ class _Job:
         return result
 
     def _falls_short(self, strategy: str) -> str:
-        if strategy == "auto" or self.strategy == "auto":
-            return "the target of the settings lies below the floor; this is the floor"
-        return f"{strategy} falls short of the target; auto goes further"
+        if self.strategy != "auto":
+            return f"{strategy} falls short of the target; auto goes further"
+        if strategy in ("offload", "truncate"):
+            return "stopped early: below the threshold, and compact_trigger_tokens were freed"
+        return "the target of the settings lies below the floor; this is the floor"
 
     def _as_they_came(self, view: View) -> set[int]:
         """Indices of input messages that are in the view unedited."""
