@@ -4,7 +4,6 @@ One implementation serves both colours: a generator that yields summary requests
 `compress` and `acompress` drive it.
 """
 
-import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -115,6 +114,8 @@ def compress(
     try:
         request = next(run)
         while True:
+            import asyncio  # brings sockets along, and only a model needs them
+
             request = run.send(asyncio.run(_needed(summarizer).summarize(request)))
     except StopIteration as done:
         return done.value
@@ -185,6 +186,7 @@ class _Job:
         self.ask = ask
         self.settings = for_model(ask.settings, ask.model)
         self.strategy = self.settings.strategy if ask.strategy == "auto" else ask.strategy
+        _check_strategy(self.strategy)
         self.counter = Counter(ask.model, ask.counter)
         self.conversation: Conversation = parse(ask.messages)
         self.user_first = self.conversation.format.user_first
@@ -437,9 +439,12 @@ def _check(ask: Ask) -> None:
         raise InvalidTarget(f"target_tokens is {target!r}; it must be a whole number of tokens.")
     if target is not None and target < 1:
         raise InvalidTarget(f"target_tokens is {target:,}; it must be at least 1.")
-    if ask.strategy != "auto" and ask.strategy not in STRATEGIES:
-        Settings.checked({"strategy": ask.strategy})  # names the nearest valid one
-        raise InvalidSettings(f"{ask.strategy} needs a summarizer, and none was given. Use auto.")
+
+
+def _check_strategy(name: str) -> None:
+    if name != "auto" and name not in STRATEGIES:
+        Settings.checked({"strategy": name})  # names the nearest valid one
+        raise InvalidSettings(f"{name} needs a summarizer, and none was given. Use auto.")
 
 
 def _with(plan: Plan, taken: Mapping[int, Edit]) -> Plan:
