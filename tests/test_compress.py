@@ -1,0 +1,620 @@
+"""One function: when it runs, how far it goes, what it gives back, and what it says of it."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from generated import Messages
+from provider import refused
+
+from context_compression import (
+    BudgetTooSmall,
+    Result,
+    Settings,
+    acompress,
+    compress,
+    count_tokens,
+)
+from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
+from context_compression.messages import COMPRESSED
+from context_compression.plan import Archive, ref_of
+from context_compression.testing import Run, conversation, tool_step
+
+both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
+TOOLS: Messages = [{"name": "Bash", "description": "Runs a command. " * 40, "input_schema": {}}]
+ASK: dict[str, Any] = {"role": "user", "content": "Why does the login fail?"}
+TELL: dict[str, Any] = {"role": "assistant", "content": "I do not know yet."}
+
+
+def log(lines: int, salt: object = "") -> str:
+    return "\n".join(f"{n} info {salt} handled request {n * 31}" for n in range(lines))
+
+
+def worked(*outputs: str, dialect: Any = "anthropic") -> Messages:
+    """One step for each output, then a small newest step."""
+    runs = [Run(f"r{n}", "Bash", {"command": "make"}, out) for n, out in enumerate(outputs)]
+    last = Run("last", "Read", {"path": "a.py"}, "x = 1")
+    steps = [message for run in (*runs, last) for message in tool_step([run], dialect)]
+    return [ASK, *steps, TELL]
+
+
+def talk(turns: int) -> Messages:
+    """Turns that only the last strategies can shorten: there is no tool result in them."""
+    words = "It is what it is, and nobody can say why it should be otherwise. " * 6
+    return [
+        message
+        for n in range(turns)
+        for message in (
+            {"role": "user", "content": f"Question {n}?"},
+            {"role": "assistant", "content": f"Answer {n}. {words}"},
+        )
+    ]
+
+
+def steps(result: Result) -> list[str]:
+    return [step.strategy for step in result.steps]
+
+
+def test_below_the_threshold_nothing_happens() -> None:
+    messages = conversation(6, seed=2)
+
+    result = compress(messages)
+
+    assert not result.changed
+    assert result.notes == ("not due below 160,000 tokens",)
+    assert result.strategy == "none"
+    assert all(a is b for a, b in zip(result.messages, messages, strict=True))
+
+
+def test_over_the_threshold_it_comes_down_to_the_target_of_the_settings() -> None:
+    messages = talk(60)
+    settings = Settings(token_budget=count_tokens(messages), target_usage=0.4)
+
+    result = compress(messages, settings=settings)
+
+    assert result.target_tokens == settings.target_tokens
+    assert result.tokens_after <= settings.target_tokens
+    assert result.target_met
+
+
+def test_the_upper_bound_triggers_while_the_estimate_meets_the_target() -> None:
+    messages = talk(60)
+    count = count_tokens(messages)
+    budget = int(count / 0.8) + 100  # the estimate is below the threshold, its bound above
+
+    result = compress(messages, settings={"token_budget": budget})
+
+    assert count < Settings(token_budget=budget).threshold_tokens <= count.upper
+    assert result.changed
+    assert result.tokens_after <= result.target_tokens == budget // 2  # pyright: ignore[reportOperatorIssue]
+
+
+def test_a_named_target_is_met_whatever_the_threshold() -> None:
+    messages = talk(20)
+    target = count_tokens(messages) * 2 // 3
+
+    result = compress(messages, target_tokens=target)
+
+    assert result.target_tokens == target
+    assert result.tokens_after <= target
+
+
+def test_within_a_named_target_nothing_happens() -> None:
+    messages = talk(3)
+
+    result = compress(messages, target_tokens=count_tokens(messages), force=True)
+
+    assert not result.changed
+    assert result.target_met
+    assert result.notes == ("already within the target",)
+
+
+def test_by_hand_it_runs_below_the_threshold_on_what_lies_before_the_tail() -> None:
+    messages = talk(60)
+    settings = {"keep_recent_tokens": 1_000, "preserve_messages": 4}
+
+    result = compress(messages, force=True, settings=settings)
+
+    each = count_tokens(messages[-2:])
+    tail = 2 * (1_000 // each)
+    assert result.changed
+    assert all(a is b for a, b in zip(result.messages[-tail:], messages[-tail:], strict=True))
+    assert result.tokens_after < result.tokens_before
+
+
+def test_by_hand_there_may_be_nothing_before_the_tail() -> None:
+    result = compress(talk(5), force=True)
+
+    assert not result.changed
+    assert result.notes == ("nothing to compress before the recent messages",)
+
+
+def test_an_empty_conversation_has_nothing_to_compress() -> None:
+    for target, force in ((None, False), (None, True), (1, False)):
+        result = compress([], target_tokens=target, force=force)
+
+        assert result.messages == []
+        assert not result.changed
+        assert result.ratio == 1.0
+        assert result.notes == ("nothing to compress: the conversation is empty",)
+
+
+def test_off_does_not_mean_that_one_cannot_ask() -> None:
+    messages = talk(20)
+
+    result = compress(messages, target_tokens=1_000, settings={"auto_compress": False})
+
+    assert result.changed
+
+
+def test_the_models_window_is_the_budget() -> None:
+    messages = talk(20)
+
+    assert compress(messages, model="gpt-5").notes == ("not due below 320,000 tokens",)
+
+
+@pytest.mark.parametrize("target", [0, -5, 1.5, "1000", True])
+def test_a_target_that_is_no_number_of_tokens_is_refused(target: Any) -> None:
+    with pytest.raises(InvalidTarget, match="target_tokens is"):
+        compress([ASK], target_tokens=target)
+
+
+def test_an_unknown_strategy_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(InvalidSettings, match="nearest valid: window"):
+        compress([ASK], strategy="windows")
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(InvalidSettings, match="did you mean keep_recent"):
+        compress([ASK], settings={"keepRecnt": 3})
+
+
+@pytest.mark.parametrize("where", ["argument", "settings"])
+def test_a_summary_without_a_summarizer_is_refused_before_anything_is_done(where: str) -> None:
+    asked: dict[str, Any] = {"strategy": "summarize"}
+    if where == "settings":
+        asked = {"settings": asked}
+
+    with pytest.raises(InvalidSettings, match="summarizer"):
+        compress(talk(20), target_tokens=1_000, **asked)
+
+
+def test_the_strategy_may_come_from_the_settings_and_an_argument_beats_it() -> None:
+    messages = talk(30)
+    settings = {"strategy": "window"}
+
+    assert compress(messages, target_tokens=1_500, settings=settings).strategy == "window"
+    assert compress(
+        messages, target_tokens=1_500, settings=settings, strategy="extract"
+    ).strategy == ("extract")
+
+
+def test_what_is_no_conversation_is_refused() -> None:
+    with pytest.raises(InvalidConversation):
+        compress([{"role": "narrator", "content": "once"}])
+
+
+def test_a_counter_of_ones_own_is_what_counts() -> None:
+    messages = talk(20)
+
+    def words(text: str) -> int:
+        return len(text.split())
+
+    result = compress(messages, target_tokens=400, counter=words)
+
+    assert result.tokens_before == count_tokens(messages, counter=words)
+    assert result.tokens_after == count_tokens(result.messages, counter=words) <= 400
+
+
+@pytest.mark.anyio
+async def test_in_an_event_loop_the_result_is_the_same() -> None:
+    messages = conversation(12, seed=8)
+    target = count_tokens(messages) // 2
+
+    there = await acompress(messages, target_tokens=target)
+
+    assert there == compress(messages, target_tokens=target)
+
+
+def test_auto_tries_the_cheapest_first_and_stops_when_the_target_is_met() -> None:
+    messages = worked(*(log(300, n) for n in range(4)))
+    count = count_tokens(messages)
+
+    result = compress(messages, target_tokens=int(count * 0.8))
+
+    assert steps(result) == ["offload"]
+    assert result.strategy == "offload"
+    assert result.target_met
+
+
+def test_then_it_truncates_and_then_it_extracts() -> None:
+    messages = worked(*(log(150, n) for n in range(6)))  # too small to offload, too long to keep
+    settings = {"offload_min_tokens": 5_000}
+    count = count_tokens(messages)
+
+    truncated = compress(messages, target_tokens=int(count * 0.9), settings=settings)
+    extracted = compress(messages, target_tokens=int(count * 0.3), settings=settings)
+
+    assert steps(truncated) == ["offload", "truncate"]
+    assert steps(extracted) == ["offload", "truncate", "extract"]
+    assert truncated.target_met
+    assert extracted.target_met
+
+
+def test_each_step_says_what_the_view_costs_after_it() -> None:
+    messages = worked(*(log(300, n) for n in range(4)))
+
+    result = compress(messages, target_tokens=400)
+
+    after = [step.tokens_after for step in result.steps]
+    assert after == sorted(after, reverse=True)
+    assert after[-1] == result.tokens_after
+    assert all(tokens < result.tokens_before for tokens in after)
+
+
+def unasked(freed: int, **settings: Any) -> Result:
+    """A run that nobody asked for, over its threshold, in which offload frees about `freed`."""
+    messages = [*worked(log(freed // 10)), *talk(500)]
+    budget = int(count_tokens(messages) / 0.79)
+    return compress(messages, settings={"token_budget": budget, **settings})
+
+
+def test_a_run_nobody_asked_for_stops_early_once_enough_is_freed() -> None:
+    result = unasked(20_000)
+
+    assert steps(result) == ["offload", "truncate"]
+    assert 15_000 <= result.tokens_freed < 25_000
+    assert not result.target_met
+    assert result.notes == (
+        "stopped early: below the threshold, and compact_trigger_tokens were freed",
+    )
+
+
+def test_it_goes_on_where_less_than_compact_trigger_tokens_was_freed() -> None:
+    for result in (unasked(9_000), unasked(20_000, compact_trigger_tokens=30_000)):
+        assert steps(result) == ["offload", "truncate", "extract"]
+        assert result.target_met
+
+
+def test_it_goes_on_while_it_is_over_the_threshold() -> None:
+    messages = [*worked(log(1_200)), *talk(150)]
+
+    result = compress(messages, settings={"token_budget": count_tokens(messages) // 2})
+
+    assert steps(result)[-1] == "extract"
+
+
+def test_asked_for_by_hand_it_does_not_stop_early() -> None:
+    messages = [*worked(log(2_000)), *talk(500)]
+    budget = int(count_tokens(messages) / 0.79)
+
+    result = compress(messages, force=True, settings={"token_budget": budget})
+
+    assert steps(result)[-1] == "extract"
+    assert result.target_met
+
+
+@both_dialects
+@pytest.mark.parametrize("ending", ["closed", "unseen", "partial", "open"])
+def test_a_target_at_the_floor_is_met_and_one_below_it_is_refused(
+    dialect: Any, ending: Any
+) -> None:
+    messages = conversation(10, seed=6, dialect=dialect, ending=ending)
+    with pytest.raises(BudgetTooSmall) as refusal:
+        compress(messages, target_tokens=1)
+    floor = refusal.value.floor_tokens
+
+    result = compress(messages, target_tokens=floor)
+
+    assert result.tokens_after <= floor
+    assert result.target_met
+    assert refused(result.messages, dialect) == []
+    with pytest.raises(BudgetTooSmall):
+        compress(messages, target_tokens=floor - 1)
+
+
+def test_too_small_a_budget_names_the_floor_and_its_largest_parts() -> None:
+    open_step = tool_step([Run("a", "Bash", {"command": "make"}, log(300))], "openai")
+    head = {"role": "system", "content": "Be brief. " * 50}
+    messages = [head, ASK, TELL, ASK, *open_step]
+
+    with pytest.raises(BudgetTooSmall) as refusal:
+        compress(messages, target_tokens=50, system="Be kind.", tools=TOOLS, pins=[2])
+
+    found = refusal.value
+    assert found.target_tokens == 50
+    assert found.floor_tokens == sum(found.parts.values())
+    assert found.parts.keys() == {
+        "tool schemas", "open tool step", "system messages", "system prompt",
+        "last user message", "pins",
+    }  # fmt: skip
+    assert list(found.parts.values()) == sorted(found.parts.values(), reverse=True)
+    assert str(found).startswith(f"{found.floor_tokens:,} tokens is as small as")
+    assert "the target is 50" in str(found)
+    assert "Nothing was changed." in str(found)
+
+
+def test_the_results_of_an_open_step_are_in_the_floor_at_preview_size() -> None:
+    open_step = tool_step([Run("a", "Bash", {"command": "make"}, log(900))], "anthropic")
+    messages = [ASK, *open_step]
+
+    with pytest.raises(BudgetTooSmall) as refusal:
+        compress(messages, target_tokens=1)
+
+    assert refusal.value.floor_tokens < count_tokens(messages) // 10
+
+
+def test_the_settings_target_below_the_floor_gives_the_floor_and_says_so() -> None:
+    messages = [*talk(5), {"role": "user", "content": "word " * 3_000}]
+
+    result = compress(messages, settings={"token_budget": 2_000})
+
+    assert result.changed
+    assert not result.target_met
+    assert result.tokens_after == result.floor_tokens > 1_000
+    assert result.notes == ("the target of the settings lies below the floor; this is the floor",)
+
+
+@pytest.mark.parametrize("strategy", ["offload", "truncate", "window", "extract"])
+def test_a_named_strategy_that_falls_short_gives_its_best_and_points_to_auto(
+    strategy: str,
+) -> None:
+    messages = [*worked(log(600)), {"role": "user", "content": "word " * 600}]
+
+    result = compress(messages, strategy=strategy, target_tokens=500)
+
+    assert result.changed
+    assert not result.target_met
+    assert result.notes == (f"{strategy} falls short of the target; auto goes further",)
+    assert result.floor_tokens > 500
+    assert result.tokens_after < result.tokens_before
+
+
+def test_a_named_strategy_that_can_do_nothing_changes_nothing() -> None:
+    messages = talk(4)
+
+    result = compress(messages, strategy="offload", target_tokens=50)
+
+    assert not result.changed
+    assert not result.target_met
+    assert result.notes == ("nothing could be removed",)
+    assert all(a is b for a, b in zip(result.messages, messages, strict=True))
+
+
+@pytest.mark.parametrize("strategy", ["offload", "truncate", "window"])
+def test_where_nobody_named_a_target_none_is_missed(strategy: str) -> None:
+    messages = [*talk(25), *worked(log(600))]
+
+    result = compress(
+        messages, strategy=strategy, force=True, settings={"importance_threshold": 0.65}
+    )
+
+    assert result.changed
+    assert result.target_tokens is None
+    assert result.target_met
+    assert result.notes == ()
+
+
+@both_dialects
+def test_the_input_is_not_changed_and_unedited_messages_are_the_same_objects(dialect: Any) -> None:
+    messages = conversation(14, seed=9, dialect=dialect)
+    before = copy.deepcopy(messages)
+
+    result = compress(messages, target_tokens=count_tokens(messages) // 3)
+
+    assert messages == before
+    shown = {id(message) for message in result.messages}
+    kept = [i for i in range(len(messages)) if i not in result.compressed]
+    assert kept
+    assert all(id(messages[index]) in shown for index in kept)
+
+
+def test_the_account_adds_up() -> None:
+    messages = conversation(20, seed=3)
+
+    result = compress(messages, target_tokens=count_tokens(messages) // 3)
+
+    assert result.tokens_before == count_tokens(messages)
+    assert result.tokens_after == count_tokens(result.messages)
+    assert result.tokens_freed == result.tokens_before - result.tokens_after
+    assert result.ratio == result.tokens_after / result.tokens_before
+    assert result.messages_in == len(messages)
+    assert result.messages_out == len(result.messages)
+    assert result.messages_kept + result.messages_compressed == result.messages_in
+    assert set(result.dropped) <= set(result.compressed) == set(result.reasons)
+    assert result.method == "o200k x 1.15 (claude, older)"
+    assert result.repairs == ()
+
+
+def test_system_prompt_and_tools_count_and_come_back_as_given() -> None:
+    messages = talk(20)
+    system = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
+    beside = count_tokens([], system=system, tools=TOOLS)
+
+    result = compress(messages, target_tokens=1_500, system=system, tools=TOOLS)
+
+    assert result.system is system
+    assert result.tokens_before == count_tokens(messages) + beside
+    assert result.tokens_after == count_tokens(result.messages) + beside <= 1_500
+
+
+def test_it_says_from_which_message_on_the_prompt_cache_is_invalid() -> None:
+    messages = worked("ok", "fine", log(600), log(600))
+
+    result = compress(messages, strategy="offload", force=True)
+
+    assert result.first_changed == 6
+    assert all(a is b for a, b in zip(result.messages[:6], messages[:6], strict=True))
+    assert result.messages[6] is not messages[6]
+
+
+def test_where_nothing_changed_no_cache_is_invalid() -> None:
+    assert compress(talk(3)).first_changed is None
+
+
+def test_every_compressed_message_is_complete_among_the_originals() -> None:
+    messages = conversation(20, seed=13)
+
+    result = compress(messages, target_tokens=count_tokens(messages) // 4)
+
+    assert result.compressed
+    for index in result.compressed:
+        assert result.originals[ref_of(messages[index])] == messages[index]
+    for ref, about in result.refs.items():
+        assert ref_of(result.originals[ref]) == ref
+        assert set(about.indices) <= set(result.compressed)
+    assert result.refs.keys() == result.originals.keys()
+
+
+def test_the_layout_makes_the_view_from_the_input() -> None:
+    messages = conversation(20, seed=14)
+
+    result = compress(messages, target_tokens=count_tokens(messages) // 2)
+
+    made: Messages = []
+    for part in result.layout:
+        made += [part] if isinstance(part, dict) else messages[part[0] : part[1]]
+    assert made == result.messages
+    assert any(isinstance(part, tuple) for part in result.layout)
+
+
+@both_dialects
+@pytest.mark.parametrize("strategy", ["auto", "offload", "truncate", "window", "extract"])
+def test_no_evidence_is_lost(dialect: Any, strategy: str) -> None:
+    messages = conversation(20, seed=15, dialect=dialect)
+
+    result = compress(messages, target_tokens=count_tokens(messages) // 4, strategy=strategy)
+
+    assert result.loss.keys() == {
+        "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests",
+    }  # fmt: skip
+    for found in result.loss.values():
+        assert found.lost == 0
+        assert found.retained + found.recoverable == found.total
+    assert any(found.recoverable for found in result.loss.values())
+
+
+def test_receipts_promise_no_restore_where_there_is_no_store() -> None:
+    messages = conversation(20, seed=16)
+
+    for strategy in ("auto", "offload", "truncate", "window", "extract"):
+        result = compress(messages, target_tokens=2_500, strategy=strategy)
+
+        assert "context_restore" not in json.dumps(result.messages)
+
+
+def test_every_ref_that_is_shown_leads_to_an_original() -> None:
+    messages = worked(*(log(400, n) for n in range(5)))
+    settings = {"offload_preview_tokens": 2_000, "max_tool_output": 1_000}
+
+    for share in (0.9, 0.6, 0.3, 0.15):
+        target = int(count_tokens(messages) * share)
+        result = compress(messages, target_tokens=target, settings=settings)
+        shown = [part.split("; ref ")[1:] for part in map(json.dumps, result.messages)]
+        refs = {text[:12] for texts in shown for text in texts}
+
+        assert refs
+        assert refs <= result.originals.keys()
+
+
+def test_the_last_user_message_stays_word_for_word() -> None:
+    messages = [*talk(30), {"role": "user", "content": "Last wish: " + "z" * 700}, TELL]
+
+    for strategy in ("auto", "window", "extract"):
+        result = compress(messages, target_tokens=900, strategy=strategy)
+
+        assert any(message is messages[-2] for message in result.messages)
+
+
+def test_what_is_put_in_the_users_role_says_that_it_is_ours() -> None:
+    messages = conversation(30, seed=17)
+    users = {id(m) for m in messages}
+
+    for strategy in ("window", "extract"):
+        result = compress(messages, target_tokens=3_000, strategy=strategy)
+        ours = [
+            m["content"]
+            for m in result.messages
+            if m["role"] == "user" and id(m) not in users and isinstance(m["content"], str)
+        ]
+
+        assert all(
+            text.startswith(COMPRESSED) or "[truncated " in text or "[..." in text for text in ours
+        )
+
+
+def test_compressing_the_view_again_goes_on_from_there() -> None:
+    messages = conversation(25, seed=18)
+    once = compress(messages, target_tokens=count_tokens(messages) // 2)
+    longer = [*once.messages, *conversation(10, seed=19)]
+
+    again = compress(longer, target_tokens=count_tokens(longer) // 3)
+
+    assert again.target_met
+    assert refused(again.messages, "anthropic") == []
+
+
+SAME = """
+import hashlib, json, sys
+from context_compression import compress, count_tokens
+from context_compression.testing import conversation
+for dialect in ("anthropic", "openai"):
+    messages = conversation(25, seed=20, dialect=dialect)
+    for strategy in ("auto", "window", "extract"):
+        result = compress(messages, target_tokens=count_tokens(messages) // 4, strategy=strategy)
+        text = json.dumps([result.messages, sorted(result.refs), result.layout])
+        print(hashlib.sha256(text.encode()).hexdigest())
+"""
+
+
+def test_the_same_input_gives_the_same_bytes_in_every_process() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SAME],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2", "3")
+    }
+
+    assert len(said) == 1
+
+
+class Refusing:
+    """A keeper whose disk is full."""
+
+    def __init__(self) -> None:
+        self.archive = Archive(restorable=True)
+        self.asked = 0
+
+    def keep(self, messages: Any, result: Result) -> None:
+        self.asked += 1
+        raise OSError("no space left on device")
+
+
+def test_what_cannot_be_kept_is_not_compressed() -> None:
+    messages = talk(20)
+    before = copy.deepcopy(messages)
+    disk = Refusing()
+
+    with pytest.raises(OSError, match="no space left"):
+        compress(messages, target_tokens=1_000, store=disk)
+
+    assert messages == before
+    assert disk.asked == 1
+
+
+def test_nothing_is_kept_where_nothing_was_done_or_the_budget_is_too_small() -> None:
+    disk = Refusing()
+
+    compress(talk(3), store=disk)
+    with pytest.raises(BudgetTooSmall):
+        compress(talk(3), target_tokens=1, store=disk)
+
+    assert disk.asked == 0
