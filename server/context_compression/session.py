@@ -99,8 +99,13 @@ def _state_of(log: SessionLog) -> State:
     return state
 
 
-def _news(state: State, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _news(
+    state: State, messages: Sequence[Mapping[str, Any]], *, anew: bool = False
+) -> list[dict[str, Any]]:
     """The events that bring our record up to a conversation that somebody else keeps.
+
+    With `anew`, compressions which they did not take over are undone first: the same conversation
+    then gives the same view, however often it was compressed before.
 
     Raises:
         InvalidConversation: not messages in a format we know.
@@ -111,6 +116,8 @@ def _news(state: State, messages: Sequence[Mapping[str, Any]]) -> list[dict[str,
     if state.view and list(messages[: len(state.view)]) == state.view:  # they hold our view
         shared = len(state.view)
     else:
+        if anew:
+            events += (_undoing(last, now) for last in reversed(state.compressions))
         recorded = state.recorded
         shared = next(
             (i for i, (a, b) in enumerate(zip(recorded, messages, strict=False)) if a != b),
@@ -122,6 +129,12 @@ def _news(state: State, messages: Sequence[Mapping[str, Any]]) -> list[dict[str,
         {"type": "message", "created_at": now, "message": dict(m)} for m in messages[shared:]
     )
     return events
+
+
+def _undoing(compression: Mapping[str, Any], now: str) -> dict[str, Any]:
+    """The event that takes a compression back."""
+    covered = {key: compression[key] for key in ("n", "messages_in")}
+    return {"type": "undo", "created_at": now, **covered}
 
 
 def _original(about: Mapping[str, Any], read: Callable[[str], list[Any]]) -> Any:
@@ -267,7 +280,7 @@ class Session:
         """
         with self._log.locked():
             state = self.state()
-            news = [] if messages is None else _news(state, messages)
+            news = [] if messages is None else _news(state, messages, anew=True)
             for event in news:
                 state.replay(event)
             return compress(
@@ -394,9 +407,7 @@ class Session:
             state = self.state()
             if not state.compressions:
                 raise NothingToUndo(f"{self.id} has no compression to undo.")
-            last = state.compressions[-1]
-            event = {"type": "undo", "created_at": _now(), "n": last["n"]}
-            self._log.append({**event, "messages_in": last["messages_in"]})
+            self._log.append(_undoing(state.compressions[-1], _now()))
         return self.view()
 
     def status(
@@ -504,6 +515,8 @@ class _Archiver:
 
     def _remember(self, result: Result, now: str) -> None:
         """A digest in the view is also a summary to look up later."""
+        if result.strategy != "window":
+            return
         for part in result.layout:
             text = as_text(part.get("content")) if isinstance(part, dict) else ""
             if text.startswith(COMPRESSED):

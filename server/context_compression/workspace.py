@@ -113,7 +113,7 @@ class Workspace:
             transcript = hosts.read(self.access.check_current(path))
         elif conversation in self.store.sessions():
             return Opened(Session(self.store, conversation, settings=settings, model=model))
-        elif not _looks_like_path(conversation) and not Path(self.cwd, conversation).exists():
+        elif not _looks_like_path(conversation) and not os.path.exists(self.cwd / conversation):
             raise ConversationNotFound(
                 f"No session {conversation!r} is recorded, and it is no path. Pass the id of a "
                 "recorded session, the path of a transcript, or `current`.",

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from context_compression.cli import pages, records
 from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.arguments import change_in
 from context_compression.cli.terminal import say, working, write, write_json
-from context_compression.errors import NothingToUndo
 from context_compression.result import Result
 from context_compression.store.files import to_json
 from context_compression.workspace import Opened
@@ -94,18 +92,10 @@ def compress(
 
 def _compress(opened: Opened, dry_run: bool, **asked: Any) -> Result:
     """Compress a session's view; or a transcript, as its file has it now."""
-    session, transcript = opened.session, opened.transcript
-    messages = transcript.messages if transcript else None
+    messages = opened.transcript.messages if opened.transcript else None
     if dry_run:
-        return session.preview(messages, **asked)
-    if messages is not None and session.view(messages) != messages:
-        # An earlier compression that the transcript's own program never took over. Without it the
-        # same file gives the same result; what is impossible is refused before it is taken back.
-        session.preview(messages, **asked)
-        with suppress(NothingToUndo):
-            while session.view(messages) != messages:
-                session.undo()
-    return session.compress(messages=messages, **asked)
+        return opened.session.preview(messages, **asked)
+    return opened.session.compress(messages=messages, **asked)
 
 
 def _deliver(

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from context_compression.edits import Edit
+from context_compression.evidence import constraints, user_words
 from context_compression.messages import (
     COMPRESSED,
     Block,
@@ -162,7 +163,8 @@ class Extraction:
         for slot, block in enumerate(message.blocks):
             if isinstance(block, Text) and len(block.text) > limit:
                 ends = [(0, limit // 2), (len(block.text) - limit // 2, len(block.text))]
-                block = Text(render(block.text, [*ends, *slots.get((slot, ""), ())]))
+                rules = _places(block.text, constraints(user_words(message)))
+                block = Text(render(block.text, [*ends, *rules, *slots.get((slot, ""), ())]))
             blocks.append(block)
         kept = tuple(blocks)
         return message if kept == message.blocks else message.with_blocks(kept)
@@ -241,7 +243,9 @@ class Extraction:
             for block in message.blocks
             for text in texts_of(block)
         )
-        chosen = pool.choose(left - NOTE_TOKENS, shown, plan.uses)
+        chosen = self.rules(pool, kept)
+        spent = sum(piece.cost for piece in chosen)
+        chosen += pool.choose(left - spent - NOTE_TOKENS, shown, plan.uses)
         while True:
             view, notes = self.assembled(level, kept, pool, chosen)
             over = cost(plan, view, notes) - self.room
@@ -250,6 +254,20 @@ class Extraction:
             view = notes = None  # two views at once would be the peak of all memory
             while chosen and over > 0:
                 over -= int(chosen.pop().cost)
+
+    def rules(self, pool: Pool, kept: Mapping[int, Message]) -> list[Piece]:
+        """The user's standing constraints in messages that are dropped: chosen before all else.
+
+        They stand first among the chosen, so they are the last to go when the room is too small.
+        """
+        found: list[Piece] = []
+        for number, source in enumerate(pool.sources):
+            message = self.plan.messages[source.index]
+            if source.index not in kept and message.is_user and source.spoken:
+                for start, stop in _places(source.text, constraints(user_words(message))):
+                    cost = self.plan.counter.text(source.text[start:stop]) + 8
+                    found.append(Piece(number, start, stop, cost))
+        return found
 
     def sources(self, index: int, in_view: bool) -> Iterator[Source]:
         """The texts of a message that compete, with what it costs to show anything of them."""
@@ -340,3 +358,9 @@ class Extraction:
                 return f"[Result of {name}; ref {ref_of(block.text)}]"
             case _:
                 return f"[{message.role.capitalize()}]"
+
+
+def _places(text: str, parts: Sequence[str]) -> list[Span]:
+    """Where some parts stand in a text."""
+    starts = ((text.find(part), part) for part in parts)
+    return [(start, start + len(part)) for start, part in starts if start >= 0]
