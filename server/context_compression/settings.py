@@ -77,7 +77,7 @@ class Settings(Value):
     min_recent_messages: NotNegative = 10
     """newest messages extract keeps"""
     preserve_messages: NotNegative = 5
-    """newest messages never summarised"""
+    """newest messages left out of summaries"""
     fallback_turns: Positive = 4
     """turns kept when nothing else fits"""
     keep_recent_tokens: NotNegative = 20_000

@@ -10,18 +10,10 @@ from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, compact
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import refuse_guarded
-from context_compression.settings import Settings, setting_name
+from context_compression.settings import GUARDED, Settings, setting_name
 from context_compression.workspace import Workspace
 
 ALL = "all"
-LISTED = (
-    "reset", "token_budget", "trigger_threshold", "target_usage", "auto_compress", "strategy",
-    "max_turns", "keep_recent", "max_tool_output", "summary_max_chars", "importance_threshold",
-    "min_recent_messages", "offload_min_tokens",
-)  # fmt: skip
-"""Arguments in the schema. The other settings are taken as well; to list them would cost every
-conversation another 1,500 characters."""
-
 Config = dict[str, Any]
 
 
@@ -29,7 +21,7 @@ class ConfigArguments(Arguments):
     """Of `context_config`: every setting by its name, beside `reset`."""
 
     model_config = ConfigDict(extra="allow")
-    unlisted = frozenset(Settings.model_fields) - set(LISTED)
+    unlisted = frozenset(GUARDED)
 
     reset: tuple[str, ...] = ()
     """names to set back to their defaults, or all"""
@@ -44,8 +36,7 @@ class ConfigArguments(Arguments):
 async def context_config(call: Call, asked: ConfigArguments) -> CallToolResult:
     """Shows all settings, with value, origin and meaning; given some, changes them for good.
 
-    Takes every setting it shows by its name, listed here or not. For one call only:
-    context_compress, settings.
+    For one call only: context_compress, settings.
     """
     values = asked.model_extra or {}
     refuse_guarded(values)
