@@ -42,8 +42,14 @@ def keep_only(
             said = {index: why[index]} if index in why else {}
             edits.append(Edit(index, index + 1, (kept[index],), reason, said))
     if any(message.has_thinking for message in plan.messages):
-        return list(_with_whole_loops(plan, edits))
+        return list(_with_whole_loops(plan, [edit for edit in edits if _shrinks(plan, edit)]))
     return edits
+
+
+def _shrinks(plan: Plan, edit: Edit) -> bool:
+    """Whether an edit will be made; what an edit that is not made shows stays shown."""
+    tokens = sum(plan.tokens[edit.start : edit.stop])
+    return sum(map(plan.counter.message, edit.becomes)) < tokens
 
 
 def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) -> int:
