@@ -294,7 +294,7 @@ class Session:
                 pins=pins,
                 focus=focus,
                 force=force,
-                settings=settings if settings is not None else self.settings,
+                settings=self._settings(settings),
                 store=_Archiver(self._log, self.store, state, news, before_writing),
             )
 
@@ -302,7 +302,7 @@ class Session:
         self, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
     ) -> Result:
         """What `compress` would do to the view, or to `messages`, without doing it."""
-        settings = options.pop("settings", None) or self.settings
+        settings = self._settings(options.pop("settings", None))
         state = self.state()
         return compress(
             state.view if messages is None else messages,
@@ -314,6 +314,12 @@ class Session:
             store=_Rehearsal(_promises(self._log, state)),
             **options,
         )
+
+    def _settings(self, given: Settings | Mapping[str, Any] | None) -> Settings:
+        """The session's settings, some of them changed for one call, or others altogether."""
+        if isinstance(given, Settings):
+            return given
+        return self.settings.changed(given) if given else self.settings
 
     def compress_loop(self, start: int, *, target_tokens: int | None = None) -> Result:
         """Compress what lies before a running tool loop; the loop's own steps are left alone.
@@ -477,7 +483,7 @@ class _Archiver:
         return _promises(self._log, self._state)
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> None:
-        """Originals first, then the files to read, then the line that makes the view count."""
+        """Originals first, then all there is to read, then the line that makes the view count."""
         self._before_writing()
         if self._news:
             self._log.append(*self._news)
@@ -486,7 +492,7 @@ class _Archiver:
                     f"Something else was recorded in {self._log.id} meanwhile, so the view was "
                     "not changed. Compress again."
                 )
-        now, n = _now(), self._state.made + 1
+        now, n = _now(), self._next_number()
         name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         position = {index: at for at, index in enumerate(result.compressed)}
         refs = {
@@ -496,6 +502,7 @@ class _Archiver:
         for ref, about in result.refs.items():
             if about.block is not None and result.reasons[about.indices[0]] == "offload":
                 self._log.write_offloaded(ref, result.originals[ref])
+        self._remember(result, now)
         self._log.append(
             {
                 "type": "compression",
@@ -511,7 +518,12 @@ class _Archiver:
                 "refs": refs,
             }
         )
-        self._remember(result, now)
+
+    def _next_number(self) -> int:
+        """One more than any compression has, even one that was killed before it counted."""
+        names = (path.stem for path in self._log.folder.glob("compact-*.json"))
+        taken = (name.rpartition("-")[2] for name in names)
+        return max(self._state.made, *map(int, filter(str.isdecimal, taken)), 0) + 1
 
     def _remember(self, result: Result, now: str) -> None:
         """A digest in the view is also a summary to look up later."""
