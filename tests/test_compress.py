@@ -593,7 +593,7 @@ class Refusing:
         self.archive = Archive(restorable=True)
         self.asked = 0
 
-    def keep(self, messages: Any, result: Result) -> None:
+    def keep(self, messages: Any, result: Result) -> Any:
         self.asked += 1
         raise OSError("no space left on device")
 

@@ -11,14 +11,14 @@ from typing import Any, Protocol, TypeAlias
 
 from context_compression import edits, validity
 from context_compression.edits import Edit, View
-from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget
+from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, SummaryError
 from context_compression.formats import Conversation, parse
 from context_compression.messages import Edited, Message, Text, ToolResult
 from context_compression.plan import Archive, Plan, pinned, ref_of
-from context_compression.result import Ref, Result, Step, loss_report
+from context_compression.result import Kept, Ref, Result, Step, loss_report
 from context_compression.selection import clip
 from context_compression.settings import Settings
-from context_compression.strategies import extract, offload, truncate, window
+from context_compression.strategies import extract, offload, summarize, truncate, window
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.floor import Floor, floor
 from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
@@ -30,6 +30,7 @@ STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
     "truncate": truncate.propose,
     "window": window.propose,
     "extract": extract.propose,
+    "summarize": summarize.propose,
 }
 Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
@@ -42,7 +43,7 @@ class Keeper(Protocol):
         """What receipts may promise."""
         ...
 
-    def keep(self, messages: Messages, result: Result) -> None:
+    def keep(self, messages: Messages, result: Result) -> Kept:
         """Write the originals of a compression durably; an error here stops it."""
         ...
 
@@ -63,6 +64,7 @@ class Ask:
     force: bool = False
     settings: Settings | Mapping[str, Any] | None = None
     store: Keeper | None = None
+    can_ask: bool = False
 
 
 def compress(
@@ -109,16 +111,17 @@ def compress(
     run = start(Ask(
         messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
         counter=counter, strategy=strategy, pins=pins, focus=focus, force=force, settings=settings,
-        store=store,
+        store=store, can_ask=summarizer is not None,
     ))  # fmt: skip
-    try:
-        request = next(run)
-        while True:
-            import asyncio  # brings sockets along, and only a model needs them
+    if summarizer is None:
+        return unasked(run)
+    import asyncio  # brings sockets along, and only a model needs them
 
-            request = run.send(asyncio.run(_needed(summarizer).summarize(request)))
-    except StopIteration as done:
-        return done.value
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(drive(run, summarizer))
+    raise InvalidSettings("In an event loop a model is asked through acompress, not compress.")
 
 
 async def acompress(
@@ -141,20 +144,35 @@ async def acompress(
     run = start(Ask(
         messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
         counter=counter, strategy=strategy, pins=pins, focus=focus, force=force, settings=settings,
-        store=store,
+        store=store, can_ask=summarizer is not None,
     ))  # fmt: skip
+    return unasked(run) if summarizer is None else await drive(run, summarizer)
+
+
+def unasked(run: Run) -> Result:
+    """The result of a run that asks nothing."""
+    try:
+        next(run)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("a run without a summarizer asked for a summary")
+
+
+async def drive(run: Run, summarizer: Summarizer) -> Result:
+    """The result of a run, its requests answered by `summarizer`; cancelling it stops it."""
     try:
         request = next(run)
         while True:
-            request = run.send(await _needed(summarizer).summarize(request))
+            try:
+                reply = await summarizer.summarize(request)
+            except SummaryError as error:
+                request = run.throw(error)
+            except Exception as error:  # anybody's own summarizer may fail in its own way
+                request = run.throw(SummaryError(f"{type(error).__name__}: {error}"))
+            else:
+                request = run.send(SummaryReply(reply) if isinstance(reply, str) else reply)
     except StopIteration as done:
         return done.value
-
-
-def _needed(summarizer: Summarizer | None) -> Summarizer:
-    if summarizer is None:
-        raise InvalidSettings("This strategy asks a model and no summarizer was given. Use auto.")
-    return summarizer
 
 
 def start(ask: Ask) -> Run:
@@ -184,9 +202,10 @@ class _Job:
     def __init__(self, ask: Ask) -> None:
         _check(ask)
         self.ask = ask
+        self.failures: list[str] = []
         self.settings = for_model(ask.settings, ask.model)
         self.strategy = self.settings.strategy if ask.strategy == "auto" else ask.strategy
-        _check_strategy(self.strategy)
+        _check_strategy(self.strategy, ask.can_ask)
         self.counter = Counter(ask.model, ask.counter)
         self.conversation: Conversation = parse(ask.messages)
         self.user_first = self.conversation.format.user_first
@@ -263,6 +282,9 @@ class _Job:
 
     def run(self) -> Run:
         """Run the strategy and account for it."""
+        if self.strategy == "summarize":
+            outcome = yield from self._summarize_or_extract(())
+            return self.account(outcome) if outcome else self.unchanged(*self.failures)
         if self.strategy != "auto":
             proposed = yield from STRATEGIES[self.strategy](self.plan)
             step = Step(self.strategy, self.fixed + self._view(proposed)[1])
@@ -272,9 +294,10 @@ class _Job:
             if self.ask.target_tokens is not None:
                 raise BudgetTooSmall(self.target, limit, self.floor.parts | self._beside())
             self.plan = replace(self.plan, room=self.floor.tokens)
-        return self.account((yield from self._auto()))
+        outcome = yield from self._auto()
+        return self.account(outcome) if outcome else self.unchanged(*self.failures)
 
-    def _auto(self) -> Generator[SummaryRequest, SummaryReply, _Outcome]:
+    def _auto(self) -> Generator[SummaryRequest, SummaryReply, _Outcome | None]:
         """Cheapest first, measuring after each."""
         outcome = yield from self._shorten_results()
         total = outcome.steps[-1].tokens_after - self.fixed
@@ -282,7 +305,30 @@ class _Job:
             return outcome
         steps = outcome.steps
         del outcome  # what it proposed is not needed any more, and large
-        proposed = yield from STRATEGIES["extract"](self.plan)
+        return (yield from self._summarize_or_extract(steps))
+
+    def _summarize_or_extract(
+        self, steps: tuple[Step, ...]
+    ) -> Generator[SummaryRequest, SummaryReply, _Outcome | None]:
+        """A summary where somebody can write one, else extract; `None`: leave it as it is."""
+        if self.ask.can_ask:
+            try:
+                proposed = yield from summarize.propose(self.plan)
+            except SummaryError as error:
+                self.failures.append(f"no summary: {error}")
+                if self.settings.on_summary_failure == "skip":
+                    return None
+            else:
+                total = self._view(proposed)[1]
+                steps = (*steps, Step("summarize", self.fixed + total))
+                if proposed and total <= self.room:
+                    return _Outcome(proposed, "summarize", steps)
+                if proposed:
+                    self.failures.append("the summary and what must stay do not fit the target")
+                elif self.strategy == "summarize":
+                    self.failures.append("nothing to compress before the recent messages")
+                    return None
+        proposed = yield from extract.propose(self.plan)
         total = self._view(proposed)[1]
         if total > self.room:
             proposed, total = self.floor.edits, self.floor.tokens
@@ -322,10 +368,10 @@ class _Job:
     def _beside(self) -> dict[str, int]:
         return {name: tokens for name, tokens in self.beside.items() if tokens}
 
-    def unchanged(self, note: str) -> Result:
+    def unchanged(self, *notes: str) -> Result:
         """The conversation as it is, mended where it was broken."""
         if self.mended.repairs:
-            return self.account(_Outcome((), "none", ()), note)
+            return self.account(_Outcome((), "none", ()), *notes)
         return Result(
             messages=list(self.ask.messages),  # pyright: ignore[reportArgumentType]  # as they came
             tokens_before=self.before,
@@ -333,7 +379,7 @@ class _Job:
             messages_in=len(self.ask.messages),
             target_tokens=self.ask.target_tokens,
             system=self.ask.system,
-            notes=(note,),
+            notes=notes,
             method=self.counter.method,
         )
 
@@ -357,6 +403,7 @@ class _Job:
         target = self.aim if outcome.steps else self.ask.target_tokens
         met = target is None or after <= target
         archived = {i for i, o in enumerate(self.mended.origins) if o in set(gone)}
+        notes = (*notes, *self.failures) if outcome.steps else notes
         if not met:
             notes = (*notes, self._falls_short(outcome.strategy))
         result = Result(
@@ -382,11 +429,15 @@ class _Job:
             repairs=self.mended.repairs,
             notes=notes,
             method=self.counter.method,
+            summary=next((edit.record for edit in view.edits if edit.record), None),
             evidence=partial(loss_report, self.mended.messages, view, archived),
         )
-        if self.ask.store:
-            self.ask.store.keep(self.ask.messages, result)
-        return result
+        if self.ask.store is None:
+            return result
+        kept = self.ask.store.keep(self.ask.messages, result)
+        return replace(
+            result, files_removed=kept.files_removed, notes=(*result.notes, *kept.warnings)
+        )
 
     def _falls_short(self, strategy: str) -> str:
         if self.strategy != "auto":
@@ -441,10 +492,11 @@ def _check(ask: Ask) -> None:
         raise InvalidTarget(f"target_tokens is {target:,}; it must be at least 1.")
 
 
-def _check_strategy(name: str) -> None:
-    if name != "auto" and name not in STRATEGIES:
+def _check_strategy(name: str, can_ask: bool) -> None:
+    if name not in STRATEGIES and name != "auto":
         Settings.checked({"strategy": name})  # names the nearest valid one
-        raise InvalidSettings(f"{name} needs a summarizer, and none was given. Use auto.")
+    if name == "summarize" and not can_ask:
+        raise InvalidSettings("summarize needs a summarizer, and none was given. Use auto.")
 
 
 def _with(plan: Plan, taken: Mapping[int, Edit]) -> Plan:

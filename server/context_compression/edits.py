@@ -5,6 +5,7 @@ Pairing of tool calls, validity and provenance are checked here once, for every 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from context_compression import validity
 from context_compression.errors import IllegalEdit
@@ -17,6 +18,7 @@ class Edit:
 
     `why` may say more of single messages of the span. `origins` names, for each message of
     `becomes`, the one it stands for; without it, a single message stands for a single one.
+    `record` is what a summary was made of.
     """
 
     start: int
@@ -25,6 +27,7 @@ class Edit:
     reason: str
     why: Mapping[int, str] = field(default_factory=dict[int, str], compare=False)
     origins: tuple[int | None, ...] = ()
+    record: Any = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ A plan is made once for a conversation; strategies read it and propose edits.
 
 import json
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Protocol
 
 from context_compression.evidence import Lexicon, user_words
+from context_compression.ledger import Entry
 from context_compression.messages import Block, Document, Image, Message, Opaque, strings_in
 from context_compression.settings import Settings
 
@@ -32,6 +33,10 @@ class Counter(Protocol):
         ...
 
 
+def _nothing(ref: str) -> str | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Archive:
     """What receipts may promise.
@@ -40,11 +45,17 @@ class Archive:
         restorable: whether a store keeps the originals, so that `context_restore` brings them back.
         path: where an offloaded text will lie, by ref; `None` without a store.
         restored: refs that were brought back once; they are not offloaded again.
+        original: the text archived under a ref; `None` when it cannot be had.
+        ledger: the evidence of everything compressed before.
+        prompts: the user's own instructions for summaries, by name.
     """
 
     restorable: bool = False
     path: Callable[[str], str] | None = None
     restored: frozenset[str] = frozenset()
+    original: Callable[[str], str | None] = _nothing
+    ledger: Sequence[Entry] = ()
+    prompts: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -177,16 +188,18 @@ class Plan:
     def tail(self) -> int:
         """Where the recent conversation begins that stays whole where the target allows.
 
-        At least `keep_recent_tokens` (or `tail_retention_ratio` of the budget) and
-        `preserve_messages`; never more than half of a named target.
+        From the end until `keep_recent_tokens` (or `tail_retention_ratio` of the budget) and
+        `preserve_messages` are reached, the last message taken whole. With a room to keep to it
+        takes at most half of that, and `preserve_messages` yields.
         """
         wanted = self.settings.recent_tokens
-        if self.room is not None:
-            wanted = min(wanted, self.room // 2)
+        most = None if self.room is None else self.room // 2
         start, held = len(self.messages), 0
         while start > self.head and (
             held < wanted or len(self.messages) - start < self.settings.preserve_messages
         ):
+            if most is not None and held + self.tokens[start - 1] > most:
+                return self.cut_after(start)
             start -= 1
             held += self.tokens[start]
         return self.cut_before(start)

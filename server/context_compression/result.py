@@ -7,7 +7,9 @@ from typing import Any
 
 from context_compression.edits import View
 from context_compression.evidence import CLASSES, Class, Facts, Lexicon, facts
+from context_compression.ledger import Entry
 from context_compression.messages import Message
+from context_compression.summarizer import SummaryReply
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,52 @@ class Ref:
     what: str
     indices: tuple[int, ...]
     block: int | None = None
+
+
+@dataclass(frozen=True)
+class SummaryRecord:
+    """What a summary was made of and what it cost.
+
+    Attributes:
+        text: the summary alone.
+        first_kept: index of the first message after what it covers.
+        replies: every answer of a model.
+        unverified: what it claimed without a source; struck from `text`.
+        ledger: the evidence of what it covers.
+        read_files: files only read, so far in the whole conversation.
+        modified_files: files created, changed, renamed or deleted, likewise.
+    """
+
+    text: str
+    first_kept: int
+    replies: tuple[SummaryReply, ...] = ()
+    unverified: tuple[str, ...] = ()
+    ledger: tuple[Entry, ...] = field(default=(), repr=False)
+    read_files: tuple[str, ...] = ()
+    modified_files: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> float | None:
+        """What the answers cost in dollars; `None` where no price is known."""
+        costs = [reply.cost for reply in self.replies if reply.cost is not None]
+        return sum(costs) if len(costs) == len(self.replies) else None
+
+    @property
+    def usage(self) -> dict[str, int | float | None]:
+        """What the answers took together."""
+        return {
+            "input_tokens": sum(reply.input_tokens for reply in self.replies),
+            "output_tokens": sum(reply.output_tokens for reply in self.replies),
+            "cost": self.cost,
+        }
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What keeping the originals of a compression led to."""
+
+    files_removed: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +126,7 @@ class Result:
         repairs: what was mended in a broken input, in plain words.
         notes: what else the caller should know (falls short of its target, nothing to compress, …).
         method: how the tokens were counted.
+        summary: the model's summary, where one was made.
     """
 
     messages: list[dict[str, Any]]
@@ -103,6 +152,7 @@ class Result:
     repairs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     method: str = ""
+    summary: SummaryRecord | None = field(default=None, repr=False)
     evidence: Callable[[], Mapping[Class, Loss]] = field(default=dict, repr=False, compare=False)
 
     @cached_property

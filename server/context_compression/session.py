@@ -4,28 +4,45 @@ The log only grows. A view is what replaying it gives: messages as recorded, and
 layout over the view of its time. So an undo is one more line, and nothing is ever rewritten.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TypeAlias
 
 import regex
 
-from context_compression.compress import compress
-from context_compression.errors import NothingToUndo, StoreDamaged, StoreError, UnknownRef
+from context_compression.compress import acompress, compress
+from context_compression.errors import (
+    BudgetTooSmall,
+    NothingToUndo,
+    StoreDamaged,
+    StoreError,
+    UnknownRef,
+)
 from context_compression.formats import parse
+from context_compression.ledger import from_json, merge, to_json
 from context_compression.messages import COMPRESSED, Text, ToolResult
+from context_compression.overflow import is_overflow
+from context_compression.pacing import Event, Pace, Reason
 from context_compression.plan import Archive, canonical, ref_of
-from context_compression.result import Result
+from context_compression.result import Kept, Result
 from context_compression.settings import Settings
 from context_compression.store import SessionLog, Store
+from context_compression.summarizer import Summarizer
 from context_compression.tokens import Anchor, Counter, TextCounter, anchored
 from context_compression.usage import Item, Usage, breakdown, for_model, largest, usage
 
 NO_LINE = "no line matches"
+Error: TypeAlias = BaseException | Mapping[str, Any] | str
+LOCK_SECONDS = 30.0
+"""How long a compression waits for another one of the same conversation."""
+POLL_SECONDS = 0.02
+OFFLOADED = re.compile(r"/offloaded/([0-9a-f]{12})\.txt")
 PATTERN_SECONDS = 2.0
 """How long one search with a pattern may take; patterns come from models."""
 
@@ -197,6 +214,8 @@ class Session:
         system: the system prompt, where it is given beside the messages.
         tools: the tool definitions.
         counter: the caller's own way to count.
+        summarizer: writes summaries; without one no model is ever asked.
+        on_event: is told of the start and the end of every compression.
     """
 
     def __init__(
@@ -209,7 +228,11 @@ class Session:
         system: Any = None,
         tools: Any = None,
         counter: TextCounter | None = None,
+        summarizer: Summarizer | None = None,
+        on_event: Callable[[Event], object] = lambda event: None,
     ) -> None:
+        self.summarizer, self.on_event = summarizer, on_event
+        self._pace = Pace()
         self.store = store if isinstance(store, Store) else Store(store)
         self.id = id
         self.model, self.system, self.tools, self.counter = model, system, tools, counter
@@ -223,6 +246,8 @@ class Session:
             InvalidConversation: not messages in a format we know; nothing was recorded.
         """
         parse(messages)
+        if any(message["role"] == "assistant" for message in messages):
+            self._pace.answered()
         now = _now()
         self._log.append(
             *({"type": "message", "created_at": now, "message": dict(m)} for m in messages)
@@ -249,12 +274,107 @@ class Session:
     def prepare(self) -> list[dict[str, Any]]:
         """The view for the next request, compressed first if that is due and `auto_compress` on.
 
+        A compression that did not help is not tried again before the conversation has grown.
+
         Raises:
             ContextCompressionError: as `compress`.
         """
-        if self.settings.auto_compress:
-            self.compress()
+        if self._is_due():
+            with self._telling("threshold") as told:
+                told.append(self._locked_compress({}))
         return self.view()
+
+    async def aprepare(self) -> list[dict[str, Any]]:
+        """`prepare` for an event loop."""
+        if self._is_due():
+            with self._telling("threshold") as told:
+                told.append(await self._alocked_compress({}))
+        return self.view()
+
+    def recover(self, error: Error) -> list[dict[str, Any]] | None:
+        """A smaller view to retry a refused request with.
+
+        `None` when the error is not that the conversation is too long, when this request was
+        retried already, when `auto_compress` is off, or when the view cannot get any smaller.
+        """
+        options = self._recovery(error)
+        if options is None:
+            return None
+        try:
+            with self._telling("overflow") as told:
+                told.append(self._locked_compress(options))
+        except BudgetTooSmall:
+            return None
+        return self.view() if told[0].changed else None
+
+    async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
+        """`recover` for an event loop."""
+        options = self._recovery(error)
+        if options is None:
+            return None
+        try:
+            with self._telling("overflow") as told:
+                told.append(await self._alocked_compress(options))
+        except BudgetTooSmall:
+            return None
+        return self.view() if told[0].changed else None
+
+    def request(self, abort: Callable[[], object] | None = None) -> AbstractContextManager[None]:
+        """Put this around the agent's request: no compression runs on the session meanwhile.
+
+        A manual compression calls `abort`, where given, to cut the request short; else it waits.
+        """
+        return self._pace.request(abort)
+
+    def _is_due(self) -> bool:
+        used = self._used()
+        return (
+            self.settings.auto_compress
+            and used.over_threshold
+            and self._pace.worth_trying(used.used_tokens)
+        )
+
+    def _used(self) -> Usage:
+        return usage(
+            self.view(), system=self.system, tools=self.tools, model=self.model,
+            counter=self.counter, settings=self.settings,
+        )  # fmt: skip
+
+    def _recovery(self, error: Error) -> dict[str, Any] | None:
+        """How to compress after a refusal: well below what was refused, whatever we had counted."""
+        if not (self.settings.auto_compress and is_overflow(error) and self._pace.may_recover()):
+            return None
+        refused = self._used().used_tokens
+        target = min(self.settings.target_tokens, int(refused * self.settings.target_usage))
+        return {"target_tokens": max(1, target)}
+
+    @contextmanager
+    def _telling(self, reason: Reason) -> Generator[list[Result]]:
+        """Tell of a compression's start and end; its result is put into the list."""
+        before = int(self._used().used_tokens)
+        self.on_event(Event("start", reason, before))
+        told: list[Result] = []
+        try:
+            yield told
+        except BaseException as error:
+            self._pace.tried(before, 0)
+            text = str(error) or type(error).__name__
+            self.on_event(Event("end", reason, before, before, aborted=True, error=text))
+            raise
+        result = told[0]
+        self._pace.tried(result.tokens_after, self.settings.threshold_tokens)
+        summary = result.summary
+        self.on_event(
+            Event(
+                "end",
+                reason,
+                before,
+                result.tokens_after,
+                will_retry=reason == "overflow" and result.changed,
+                first_kept=summary.first_kept if summary else None,
+                cost=summary.cost if summary else None,
+            )
+        )
 
     def compress(
         self,
@@ -278,25 +398,100 @@ class Session:
         Raises:
             ContextCompressionError: as `compress`; the conversation is as it was.
         """
+        options = {
+            "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
+            "force": force, "settings": settings,
+        }  # fmt: skip
+        self._pace.interrupt()
+        self._pace.wait()
+        with self._telling("manual") as told:
+            told.append(self._locked_compress(options, messages, before_writing))
+        return told[0]
+
+    async def acompress(
+        self,
+        *,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        target_tokens: int | None = None,
+        strategy: str = "auto",
+        pins: Sequence[int | str] = (),
+        focus: str | None = None,
+        force: bool = False,
+        settings: Settings | Mapping[str, Any] | None = None,
+        before_writing: Callable[[], object] = lambda: None,
+    ) -> Result:
+        """`compress` for an event loop, which goes on while a model writes; cancelling stops it."""
+        options = {
+            "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
+            "force": force, "settings": settings,
+        }  # fmt: skip
+        self._pace.interrupt()
+        from anyio.to_thread import run_sync
+
+        await run_sync(self._pace.wait)
+        with self._telling("manual") as told:
+            told.append(await self._alocked_compress(options, messages, before_writing))
+        return told[0]
+
+    def _locked_compress(
+        self,
+        options: dict[str, Any],
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        before_writing: Callable[[], object] = lambda: None,
+    ) -> Result:
         with self._log.locked():
-            state = self.state()
-            news = [] if messages is None else _news(state, messages, anew=True)
-            for event in news:
-                state.replay(event)
-            return compress(
-                state.view,
-                target_tokens=target_tokens,
-                system=self.system,
-                tools=self.tools,
-                model=self.model,
-                counter=self.counter,
-                strategy=strategy,
-                pins=pins,
-                focus=focus,
-                force=force,
-                settings=self._settings(settings),
-                store=_Archiver(self._log, self.store, state, news, before_writing),
-            )
+            asked = self._asked(messages, before_writing, options)
+            return compress(**asked, summarizer=self.summarizer)
+
+    async def _alocked_compress(
+        self,
+        options: dict[str, Any],
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        before_writing: Callable[[], object] = lambda: None,
+    ) -> Result:
+        async with self._turn():
+            asked = self._asked(messages, before_writing, options)
+            return await acompress(**asked, summarizer=self.summarizer)
+
+    def _asked(
+        self,
+        messages: Sequence[Mapping[str, Any]] | None,
+        before_writing: Callable[[], object],
+        options: dict[str, Any],
+    ) -> dict[str, Any]:
+        """The arguments of the library's function, for the state of now."""
+        state = self.state()
+        news = [] if messages is None else _news(state, messages, anew=True)
+        for event in news:
+            state.replay(event)
+        options = options | {"settings": self._settings(options.get("settings"))}
+        return {
+            "messages": state.view,
+            "system": self.system,
+            "tools": self.tools,
+            "model": self.model,
+            "counter": self.counter,
+            "store": _Archiver(self._log, self.store, state, news, before_writing),
+            **options,
+        }
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncGenerator[None]:
+        """This session's one compression at a time, waited for without blocking the loop."""
+        from anyio import sleep
+
+        until = monotonic() + LOCK_SECONDS
+        while True:
+            with ExitStack() as held:
+                try:
+                    held.enter_context(self._log.locked(timeout=0))
+                except StoreError:
+                    if monotonic() > until:
+                        raise
+                else:
+                    yield
+                    return
+            await sleep(POLL_SECONDS)
 
     def preview(
         self, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
@@ -482,7 +677,7 @@ class _Archiver:
         """Receipts may name `context_restore` and the file of an offloaded text."""
         return _promises(self._log, self._state)
 
-    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> None:
+    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Originals first, then all there is to read, then the line that makes the view count."""
         self._before_writing()
         if self._news:
@@ -502,7 +697,7 @@ class _Archiver:
         for ref, about in result.refs.items():
             if about.block is not None and result.reasons[about.indices[0]] == "offload":
                 self._log.write_offloaded(ref, result.originals[ref])
-        self._remember(result, now)
+        self._remember(messages, result, n, now)
         self._log.append(
             {
                 "type": "compression",
@@ -516,8 +711,11 @@ class _Archiver:
                 "layout": result.layout,
                 "originals": name,
                 "refs": refs,
+                **_told(result),
             }
         )
+        removed, warnings = self._log.remove_offloaded(_taken_in(messages, result))
+        return Kept(len(removed), tuple(warnings))
 
     def _next_number(self) -> int:
         """One more than any compression has, even one that was killed before it counted."""
@@ -525,19 +723,39 @@ class _Archiver:
         taken = (name.rpartition("-")[2] for name in names)
         return max(self._state.made, *map(int, filter(str.isdecimal, taken)), 0) + 1
 
-    def _remember(self, result: Result, now: str) -> None:
-        """A digest in the view is also a summary to look up later."""
-        if result.strategy != "window":
+    def _remember(
+        self, messages: Sequence[Mapping[str, Any]], result: Result, n: int, now: str
+    ) -> None:
+        """A summary, or the digest in a window's view, is there to look up later."""
+        points: list[str] = []
+        text = ""
+        if result.summary:
+            self._log.append_ledger(
+                {**to_json(entry), "n": n, "created_at": now} for entry in result.summary.ledger
+            )
+            text = result.summary.text
+            points = [e.text for e in result.summary.ledger if e.kind in ("constraint", "decision")]
+        elif result.strategy == "window":
+            contents = (part["content"] for part in result.layout if isinstance(part, dict))
+            digests = (as_text(content) for content in contents)
+            text = next((digest for digest in digests if digest.startswith(COMPRESSED)), "")
+            points = text.split("\n")[1:]
+        if not text:
             return
-        for part in result.layout:
-            text = as_text(part.get("content")) if isinstance(part, dict) else ""
-            if text.startswith(COMPRESSED):
-                entry = {"created_at": now, "session": self._log.id, "strategy": result.strategy}
-                span = [min(result.compressed), max(result.compressed)]
-                tokens = Counter().text(text)
-                self._store.add_summary(
-                    {**entry, "messages": span, "content": text, "tokens": tokens}
-                )
+        first, last = min(result.compressed), max(result.compressed)
+        starts = [message.starts_turn for message in parse(messages).messages]
+        self._store.add_summary(
+            {
+                "created_at": now,
+                "session": self._log.id,
+                "strategy": result.strategy,
+                "turns": [sum(starts[: first + 1]), sum(starts[: last + 1])],
+                "messages": [first, last],
+                "content": text,
+                "key_points": points[:10],
+                "tokens": Counter().text(text),
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -546,13 +764,54 @@ class _Rehearsal:
 
     archive: Archive
 
-    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> None:
+    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Nothing is written."""
+        return Kept()
+
+
+def _told(result: Result) -> dict[str, Any]:
+    """What the log says of a summary."""
+    summary = result.summary
+    if summary is None:
+        return {}
+    files = {"read_files": summary.read_files, "modified_files": summary.modified_files}
+    return {
+        "summary": summary.text,
+        "first_kept_index": summary.first_kept,
+        "details": files,
+        "unverified": summary.unverified,
+        **summary.usage,
+    }
+
+
+def _taken_in(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
+    """Refs whose previews a summary covers and nothing in the view shows any more."""
+    if result.summary is None:
+        return set()
+    gone = canonical([messages[i] for i in result.compressed])
+    shown = canonical(result.messages)
+    return {ref for ref in OFFLOADED.findall(gone) if f"{ref}.txt" not in shown}
 
 
 def _promises(log: SessionLog, state: State) -> Archive:
-    shown = partial(_offloaded, log.root.name, log.id)
-    return Archive(restorable=True, path=shown, restored=frozenset(state.restored))
+    def original(ref: str) -> str | None:
+        try:
+            found = _original(state.refs[ref], log.read_originals)
+        except (KeyError, StoreError):
+            return None
+        return found if isinstance(found, str) else None
+
+    return Archive(
+        restorable=True,
+        path=partial(_offloaded, log.root.name, log.id),
+        restored=frozenset(state.restored),
+        original=original,
+        ledger=merge([], [from_json(entry) for entry in log.ledger()]),
+        prompts={
+            path.stem: path.read_text(encoding="utf-8")
+            for path in sorted((log.root / "prompts").glob("*.md"))
+        },
+    )
 
 
 def as_text(original: Any) -> str:

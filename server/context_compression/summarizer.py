@@ -10,10 +10,11 @@ class SummaryRequest:
 
     Attributes:
         system: instructions.
-        prompt: the user message.
+        prompt: the user message: the record of the conversation, then the instructions.
         max_tokens: limit of the answer.
         model: the model of the settings, where one is named.
         attempts: calls in all that may be made for it, the first included.
+        instructions: those of the prompt alone, for an agent that still has the conversation.
     """
 
     system: str
@@ -21,6 +22,7 @@ class SummaryRequest:
     max_tokens: int
     model: str | None = None
     attempts: int = 3
+    instructions: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,91 @@
+"""When a session may compress: not while a request runs, not in vain again and again.
+
+And what it tells of it: an `Event` before and after.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Condition, get_ident
+from typing import Literal, TypeAlias
+
+Reason: TypeAlias = Literal["threshold", "overflow", "manual"]
+GROWTH = 1.05
+"""How much a conversation must have grown before a compression that did not help is tried again."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """The start or the end of a compression.
+
+    Attributes:
+        kind: `start` or `end`.
+        reason: the threshold, a request refused as too long, or somebody asked.
+        tokens_before: of the view.
+        tokens_after: at the end.
+        aborted: whether it was cancelled or failed; `error` says how.
+        will_retry: whether the refused request should be sent again.
+        first_kept: index of the first message after what a summary covers.
+        cost: of the summary in dollars, where known.
+    """
+
+    kind: Literal["start", "end"]
+    reason: Reason
+    tokens_before: int = 0
+    tokens_after: int = 0
+    aborted: bool = False
+    will_retry: bool = False
+    first_kept: int | None = None
+    cost: float | None = None
+    error: str | None = None
+
+
+class Pace:
+    """Keeps one session's requests and compressions apart, and compressions from looping."""
+
+    def __init__(self) -> None:
+        self._free = Condition()
+        self._holder: int | None = None
+        self._abort: Callable[[], object] | None = None
+        self._vain: int | None = None
+        self._recovered = False
+
+    @contextmanager
+    def request(self, abort: Callable[[], object] | None = None) -> Generator[None]:
+        """While the agent's request runs; `abort` cuts it short when somebody wants to compress."""
+        with self._free:
+            self._free.wait_for(lambda: self._holder is None)
+            self._holder, self._abort = get_ident(), abort
+        try:
+            yield
+        finally:
+            with self._free:
+                self._holder = self._abort = None
+                self._free.notify_all()
+
+    def interrupt(self) -> None:
+        """Cut the running request short, where its loop gave a hook for that."""
+        if self._abort is not None:
+            self._abort()
+
+    def wait(self) -> None:
+        """Until no request runs; a request of this very thread cannot be waited for."""
+        with self._free:
+            self._free.wait_for(lambda: self._holder in (None, get_ident()))
+
+    def worth_trying(self, tokens: int) -> bool:
+        """Whether an unasked compression may help: the last one did, or there is more by now."""
+        return self._vain is None or tokens > GROWTH * self._vain
+
+    def tried(self, tokens_after: int, threshold: int) -> None:
+        """What came of an unasked compression."""
+        self._vain = tokens_after if tokens_after >= threshold else None
+
+    def answered(self) -> None:
+        """The model answered: the next refusal may be recovered from again."""
+        self._recovered = False
+
+    def may_recover(self) -> bool:
+        """Whether a refused request may be tried again; once only until the model answers."""
+        first, self._recovered = not self._recovered, True
+        return first

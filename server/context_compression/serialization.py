@@ -1,0 +1,138 @@
+"""A conversation as text for the model that summarises it, within a budget.
+
+Every block is clipped head and tail, arguments of tool calls too: errors stand at ends. Thinking is
+left out, pictures are named, secrets redacted.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from context_compression.messages import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_object,
+)
+from context_compression.redaction import redact
+from context_compression.selection import clip
+
+BLOCK_CHARS = (6_000, 3_000, 1_500, 800, 400, 200)
+"""How much of a block is shown: as much of these as the budget allows."""
+LABELS = {
+    "user": "[User]",
+    "assistant": "[Assistant]",
+    "system": "[Developer]",
+    "developer": "[Developer]",
+    "tool": "[Tool result]",
+}
+RECEIPT = re.compile(r"^\[[^\n]*; ref ([0-9a-f]{12})(?:; file ([^\n;\]]+))?[^\n]*\]")
+
+
+def serialize(
+    messages: Sequence[Message],
+    max_tokens: int,
+    count: Callable[[str], int],
+    original: Callable[[str], str | None] = lambda ref: None,
+) -> list[str]:
+    """The messages as text, in as few parts of at most `max_tokens` as it takes.
+
+    Args:
+        messages: in order.
+        max_tokens: of one part.
+        count: tokens of a text.
+        original: what an offloaded result held, by ref; `None` when that cannot be had.
+    """
+    names = {call.id: call.name for message in messages for call in message.calls}
+    entries: list[str] = []
+    for limit in BLOCK_CHARS:
+        entries = [_entry(message, names, limit, original) for message in messages]
+        text = "\n\n".join(filter(None, entries))
+        if count(text) <= max_tokens:
+            return [text] if text else []
+    return _parts(entries, max_tokens, count)
+
+
+def _parts(entries: Sequence[str], max_tokens: int, count: Callable[[str], int]) -> list[str]:
+    """Entries packed into parts; one that is too long for a part is clipped to it."""
+    parts: list[list[str]] = [[]]
+    left = max_tokens
+    for entry in filter(None, entries):
+        tokens = count(entry) + 2
+        while tokens > max_tokens and len(entry) > 100:
+            entry = clip(entry, len(entry) // 2)
+            tokens = count(entry) + 2
+        if tokens > left and parts[-1]:
+            parts.append([])
+            left = max_tokens
+        parts[-1].append(entry)
+        left -= tokens
+    return ["\n\n".join(part) for part in parts]
+
+
+def _entry(
+    message: Message,
+    names: Mapping[str, str],
+    limit: int,
+    original: Callable[[str], str | None],
+) -> str:
+    lines: list[str] = []
+    for block in message.blocks:
+        match block:
+            case ToolCall():
+                lines.append(f"[Assistant tool calls]: {_call(block, limit)}")
+            case ToolResult():
+                flag = " error" if block.is_error else ""
+                text = _whole(block.text, original)
+                shown = "\n".join([clip(text, limit), *_named(block.content)])
+                name = names.get(block.call_id, "unknown tool")
+                lines.append(f"[Tool result] {name} {block.call_id}{flag}: {shown}")
+            case Text():
+                lines.append(f"{LABELS[message.role]}: {clip(block.text, 2 * limit)}")
+            case Thinking():
+                pass
+            case Image() | Document() | Opaque():
+                lines += [f"{LABELS[message.role]}: {name}" for name in _named([block])]
+    return redact("\n".join(lines))
+
+
+def _call(call: ToolCall, limit: int) -> str:
+    if not is_object(call.arguments):
+        return f"{call.name}({clip(call.arguments_text, limit)}) {call.id}"
+    shown = (
+        f"{key}={clip(json.dumps(value, ensure_ascii=False), limit)}"
+        for key, value in call.arguments.items()
+    )
+    return f"{call.name}({', '.join(shown)}) {call.id}"
+
+
+def _whole(text: str, original: Callable[[str], str | None]) -> str:
+    """What stood in a tool result before it was offloaded."""
+    found = RECEIPT.match(text)
+    if not found:
+        return text
+    whole = original(found[1])
+    if whole is not None:
+        return whole
+    return f"[Content unavailable: {found[2]}]\n{text}" if found[2] else text
+
+
+def _named(blocks: Sequence[Block]) -> list[str]:
+    """Pictures, documents and what we do not know, by name."""
+    names: list[str] = []
+    for block in blocks:
+        if isinstance(block, Image):
+            names.append("[image]")
+        elif isinstance(block, Document):
+            title = block.source.get("title") if is_object(block.source) else None
+            names.append(f"[document: {title}]" if title else "[document]")
+        elif isinstance(block, Opaque):
+            kind = block.source.get("type") if is_object(block.source) else None
+            names.append(f"[{kind or 'unknown content'}]")
+    return names
