@@ -13,7 +13,15 @@ from generated import Messages, broken, conversations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, validity
+from context_compression import (
+    BudgetTooSmall,
+    Result,
+    Session,
+    compress,
+    count_tokens,
+    hosts,
+    validity,
+)
 from context_compression.evidence import constraints, user_words
 from context_compression.formats import parse
 from context_compression.messages import is_array, is_object
@@ -25,6 +33,10 @@ RECORDED = (
     "opencode-nimbus-1f9bde9b", "tau-airline-3-0", "qmsum-test-08", "memorybank-cn-00",
     "sweagent-8f338105",
 )  # fmt: skip
+THOUGHTFUL = (
+    "claude-code-cli-e680e851", "claude-code-cli-f6191f80", "claude-code-oh-my-posh-3eaa883b",
+)  # fmt: skip
+"""Transcripts of a host, in which the model thinks; the others were stripped of that."""
 SMALL = {
     "token_budget": 4_000, "min_recent_messages": 3, "keep_recent": 2, "offload_min_tokens": 60,
     "offload_preview_tokens": 30, "max_tool_output": 400,
@@ -90,9 +102,19 @@ def laid_out(messages: Messages, result: Result) -> list[Mapping[str, Any]]:
 
 
 def thinking_is_whole(messages: Messages, result: Result) -> None:
-    """No thinking block in the view was not in the input, to the byte."""
+    """Thinking in the view is that of the input, to the byte, and all or none of a tool loop's."""
     before = [json.dumps(block) for block in _thinking(messages)]
     assert all(json.dumps(block) in before for block in _thinking(result.messages))
+    thoughtful = {
+        call for message in messages if [*_thinking([message])] for call in _calls(message)
+    }
+    shown: set[bool] = set()
+    for message in result.messages:
+        if parse([message]).messages[0].starts_turn:
+            shown = set()
+        elif thoughtful & {*_calls(message)}:
+            shown.add(bool([*_thinking([message])]))
+        assert len(shown) < 2, "a tool loop shows a part of its thinking"
 
 
 def _thinking(messages: list[dict[str, Any]]) -> Iterator[Any]:
@@ -101,6 +123,10 @@ def _thinking(messages: list[dict[str, Any]]) -> Iterator[Any]:
         for block in content if is_array(content) else ():
             if is_object(block) and "thinking" in str(block.get("type")):
                 yield block
+
+
+def _calls(message: dict[str, Any]) -> Iterator[str]:
+    return (call.id for call in parse([message]).messages[0].calls)
 
 
 def last_words(parsed: Any) -> str:
@@ -232,6 +258,20 @@ def test_recorded_conversations_keep_the_laws(
 ) -> None:
     with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
         messages = json.load(file)["messages"]
+
+    result = run(messages, strategy, share, settings=None)
+
+    check(messages, result)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2, 0.05])
+@pytest.mark.parametrize("name", THOUGHTFUL)
+@every_strategy
+def test_recorded_tool_loops_keep_all_of_their_thinking_or_none(
+    strategy: str, name: str, share: float, data_folder: Path
+) -> None:
+    file = data_folder / f"conversations/native/claude-code/{name}.jsonl.gz"
+    messages = hosts.read(file).messages
 
     result = run(messages, strategy, share, settings=None)
 

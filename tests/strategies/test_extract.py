@@ -127,6 +127,26 @@ def test_long_arguments_of_old_calls_are_shortened_and_short_ones_stay() -> None
     assert len(arguments["script"]) < len(LONG) / 2
 
 
+def test_a_call_that_shortening_would_lengthen_stays_with_its_thought() -> None:
+    """An edit that does not shrink is not made; the other thoughts of its loop may go."""
+    just_too_long = {"command": "echo " + "word " * 48}
+    steps = [
+        tool_step(
+            [Run(f"call{n}", "Bash", just_too_long if n == 2 else {"command": "ls"}, LONG)],
+            "anthropic",
+            thought="Yes." if n == 2 else f"Now step {n}. " * 40,
+        )
+        for n in range(5)
+    ]
+    messages = session(said("user", "Go."), *steps, said("assistant", "Done."), said("user", "Ok."))
+
+    result = extract(messages, 0.1, min_recent_messages=1)
+
+    assert result.target_met
+    assert messages[5] in result.messages
+    assert "Now step 1." not in texts(result.messages)
+
+
 def test_error_lines_are_chosen_before_routine(worked: Messages) -> None:
     result = extract(worked, 0.2, min_recent_messages=1)
 
