@@ -22,7 +22,7 @@ from context_compression.strategies import extract, offload, summarize, truncate
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.floor import Floor, floor
 from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
-from context_compression.tokens import Counter, TextCounter
+from context_compression.tokens import Counter, TextCounter, anchor_in, anchored
 from context_compression.usage import Messages, for_model
 
 STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
@@ -230,7 +230,13 @@ class _Job:
 
     def _pins(self) -> frozenset[int]:
         """The pinned messages among the mended ones, with their call and result partners."""
-        wanted = pinned(self.conversation.messages, self.ask.pins)
+        messages = self.conversation.messages
+        self.failures += (
+            f"pin {pin!r} matches no message"
+            for pin in self.ask.pins
+            if not pinned(messages, [pin])
+        )
+        wanted = pinned(messages, self.ask.pins)
         return frozenset(i for i, origin in enumerate(self.mended.origins) if origin in wanted)
 
     @cached_property
@@ -276,7 +282,10 @@ class _Job:
             return None if left else "nothing to compress before the recent messages"
         if self.strategy == "window" and window.is_due(self.plan):
             return None
-        if self.counter.count(self.before).upper >= self.settings.threshold_tokens:
+        used = self.counter.count(self.before)
+        if self.ask.counter is None and (anchor := anchor_in(self.ask.messages)):
+            used = anchored(self.counter, self.conversation.messages, anchor)
+        if used.upper >= self.settings.threshold_tokens:
             return None
         return f"not due below {self.settings.threshold_tokens:,} tokens"
 

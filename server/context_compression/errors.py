@@ -15,7 +15,8 @@
         ├── StoreTooNew        written by a newer version
         ├── StoreDamaged       a file in it cannot be read
         ├── UnknownRef         nothing is archived under this ref
-        └── NothingToUndo
+        ├── NothingToUndo
+        └── PlanError          a summary for a plan that is unknown, too old or out of date
 
 Messages say what was wrong, what is allowed and what to do next: a model reads them.
 """
@@ -113,6 +114,10 @@ class StoreDamaged(StoreError):
 
 class UnknownRef(StoreError):
     """Nothing is archived under this ref."""
+
+
+class PlanError(StoreError):
+    """A summary was given for a plan that is unknown, too old, or no longer fits."""
 
 
 class NothingToUndo(StoreError):

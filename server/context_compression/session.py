@@ -11,17 +11,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
+from secrets import token_hex
 from time import monotonic
 from typing import Any, TypeAlias
 
 import regex
 
-from context_compression.compress import acompress, compress
+from context_compression.compress import Ask, acompress, compress, start
 from context_compression.errors import (
     BudgetTooSmall,
     NothingToUndo,
+    PlanError,
     StoreDamaged,
     StoreError,
+    SummaryError,
     UnknownRef,
 )
 from context_compression.formats import parse
@@ -33,12 +36,14 @@ from context_compression.plan import Archive, canonical, ref_of
 from context_compression.result import Kept, Result
 from context_compression.settings import Settings
 from context_compression.store import SessionLog, Store
-from context_compression.summarizer import Summarizer
+from context_compression.summarizer import Summarizer, SummaryReply
 from context_compression.tokens import Anchor, Counter, TextCounter, anchored
 from context_compression.usage import Item, Usage, breakdown, for_model, largest, usage
 
 NO_LINE = "no line matches"
 Error: TypeAlias = BaseException | Mapping[str, Any] | str
+PLAN_SECONDS = 3_600
+"""How long a caller may take to write a summary."""
 LOCK_SECONDS = 30.0
 """How long a compression waits for another one of the same conversation."""
 POLL_SECONDS = 0.02
@@ -57,6 +62,8 @@ class State:
     refs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     restored: dict[str, int] = field(default_factory=dict[str, int])
     warnings: list[str] = field(default_factory=list[str])
+    plans: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    answers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     made: int = 0
     _before: list[tuple[list[dict[str, Any]], int]] = field(
         default_factory=list[tuple[list[dict[str, Any]], int]], repr=False
@@ -86,6 +93,10 @@ class State:
                 self.restored[event["ref"]] = self.restored.get(event["ref"], 0) + event["tokens"]
             case "offload":
                 self._learn(event)
+            case "plan":
+                self.plans[event["plan_id"]] = dict(event)
+            case "answer":
+                self.answers.setdefault(event["plan_id"], []).append(event["text"])
             case _:
                 pass
 
@@ -171,6 +182,23 @@ def laid_out(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[dict
         else:
             messages += view[part[0] : part[1]]
     return messages
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A summary that the caller is asked to write.
+
+    Attributes:
+        plan_id: to be given back with it.
+        instructions: what to write.
+        part: which of the plan's summaries it is, from 1.
+        messages: how many messages the plan looks at.
+    """
+
+    plan_id: str
+    instructions: str
+    part: int
+    messages: int
 
 
 @dataclass(frozen=True)
@@ -465,6 +493,8 @@ class Session:
         for event in news:
             state.replay(event)
         options = options | {"settings": self._settings(options.get("settings"))}
+        if "loop" in options:
+            options["pins"] = tuple(range(len(state.view))[options.pop("loop") :])
         return {
             "messages": state.view,
             "system": self.system,
@@ -523,9 +553,114 @@ class Session:
             start: index in the view of the loop's first message; negative counts from the end.
             target_tokens: for the whole view; without it as `compress`.
         """
-        view = self.view()
-        pins = range(len(view))[start:]
-        return self.compress(target_tokens=target_tokens, pins=tuple(pins))
+        with self._telling("manual") as told:
+            options = {"target_tokens": target_tokens, "loop": start}
+            told.append(self._locked_compress(options))
+        return told[0]
+
+    def ask(
+        self,
+        *,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        before_writing: Callable[[], object] = lambda: None,
+        **options: Any,
+    ) -> "Asked | Result":
+        """Compress, but let the caller write the summary: what it is asked for, or the result.
+
+        Takes the arguments of `compress`. The plan is kept on disk; `answer` continues it.
+
+        Raises:
+            ContextCompressionError: as `compress`; the conversation is as it was.
+        """
+        with self._log.locked():
+            state = self.state()
+            news = [] if messages is None else _news(state, messages, anew=True)
+            for event in news:
+                state.replay(event)
+            plan = {
+                "type": "plan",
+                "created_at": _now(),
+                "plan_id": token_hex(6),
+                "messages_in": len(state.view),
+                "covered": ref_of(state.view),
+                "options": {name: value for name, value in options.items() if value is not None},
+            }
+            asked = self._continued(plan, state, news, [], before_writing)
+            if isinstance(asked, Asked):
+                before_writing()
+                self._log.append(*news, plan)
+            return asked
+
+    def answer(
+        self, plan_id: str, summary: str, *, before_writing: Callable[[], object] = lambda: None
+    ) -> "Asked | Result":
+        """Continue a plan with the summary it asked for; asks on where it takes several.
+
+        Raises:
+            PlanError: the plan is unknown, has expired, or what it covers has changed.
+            SummaryError: the summary cannot be used; the plan waits for a better one.
+        """
+        with self._log.locked():
+            state = self.state()
+            plan = state.plans.get(plan_id)
+            if plan is None:
+                raise PlanError(
+                    f"There is no plan {plan_id!r} in {self.id}. Call context_compress without "
+                    "plan_id to get one."
+                )
+            if _age(plan["created_at"]) > PLAN_SECONDS:
+                raise PlanError(
+                    f"Plan {plan_id} has expired: it was made more than {PLAN_SECONDS // 60} "
+                    "minutes ago. Call context_compress without plan_id to get a new one."
+                )
+            if ref_of(state.view[: plan["messages_in"]]) != plan["covered"]:
+                raise PlanError(
+                    f"What plan {plan_id} covers has changed since it was made, so its summary "
+                    "does not fit any more. Call context_compress without plan_id to get a new one."
+                )
+            answers = [*state.answers.get(plan_id, []), summary]
+            asked = self._continued(plan, state, [], answers, before_writing)
+            if isinstance(asked, Asked):
+                event = {"type": "answer", "created_at": _now(), "plan_id": plan_id}
+                self._log.append({**event, "text": summary})
+            return asked
+
+    def _continued(
+        self,
+        plan: Mapping[str, Any],
+        state: State,
+        news: Sequence[dict[str, Any]],
+        answers: Sequence[str],
+        before_writing: Callable[[], object],
+    ) -> "Asked | Result":
+        """Run a plan with the answers given so far, up to the next request or the end."""
+        options = dict(plan["options"])
+        wanted = {"on_summary_failure": "skip", "summary_attempts": 1}
+        changed = self._settings(options.pop("settings", None)).changed(wanted)
+        covered = state.view[: plan["messages_in"]]
+        run = start(
+            Ask(
+                messages=covered,
+                system=self.system,
+                tools=self.tools,
+                model=self.model,
+                counter=self.counter,
+                settings=changed,
+                store=_Archiver(self._log, self.store, state, news, before_writing),
+                can_ask=True,
+                **options,
+            )
+        )
+        try:
+            request = next(run)
+            for text in answers:
+                request = run.send(SummaryReply(text, "caller"))
+        except StopIteration as done:
+            result: Result = done.value
+            if answers and not result.changed:
+                raise SummaryError("; ".join(result.notes)) from None
+            return result
+        return Asked(plan["plan_id"], request.instructions, len(answers) + 1, len(covered))
 
     def restore(
         self,
@@ -793,6 +928,17 @@ def _taken_in(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]
     return {ref for ref in OFFLOADED.findall(gone) if f"{ref}.txt" not in shown}
 
 
+def _brought_back(state: State) -> frozenset[str]:
+    """Refs that were restored, and with a whole message the refs of what is in it."""
+    whole = {
+        (about.get("file"), about["message"])
+        for ref in state.restored
+        if (about := state.refs.get(ref)) and about["block"] is None
+    }
+    inside = {ref for ref, a in state.refs.items() if (a.get("file"), a["message"]) in whole}
+    return frozenset(state.restored) | inside
+
+
 def _promises(log: SessionLog, state: State) -> Archive:
     def original(ref: str) -> str | None:
         try:
@@ -804,7 +950,7 @@ def _promises(log: SessionLog, state: State) -> Archive:
     return Archive(
         restorable=True,
         path=partial(_offloaded, log.root.name, log.id),
-        restored=frozenset(state.restored),
+        restored=_brought_back(state),
         original=original,
         ledger=merge([], [from_json(entry) for entry in log.ledger()]),
         prompts={
@@ -859,6 +1005,11 @@ def _text_in(message: Mapping[str, Any], block: int) -> str:
 
 def _offloaded(folder: str, session: str, ref: str) -> str:
     return f"{folder}/sessions/{session}/offloaded/{ref}.txt"
+
+
+def _age(created_at: str) -> float:
+    """Seconds since an event."""
+    return (datetime.now(UTC) - datetime.fromisoformat(created_at)).total_seconds()
 
 
 def _now() -> str:

@@ -80,7 +80,9 @@ class _Mender:
         self._exchange: list[tuple[int, Message]] = []
 
     def add(self, index: int, message: Message) -> None:
-        filled = tuple(b for b in message.blocks if not (isinstance(b, Text) and not b.text))
+        filled = tuple(
+            b for b in message.blocks if not (isinstance(b, Text) and not b.text.strip())
+        )
         if not filled:
             self.repairs.append(f"message {index} was empty: left out")
             return

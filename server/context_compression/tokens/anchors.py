@@ -4,14 +4,16 @@ A conversation whose last request was charged with 150,000 tokens and has grown 
 known to within half a percent, whatever the tokenizer.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from context_compression.messages import Message, strings_in
+from context_compression.messages import COMPRESSED, Message, strings_in
 from context_compression.tokens.counter import Count, Counter
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_OURS = re.compile(rf"^{re.escape(COMPRESSED)}|; ref [0-9a-f]{{12}}[;\]]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,11 @@ def anchored(counter: Counter, messages: Sequence[Message], anchor: Anchor) -> C
 
 
 def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:
-    """The last real usage that stands in a conversation of provider dicts (`message["usage"]`)."""
+    """The last real usage that stands in a conversation of provider dicts (`message["usage"]`).
+
+    What was charged before a compression says nothing of the view after it: a usage that stands
+    behind anything of ours is not taken.
+    """
     for at in range(len(messages) - 1, -1, -1):
         usage = messages[at].get("usage")
         if not isinstance(usage, Mapping):
@@ -44,6 +50,8 @@ def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:
         charged = _tokens(usage, "prompt_tokens") or sum(_tokens(usage, key) for key in _INPUT)
         if charged == 0:  # a placeholder, or a reply nobody was asked for
             continue
+        if any(map(_OURS.search, strings_in(messages[:at]))):
+            return None
         answered = _tokens(usage, "completion_tokens") or _tokens(usage, "output_tokens")
         if _plausible(answered, messages[at]):
             return Anchor(charged + answered, at + 1)
