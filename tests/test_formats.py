@@ -31,6 +31,13 @@ BASH = {"id": "c1", "type": "function", "function": {"name": "Bash", "arguments"
 CUSTOM = {"id": "c2", "type": "custom", "custom": {"name": "patch", "input": "*** Begin"}}
 
 
+def nested(levels: int) -> Any:
+    value: Any = {"type": "hologram"}
+    for _ in range(levels):
+        value = {"inside": value}
+    return value
+
+
 def name_of(*messages: Any) -> str:
     return parse(messages).format.name
 
@@ -113,6 +120,13 @@ def test_cache_marks_in_a_system_message_do_not_make_openais_calls_anthropics() 
         ([{"role": "human", "content": "hello"}], "Message 0 has role 'human'; allowed"),
         ([{"role": "user", "content": "a"}, {"role": "user", "content": 7}], "message 1 is int"),
         ([{"role": "user", "content": {"text": "hello"}}], "message 0 is dict; it must be"),
+        ([{"role": ["user"], "content": "hello"}], r"Message 0 has role \['user'\]; allowed"),
+        ([{"role": "user", "content": [b"hello"]}], "Message 0 holds a bytes, .* as JSON has them"),
+        ([{"role": "user", "content": [Text("hello")]}], "Message 0 holds a Text, .*model_dump"),
+        ([{"role": "user", "content": [{"x": {1: 2}}]}], "holds a key that is not a string"),
+        ([{"role": "user", "content": [{"x": float("nan")}]}], "a number that JSON cannot hold"),
+        ([{"role": "user", "content": [{"x": 10**5000}]}], "a number that JSON cannot hold"),
+        ([{"role": "user", "content": [nested(200)]}], "nested deeper than 200 levels"),
     ],
 )
 def test_what_is_no_conversation_is_refused_with_what_is_allowed(
@@ -353,3 +367,36 @@ def test_a_user_message_with_only_results_is_not_the_users() -> None:
 
     assert (only.is_user, mixed.is_user, own.is_user) == (False, True, True)
     assert (only.starts_turn, mixed.starts_turn, own.starts_turn) == (False, False, True)
+
+
+@pytest.mark.parametrize("strange", ["[" * 100_000, '{"a":' * 900 + "1" + "}" * 900, '{"a": NaN}'])
+def test_arguments_that_nobody_could_read_stay_a_text(strange: str) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "Bash", "arguments": strange}}
+    messages: Messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "done"},
+    ]
+
+    read = parse(messages).messages
+
+    assert read[1].calls[0].arguments == strange
+    assert compress(messages, strategy="extract", force=True).messages == messages
+
+
+@pytest.mark.parametrize("strange", [7, {"text": "x"}, True])
+def test_a_result_of_a_shape_nobody_documented_is_carried_as_it_is(strange: Any) -> None:
+    block = {"type": "tool_result", "tool_use_id": "a", "content": strange}
+
+    (read,) = parse([{"role": "user", "content": [block]}]).messages
+
+    assert read.results[0].content == (Opaque(strange),)
+
+
+@pytest.mark.parametrize("kind", [None, 5, [], {}])
+def test_a_block_whose_type_is_no_name_is_carried_as_it_is(kind: Any) -> None:
+    block = {"type": kind, "text": "hello"}
+
+    (read,) = parse([{"role": "user", "content": [block]}]).messages
+
+    assert read.blocks == (Opaque(block),)

@@ -411,6 +411,11 @@ def test_system_prompts_count_as_text_or_as_blocks():
     assert counter.system([{"type": "text", "text": "Be brief."}]) == base_count("Be brief.")
 
 
+@pytest.mark.parametrize("strange", [7, [None, 5, {"a": 1}], {"text": "be brief"}])
+def test_a_system_prompt_of_a_strange_shape_is_counted_all_the_same(strange: Any):
+    assert Counter().system(strange) > 0
+
+
 def test_tool_definitions_count_as_compact_json():
     counter = Counter("gpt-4o")
     tool = {"name": "ls", "description": "Lists files.", "input_schema": {"type": "object"}}

@@ -132,6 +132,11 @@ def test_real_usage_in_the_messages_beats_the_estimate() -> None:
     assert count_tokens(messages) < 100
 
 
+def test_a_text_has_no_usage() -> None:
+    with pytest.raises(InvalidConversation, match="not str"):
+        usage("hello")  # pyright: ignore[reportArgumentType]
+
+
 def test_usage_of_what_is_no_conversation_is_refused() -> None:
     with pytest.raises(InvalidConversation):
         usage([{"role": "narrator", "content": "once"}])

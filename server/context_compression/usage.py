@@ -185,8 +185,9 @@ def usage(
     """
     settings = for_model(settings, model)
     used = count_tokens(messages, system=system, tools=tools, model=model, counter=counter)
+    parsed = parse(messages).messages
     if counter is None and (anchor := anchor_in(messages)):
-        used = anchored(Counter(model), parse(messages).messages, anchor)
+        used = anchored(Counter(model), parsed, anchor)
     return Usage(used, settings.token_budget, settings.threshold_tokens)
 
 

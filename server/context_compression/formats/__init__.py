@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from context_compression.errors import InvalidConversation
 from context_compression.formats import anthropic, openai_chat
+from context_compression.formats.plain import why_not_json
 from context_compression.messages import Edited, Message, is_array, is_object
 
 ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
@@ -53,7 +54,7 @@ def parse(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     """Read a conversation, telling its dialect by shape.
 
     Raises:
-        InvalidConversation: not a sequence of messages with a known `role`.
+        InvalidConversation: not a sequence of messages with a known `role`, or not JSON.
     """
     if not is_array(messages):
         raise InvalidConversation(
@@ -86,7 +87,7 @@ def _check(index: int, message: Any) -> None:
             f"Message {index} is {type(message).__name__}, not an object with role and content."
         )
     role = message.get("role")
-    if role not in ROLES:
+    if not isinstance(role, str) or role not in ROLES:
         raise InvalidConversation(
             f"Message {index} has role {role!r}; allowed: {', '.join(sorted(ROLES))}."
         )
@@ -95,4 +96,9 @@ def _check(index: int, message: Any) -> None:
         raise InvalidConversation(
             f"The content of message {index} is {type(content).__name__}; it must be a string, a "
             "list of blocks, or null."
+        )
+    if strange := why_not_json(message):
+        raise InvalidConversation(
+            f"Message {index} holds {strange}. Pass messages as JSON has them; objects of a "
+            "provider's library as dicts (`.model_dump()`)."
         )

@@ -23,7 +23,7 @@ from context_compression.messages import (
     is_object,
 )
 
-KNOWN = {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"}
+KNOWN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document")
 
 
 def shows(message: Mapping[str, Any]) -> bool:
@@ -64,6 +64,8 @@ def read_content(content: Any) -> tuple[Block, ...]:
         return ()
     if isinstance(content, str):
         return (Text(content),)
+    if not is_array(content):
+        return (Opaque(content),)
     return tuple(map(read_block, content))
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from context_compression.formats.plain import why_not_json
 from context_compression.messages import (
     Block,
     Document,
@@ -23,7 +24,7 @@ from context_compression.messages import (
     is_object,
 )
 
-PARTS = {"image_url", "input_audio", "file", "refusal"}
+PARTS = ("image_url", "input_audio", "file", "refusal")
 
 
 def shows(message: Mapping[str, Any]) -> bool:
@@ -127,9 +128,9 @@ def _parsed(arguments: Any) -> Any:
         return arguments if arguments is not None else ""
     try:
         value = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments
-    return value if is_object(value) else arguments
+    return value if is_object(value) and why_not_json(value) is None else arguments
 
 
 def _write_call(call: ToolCall) -> Any:

@@ -18,6 +18,8 @@ from context_compression.messages import (
     Thinking,
     ToolCall,
     ToolResult,
+    is_array,
+    is_object,
 )
 from context_compression.tokens.families import Family, family_of
 from context_compression.tokens.media import (
@@ -115,8 +117,12 @@ class Counter:
             return 0
         if isinstance(system, str):
             return self.text(system)
+        if not is_array(system):
+            return self._opaque(system)
         return sum(
-            self.text(block["text"]) if isinstance(block.get("text"), str) else self._opaque(block)
+            self.text(block["text"])
+            if is_object(block) and isinstance(block.get("text"), str)
+            else self._opaque(block)
             for block in system
         )
 

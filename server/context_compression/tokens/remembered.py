@@ -37,7 +37,7 @@ def fingerprint(value: Any) -> int:
             parts += (list, len(item))
             stack.extend(item)
         else:
-            parts += (kind, repr(item))
+            parts += (kind, hex(item) if kind is int else repr(item))  # long ones have no decimals
     return hash(tuple(parts))
 
 
