@@ -71,6 +71,14 @@ def test_from_the_root_or_the_home_folder_it_is_the_one_at_home(home: Path) -> N
     assert home / ".compression" == found(home, home)
 
 
+def test_a_link_that_came_with_a_repository_is_not_taken_for_one(home: Path) -> None:
+    repository = home / "repository"
+    (repository / ".git").mkdir(parents=True)
+    (repository / ".compression").symlink_to("/")
+
+    assert found(repository, home) == home / ".compression"
+
+
 def test_where_a_file_is_in_the_way_it_is_the_one_at_home(home: Path) -> None:
     (home / "work" / ".compression").write_text("not a folder", encoding="utf-8")
 
@@ -284,3 +292,30 @@ def test_verify_is_silent_about_a_sound_folder_and_names_what_is_not(store: Stor
     assert f"{names[1]} is not JSON" in told
     assert f"{names[2]} is missing" in told
     assert "sessions/empty/events.jsonl is missing" in told
+
+
+@pytest.mark.parametrize("level", [("sessions",), ("sessions", "s")])
+def test_nothing_is_written_through_a_link_inside(
+    level: tuple[str, ...], store: Store, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = store.folder.joinpath(*level)
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+
+    with pytest.raises(StoreUnwritable, match="is a link"):
+        store.session("s").append({"type": "message"})
+
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_device_in_place_of_a_file_is_not_read(store: Store) -> None:
+    folder = store.folder / "sessions" / "s"
+    folder.mkdir(parents=True)
+    for path in (store.folder / "config.json", folder / "events.jsonl"):
+        path.symlink_to("/dev/zero")
+
+    for use in (store.read_config, store.session("s").events, store.session("s").refs):
+        with pytest.raises(StoreDamaged, match="no ordinary file"):
+            use()

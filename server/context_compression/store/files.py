@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -76,6 +77,8 @@ def make_folder(root: Path, *inside: str) -> Path:
         root.parent.mkdir(parents=True, exist_ok=True)
         for level in ("", *inside):
             folder = folder / level
+            if level and folder.is_symlink():
+                raise OSError(errno.ENOTDIR, f"{folder} is a link, and none is followed here")
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, exist_ok=True)
                 sync_folder(folder.parent)
@@ -133,13 +136,20 @@ def read_json(path: Path, *, default: Any) -> Any:
     """What stands at `path`, `default` where there is no file."""
     with reading(path):
         try:
-            data = path.read_bytes()
+            data = ordinary(path).read_bytes()
         except FileNotFoundError:
             return default
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise damaged(path, f"is not JSON: {error}") from error
+
+
+def ordinary(path: Path) -> Path:
+    """The path; `StoreDamaged` where a device or a pipe is there, which might never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise damaged(path, "is no ordinary file")
+    return path
 
 
 def read_document(path: Path) -> dict[str, Any]:

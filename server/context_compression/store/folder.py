@@ -29,7 +29,8 @@ class Store:
 
         `CONTEXT_COMPRESSION_DIR` (relative to `start`), else the nearest `.compression` upward to
         the repository's root, else one made there. Without a repository only `start` counts: what
-        lies above may be anybody's. From `/`, or where one cannot write, the one in `home`.
+        lies above may be anybody's. From `/`, or where one cannot write, the one in `home`. A link
+        is not taken for one: who wrote the repository would decide where we write and may read.
         """
         start, home = start.resolve(), home.resolve()
         if named := environ.get("CONTEXT_COMPRESSION_DIR"):
@@ -38,9 +39,9 @@ class Store:
         upward = [start, *start.parents]
         root = next((folder for folder in upward if os.path.exists(folder / ".git")), start)
         within = upward[: upward.index(root) + 1]
-        place = next((folder for folder in within if os.path.isdir(folder / NAME)), root)
-        written = place / NAME if os.path.exists(place / NAME) else place
-        usable = os.path.isdir(written) and os.access(written, os.W_OK | os.X_OK)
+        place = next((folder for folder in within if _is_folder(folder / NAME)), root)
+        written = place / NAME if os.path.lexists(place / NAME) else place
+        usable = _is_folder(written) and os.access(written, os.W_OK | os.X_OK)
         return cls((home if place == Path(place.anchor) or not usable else place) / NAME)
 
     def read_config(self) -> dict[str, Any]:
@@ -154,3 +155,7 @@ class Store:
 
     def _locked(self) -> AbstractContextManager[None]:
         return files.holding(self.folder, "store", "another process is writing to the store")
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)

@@ -66,7 +66,7 @@ class LineFile:
         """All lines but the header. Where the file only grew, only what is new is read."""
         with files.reading(self.path):
             try:
-                with open(self.path, "rb") as file:
+                with open(files.ordinary(self.path), "rb") as file:
                     self._seen = self._read_on(self._seen, file)
             except FileNotFoundError:
                 self._seen = _Seen()
@@ -75,7 +75,11 @@ class LineFile:
     def having(self, key: str) -> Iterator[dict[str, Any]]:
         """The lines in which `key` stands, nothing kept in memory, unreadable ones passed over."""
         mark = files.to_json(key)
-        with files.reading(self.path), suppress(FileNotFoundError), open(self.path, "rb") as file:
+        with (
+            files.reading(self.path),
+            suppress(FileNotFoundError),
+            open(files.ordinary(self.path), "rb") as file,
+        ):
             for line in file:
                 if mark in line and (item := _parsed(line)) is not None:
                     yield item
