@@ -5,6 +5,7 @@ The environment is read here once and passed on.
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,7 @@ class Workspace:
                 self.store.sessions()[:5],
             )
         else:
-            transcript = hosts.read(self.access.check(Path(self.cwd, conversation).expanduser()))
+            transcript = hosts.read(self.access.check(self.place(conversation)))
         session = Session(
             self.store,
             transcript.session_id,
@@ -130,6 +131,12 @@ class Workspace:
             tools=transcript.tools,
         )
         return Opened(session, transcript)
+
+    def place(self, path: str) -> Path:
+        """Where a path leads that somebody typed: from the working directory, or from a `~`."""
+        with suppress(RuntimeError):  # a user nobody knows: then it is the name of a folder
+            return self.cwd / Path(path).expanduser()
+        return self.cwd / path
 
     def session_for(
         self,

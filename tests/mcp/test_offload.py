@@ -85,3 +85,12 @@ async def test_one_thing_at_a_time(client: Client) -> None:
     assert "not none" in await refusal(client, "context_offload")
     assert "not content and path" in await refusal(client, "context_offload", content="x", path="y")
     assert "not none" in await refusal(client, "context_offload", content="")
+
+
+@pytest.mark.parametrize("tool", ["context_offload", "context_status"])
+async def test_the_home_of_nobody_is_a_folder_that_is_not_there(client: Client, tool: str) -> None:
+    argument = "path" if tool == "context_offload" else "conversation"
+
+    said = await refusal(client, tool, **{argument: "~nobody-of-this-name/chat.json"})
+
+    assert "~nobody-of-this-name" in said

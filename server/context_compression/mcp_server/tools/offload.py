@@ -1,7 +1,6 @@
 """`context_offload`: moves texts out of the way, into the archive."""
 
 import stat
-from pathlib import Path
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
@@ -80,7 +79,7 @@ def _read(call: Call, path: str) -> tuple[str, str]:
         TranscriptError: it may not or cannot be read, or is not UTF-8 text.
     """
     workspace = call.workspace
-    found = workspace.access.check(Path(workspace.cwd, Path(path).expanduser()))
+    found = workspace.access.check(workspace.place(path))
     try:
         about = found.stat()
         if not stat.S_ISREG(about.st_mode):
