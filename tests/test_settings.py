@@ -286,3 +286,9 @@ def test_settings_can_be_changed_and_know_what_was_set() -> None:
     assert before.model_fields_set == {"keep_recent"}
     assert after.model_fields_set == {"keep_recent", "max_turns"}
     assert (after.keep_recent, after.max_turns, before.max_turns) == (3, 9, 50)
+
+
+@pytest.mark.parametrize("name", ["token_budget", "reserve_tokens", "max_turns"])
+def test_a_number_beyond_all_reason_is_refused_with_the_nearest_valid_one(name: str) -> None:
+    with pytest.raises(InvalidSettings, match="nearest valid: 1000000000000"):
+        Settings.checked({name: 10**400})

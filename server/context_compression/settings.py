@@ -37,8 +37,11 @@ GUARDED = ("allowed_paths", "read_host_transcripts")
 """Settings that open doors: from the environment or the command line only."""
 
 Share = Annotated[float, Field(gt=0, le=1)]
-Positive = Annotated[int, Field(ge=1)]
-NotNegative = Annotated[int, Field(ge=0)]
+MOST = 10**12
+"""More tokens, messages and characters than anything has; floats are exact up to here."""
+
+Positive = Annotated[int, Field(ge=1, le=MOST)]
+NotNegative = Annotated[int, Field(ge=0, le=MOST)]
 
 
 class Value(BaseModel):
@@ -133,7 +136,7 @@ class Settings(Value):
     @property
     def summary_limit(self) -> int:
         """`max_tokens` of the summary call: room for a summary that runs a fifth over."""
-        wanted = self.max_summary_tokens or int(0.8 * self.reserve_tokens)
+        wanted = self.max_summary_tokens or int(0.8 * self.reserve)
         return max(wanted, int(1.2 * self.summary_tokens))
 
     @property
