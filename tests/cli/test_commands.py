@@ -128,6 +128,30 @@ def test_status_shows_how_full_a_conversation_is(desk: Desk, messages: Messages)
     assert values["messages"] == 32
 
 
+def test_status_says_what_was_charged_beyond_the_messages(desk: Desk):
+    usage = {"input_tokens": 50_000, "output_tokens": 40}
+    told = {"role": "assistant", "id": "m1", "content": [{"type": "text", "text": "Hello."}]}
+    rows: list[dict[str, Any]] = [
+        {"type": "user", "message": {"role": "user", "content": "Hi."}, "uuid": "a"},
+        {"type": "assistant", "message": told | {"usage": usage}, "uuid": "b", "parentUuid": "a"},
+    ]
+    desk.write("live.jsonl", "\n".join(json.dumps(r | {"sessionId": "s"}) for r in rows).encode())
+
+    values = desk.json("status", "live.jsonl")
+
+    assert values["used_tokens"] == sum(values["breakdown"].values()) >= 50_000
+    assert "system prompt, tools and the like" in desk.does("status", "live.jsonl").stdout.decode()
+
+
+def test_the_account_for_programs_holds_all_facts(desk: Desk):
+    account = compressed(desk)
+
+    assert account["messages_kept"] + account["messages_compressed"] == 32
+    assert account["ratio"] == round(account["tokens_after"] / account["tokens_before"], 4)
+    assert sorted(map(int, account["reasons"])) == account["compressed"]
+    assert account["files_removed"] == 0
+
+
 def test_status_without_a_conversation_lists_the_sessions(used: Desk):
     [session] = used.json("status")["sessions"]
 
@@ -153,6 +177,25 @@ def test_config_sets_shows_and_resets(desk: Desk):
 
     assert desk.json("config")["keep_recent"] == 10
     assert desk.json("config")["important_keywords"] == ["alpha", "beta"]
+
+
+@pytest.mark.parametrize("name", ["nosuch", "all"])
+def test_config_resets_what_somebody_wrote_there_that_is_no_setting(desk: Desk, name: str):
+    desk.does("config", "keep_recent=5")
+    desk.write(".compression/config.json", {"version": 1, "keepRecent": 5, "nosuch": 3})
+
+    desk.does("config", "--reset", name)
+
+    assert desk.json("config")["keep_recent"] == (10 if name == "all" else 5)
+
+
+def test_config_resets_a_setting_in_whichever_spelling_it_stands_there(desk: Desk):
+    desk.does("config", "keep_recent=5")
+    desk.write(".compression/config.json", {"version": 1, "keepRecent": 5})
+
+    desk.does("config", "--reset", "keep_recent")
+
+    assert desk.json("config")["keep_recent"] == 10
 
 
 def test_summaries_lists_the_digests(desk: Desk):

@@ -1,6 +1,7 @@
 """What the command can do, beside `compress`. Heavy modules are imported where they are used."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import click
@@ -12,7 +13,9 @@ from context_compression.cli.compress import compress
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.errors import UnknownRef
 from context_compression.session import Session
-from context_compression.settings import NAMES, Settings, setting_name
+from context_compression.settings import NAMES, Settings, setting_name, snake_case
+
+ALL = "all"
 
 
 @click.command()
@@ -135,23 +138,35 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     changes = dict(change_in(name) for name in names if "=" in name)
     shown = {setting_name(name) for name in names if "=" not in name}
     if changes or reset:
-        gone = set(NAMES if "all" in reset else map(setting_name, reset))
 
         def change(config: dict[str, Any]) -> dict[str, Any]:
-            kept = {name: value for name, value in config.items() if setting_name(name) not in gone}
-            merged = kept | changes
-            Settings.layered(merged)  # refuses what is impossible
-            return merged
+            return _merged(config, changes, reset)
 
         change(workspace.store.read_config())  # refused before anything is written
         workspace.store.update_config(change)
-        shown |= {*changes, *(() if "all" in reset else gone)}
+        shown |= {*changes, *(name for name in map(snake_case, reset) if name in NAMES)}
     settings = workspace.settings()
     if as_json:
         write_json(settings.model_dump(mode="json"))
     else:
         origins = pages.origins(workspace.store.read_config(), workspace.environ)
         click.echo(pages.config(settings, origins, shown or NAMES))
+
+
+def _merged(
+    config: Mapping[str, Any], changes: Mapping[str, Any], reset: Sequence[str]
+) -> dict[str, Any]:
+    """What `config.json` shall hold. A name in it that is no setting can be reset, too.
+
+    Raises:
+        InvalidSettings: an unknown name or an impossible value.
+    """
+    gone = {name if name in config else setting_name(name) for name in reset if name != ALL}
+    there: Mapping[str, Any] = {} if ALL in reset else config
+    kept = {name: value for name, value in there.items() if not gone & {name, snake_case(name)}}
+    merged = {**kept, **changes}
+    Settings.layered(merged)  # refuses what is impossible
+    return merged
 
 
 @click.command()

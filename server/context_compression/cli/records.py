@@ -17,9 +17,12 @@ def account(result: Result) -> Record:
         "changed": result.changed,
         "messages_before": result.messages_in,
         "messages_after": result.messages_out,
+        "messages_compressed": result.messages_compressed,
+        "messages_kept": result.messages_kept,
         "tokens_before": result.tokens_before,
         "tokens_after": result.tokens_after,
         "tokens_freed": result.tokens_freed,
+        "ratio": round(result.ratio, 4),
         "target_tokens": result.target_tokens,
         "target_met": result.target_met,
         "strategy": result.strategy,
@@ -27,6 +30,8 @@ def account(result: Result) -> Record:
         "compressed": list(result.compressed),
         "dropped": list(result.dropped),
         "first_changed": result.first_changed,
+        "reasons": {str(index): reason for index, reason in result.reasons.items()},
+        "files_removed": result.files_removed,
         "floor_tokens": result.floor_tokens,
         "floor": dict(result.floor),
         "loss": {name: asdict(loss) for name, loss in result.loss.items()},
@@ -38,6 +43,12 @@ def account(result: Result) -> Record:
         "notes": list(result.notes),
         "method": result.method,
     }
+
+
+def by_kind(found: Status) -> dict[str, int]:
+    """Tokens by kind of content; what was charged beyond our count is a kind of its own."""
+    rest = found.usage.used_tokens - sum(found.breakdown.values())
+    return {**found.breakdown, **({"system prompt, tools and the like": rest} if rest > 0 else {})}
 
 
 def status(session: str, found: Status) -> Record:
@@ -58,7 +69,7 @@ def status(session: str, found: Status) -> Record:
         "compressions": found.compressions,
         "tokens_saved": found.tokens_saved,
         "could_free": found.could_free,
-        "breakdown": dict(found.breakdown),
+        "breakdown": by_kind(found),
         "largest": [asdict(item) for item in found.largest],
         "refs": dict(found.refs),
         "warnings": list(found.warnings),

@@ -46,7 +46,7 @@ async def context_status(call: Call, asked: StatusArguments) -> CallToolResult:
 def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolResult:
     used, session, transcript = status.usage, about.session, about.transcript
     kinds = dict(status.breakdown)
-    if rest := used.used_tokens - sum(kinds.values()):
+    if (rest := used.used_tokens - sum(kinds.values())) > 0:
         kinds["system prompt, tools and the like"] = rest
     due = "is due" if used.over_threshold else "is not due"
     headline = (
