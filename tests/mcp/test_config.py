@@ -136,3 +136,16 @@ async def test_a_config_broken_by_hand_can_be_mended(client: Client, workspace: 
     assert "no_such" in broken
     assert not mended.failed
     assert workspace.store.read_config() == {"max_turns": 9}
+
+
+async def test_a_name_that_is_no_setting_can_be_reset_by_itself(
+    client: Client, workspace: Workspace
+) -> None:
+    await ask(client, "context_config", max_turns=7)
+    path = workspace.store.folder / "config.json"
+    path.write_text(json.dumps({"version": 1, "maxTurns": 7, "no_such": 1}), encoding="utf-8")
+
+    mended = await ask(client, "context_config", reset=["no_such"])
+
+    assert not mended.failed
+    assert workspace.store.read_config() == {"max_turns": 7}

@@ -10,7 +10,7 @@ from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, compact
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import refuse_guarded
-from context_compression.settings import GUARDED, Settings, setting_name
+from context_compression.settings import GUARDED, Settings, setting_name, snake_case
 from context_compression.workspace import Workspace
 
 ALL = "all"
@@ -71,13 +71,12 @@ def _shown(workspace: Workspace) -> CallToolResult:
 def _changed(call: Call, values: Mapping[str, Any], reset: Iterable[str]) -> CallToolResult:
     """Checked as a whole before anything is written."""
     workspace = call.workspace
-    names = _names(reset)
     before: Config = {}
 
     def change(config: Config) -> Config:
         call.before_writing()
         before.update(config)
-        return _merged(config, values, names)
+        return _merged(config, values, reset)
 
     after = workspace.store.update_config(change)
     defaults = Settings().model_dump(mode="json")
@@ -99,18 +98,19 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Iterable[str]) -> Cal
     return answer(headline or "nothing to change: so it was already", {"changed": changed}, more)
 
 
-def _names(reset: Iterable[str]) -> frozenset[str]:
-    return frozenset(ALL if name == ALL else setting_name(name) for name in reset)
-
-
-def _merged(config: Config, values: Mapping[str, Any], reset: frozenset[str]) -> Config:
+def _merged(config: Config, values: Mapping[str, Any], reset: Iterable[str]) -> Config:
     """What `config.json` shall hold: what differs from the defaults.
 
+    A name in it that is no setting can be reset, too.
+
     Raises:
-        InvalidSettings: a value is impossible, a given one or one that was there.
+        InvalidSettings: an unknown name or an impossible value, given or there before.
     """
-    there = {} if ALL in reset else {setting_name(name): v for name, v in config.items()}
-    merged = {name: v for name, v in there.items() if name not in reset} | dict(values)
+    names = {*reset}
+    gone = {name if name in config else setting_name(name) for name in names - {ALL}}
+    there = {} if ALL in names else config
+    kept = {name: v for name, v in there.items() if not gone & {name, snake_case(name)}}
+    merged = {setting_name(name): v for name, v in kept.items()} | dict(values)
     checked = Settings.layered(merged).model_dump(mode="json")
     defaults = Settings().model_dump(mode="json")
     return {name: checked[name] for name in merged if checked[name] != defaults[name]}
