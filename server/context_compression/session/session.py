@@ -4,18 +4,14 @@ The log only grows. A view is what replaying it gives: messages as recorded, and
 layout over the view of its time. So an undo is one more line, and nothing is ever rewritten.
 """
 
-import re
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic
 from typing import Any, TypeAlias
-
-import regex
 
 from context_compression.compress import Ask, acompress, compress, start
 from context_compression.errors import (
@@ -28,160 +24,33 @@ from context_compression.errors import (
     UnknownRef,
 )
 from context_compression.formats import parse
-from context_compression.ledger import from_json, merge, to_json
-from context_compression.messages import COMPRESSED, Text, ToolResult
 from context_compression.overflow import is_overflow
 from context_compression.pacing import Event, Pace, Reason
-from context_compression.plan import Archive, canonical, ref_of
-from context_compression.result import Kept, Result
+from context_compression.plan import ref_of
+from context_compression.result import Result
+from context_compression.session.archiver import Archiver, Rehearsal, promises
+from context_compression.session.reading import as_text, select
+from context_compression.session.state import (
+    State,
+    age_of,
+    news_of,
+    original_of,
+    state_of,
+    timestamp,
+    undoing,
+)
 from context_compression.settings import Settings
-from context_compression.store import SessionLog, Store
+from context_compression.store import Store
 from context_compression.summarizer import Summarizer, SummaryReply
 from context_compression.tokens import Anchor, Counter, TextCounter, anchored
 from context_compression.usage import Item, Usage, breakdown, for_model, largest, usage
 
-NO_LINE = "no line matches"
 Error: TypeAlias = BaseException | Mapping[str, Any] | str
 PLAN_SECONDS = 3_600
 """How long a caller may take to write a summary."""
 LOCK_SECONDS = 30.0
 """How long a compression waits for another one of the same conversation."""
 POLL_SECONDS = 0.02
-OFFLOADED = re.compile(r"/offloaded/([0-9a-f]{12})\.txt")
-PATTERN_SECONDS = 2.0
-"""How long one search with a pattern may take; patterns come from models."""
-
-
-@dataclass
-class State:
-    """What the log says: the view now, and how it came about."""
-
-    recorded: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    view: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    compressions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    refs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    restored: dict[str, int] = field(default_factory=dict[str, int])
-    warnings: list[str] = field(default_factory=list[str])
-    plans: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    answers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    made: int = 0
-    _before: list[tuple[list[dict[str, Any]], int]] = field(
-        default_factory=list[tuple[list[dict[str, Any]], int]], repr=False
-    )
-
-    def replay(self, event: Mapping[str, Any]) -> None:
-        """Take one event into account; unknown types are left to those who know them."""
-        match event["type"]:
-            case "message":
-                self.recorded.append(event["message"])
-                self.view.append(event["message"])
-            case "compression":
-                self.made = event["n"]
-                self.compressions.append(dict(event))
-                covered = event["messages_in"]
-                view = laid_out(event["layout"], self.view)
-                self._before.append((self.view, len(view)))
-                self.view = view + self.view[covered:]
-                self._learn(event)
-            case "undo":
-                self.compressions.pop()
-                before, length = self._before.pop()
-                self.view = before[: event["messages_in"]] + self.view[length:]
-            case "rewind":
-                self._rewind(event["to"])
-            case "restore":
-                self.restored[event["ref"]] = self.restored.get(event["ref"], 0) + event["tokens"]
-            case "offload":
-                self._learn(event)
-            case "plan":
-                self.plans[event["plan_id"]] = dict(event)
-            case "answer":
-                self.answers.setdefault(event["plan_id"], []).append(event["text"])
-            case _:
-                pass
-
-    @property
-    def behind(self) -> int:
-        """How many messages were recorded since the last compression."""
-        return len(self.view) - self._before[-1][1] if self._before else len(self.recorded)
-
-    def _learn(self, event: Mapping[str, Any]) -> None:
-        for ref, about in event.get("refs", {}).items():
-            self.refs.setdefault(ref, {**about, "file": event.get("originals")})
-
-    def _rewind(self, to: int) -> None:
-        gone = len(self.recorded) - to
-        if gone <= self.behind:
-            self.view = self.view[: len(self.view) - gone]
-        else:  # what was compressed is no longer part of the conversation: begin anew from there
-            self.view = self.recorded[:to]
-            self.compressions, self._before = [], []
-        self.recorded = self.recorded[:to]
-
-
-def _state_of(log: SessionLog) -> State:
-    events = log.events()
-    state = State(warnings=list(events.warnings))
-    for event in events.items:
-        state.replay(event)
-    return state
-
-
-def _news(
-    state: State, messages: Sequence[Mapping[str, Any]], *, anew: bool = False
-) -> list[dict[str, Any]]:
-    """The events that bring our record up to a conversation that somebody else keeps.
-
-    With `anew`, compressions which they did not take over are undone first: the same conversation
-    then gives the same view, however often it was compressed before.
-
-    Raises:
-        InvalidConversation: not messages in a format we know.
-    """
-    parse(messages)
-    now = _now()
-    events: list[dict[str, Any]] = []
-    if state.view and list(messages[: len(state.view)]) == state.view:  # they hold our view
-        shared = len(state.view)
-    else:
-        if anew:
-            events += (_undoing(last, now) for last in reversed(state.compressions))
-        recorded = state.recorded
-        shared = next(
-            (i for i, (a, b) in enumerate(zip(recorded, messages, strict=False)) if a != b),
-            min(len(recorded), len(messages)),
-        )
-        if shared < len(recorded):
-            events.append({"type": "rewind", "created_at": now, "to": shared})
-    events += (
-        {"type": "message", "created_at": now, "message": dict(m)} for m in messages[shared:]
-    )
-    return events
-
-
-def _undoing(compression: Mapping[str, Any], now: str) -> dict[str, Any]:
-    """The event that takes a compression back."""
-    covered = {key: compression[key] for key in ("n", "messages_in")}
-    return {"type": "undo", "created_at": now, **covered}
-
-
-def _original(about: Mapping[str, Any], read: Callable[[str], list[Any]]) -> Any:
-    """What the log says a ref stands for: a text, or a message as it came."""
-    if about.get("text") is not None:
-        return about["text"]
-    message = read(about["file"])[about["message"]]
-    return message if about["block"] is None else _text_in(message, about["block"])
-
-
-def laid_out(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The view a layout makes of an earlier one."""
-    messages: list[dict[str, Any]] = []
-    for part in layout:
-        if isinstance(part, dict):
-            messages.append(part)  # pyright: ignore[reportUnknownArgumentType]  # a message
-        else:
-            messages += view[part[0] : part[1]]
-    return messages
 
 
 @dataclass(frozen=True)
@@ -276,7 +145,7 @@ class Session:
         parse(messages)
         if any(message["role"] == "assistant" for message in messages):
             self._pace.answered()
-        now = _now()
+        now = timestamp()
         self._log.append(
             *({"type": "message", "created_at": now, "message": dict(m)} for m in messages)
         )
@@ -287,7 +156,7 @@ class Session:
         What is new is recorded; where the other's history was changed, ours is rewound to the last
         message both have.
         """
-        self._log.append(*_news(self.state(), messages))
+        self._log.append(*news_of(self.state(), messages))
 
     def view(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
         """The messages that the model would be sent now.
@@ -295,7 +164,7 @@ class Session:
         Given the conversation as somebody else keeps it: the view that `follow` would lead to.
         """
         state = self.state()
-        for event in [] if messages is None else _news(state, messages):
+        for event in [] if messages is None else news_of(state, messages):
             state.replay(event)
         return state.view
 
@@ -489,7 +358,7 @@ class Session:
     ) -> dict[str, Any]:
         """The arguments of the library's function, for the state of now."""
         state = self.state()
-        news = [] if messages is None else _news(state, messages, anew=True)
+        news = [] if messages is None else news_of(state, messages, anew=True)
         for event in news:
             state.replay(event)
         options = options | {"settings": self._settings(options.get("settings"))}
@@ -501,7 +370,7 @@ class Session:
             "tools": self.tools,
             "model": self.model,
             "counter": self.counter,
-            "store": _Archiver(self._log, self.store, state, news, before_writing),
+            "store": Archiver(self._log, self.store, state, news, before_writing),
             **options,
         }
 
@@ -536,7 +405,7 @@ class Session:
             model=self.model,
             counter=self.counter,
             settings=settings,
-            store=_Rehearsal(_promises(self._log, state)),
+            store=Rehearsal(promises(self._log, state)),
             **options,
         )
 
@@ -574,12 +443,12 @@ class Session:
         """
         with self._log.locked():
             state = self.state()
-            news = [] if messages is None else _news(state, messages, anew=True)
+            news = [] if messages is None else news_of(state, messages, anew=True)
             for event in news:
                 state.replay(event)
             plan = {
                 "type": "plan",
-                "created_at": _now(),
+                "created_at": timestamp(),
                 "plan_id": token_hex(6),
                 "messages_in": len(state.view),
                 "covered": ref_of(state.view),
@@ -608,7 +477,7 @@ class Session:
                     f"There is no plan {plan_id!r} in {self.id}. Call context_compress without "
                     "plan_id to get one."
                 )
-            if _age(plan["created_at"]) > PLAN_SECONDS:
+            if age_of(plan["created_at"]) > PLAN_SECONDS:
                 raise PlanError(
                     f"Plan {plan_id} has expired: it was made more than {PLAN_SECONDS // 60} "
                     "minutes ago. Call context_compress without plan_id to get a new one."
@@ -621,7 +490,7 @@ class Session:
             answers = [*state.answers.get(plan_id, []), summary]
             asked = self._continued(plan, state, [], answers, before_writing)
             if isinstance(asked, Asked):
-                event = {"type": "answer", "created_at": _now(), "plan_id": plan_id}
+                event = {"type": "answer", "created_at": timestamp(), "plan_id": plan_id}
                 self._log.append({**event, "text": summary})
             return asked
 
@@ -646,7 +515,7 @@ class Session:
                 model=self.model,
                 counter=self.counter,
                 settings=changed,
-                store=_Archiver(self._log, self.store, state, news, before_writing),
+                store=Archiver(self._log, self.store, state, news, before_writing),
                 can_ask=True,
                 **options,
             )
@@ -699,7 +568,7 @@ class Session:
         For those who show a part of what `restore(note=False)` gave them.
         """
         tokens = Counter(self.model, self.counter).text(shown)
-        event = {"type": "restore", "created_at": _now(), "ref": ref, "tokens": tokens}
+        event = {"type": "restore", "created_at": timestamp(), "ref": ref, "tokens": tokens}
         self._log.append(event)
 
     def original(self, ref: str) -> Any:
@@ -707,7 +576,7 @@ class Session:
         about = self.state().refs.get(ref)
         if about is None:
             raise UnknownRef(f"Nothing is archived under {ref!r}.")
-        original = _original(about, self._log.read_originals)
+        original = original_of(about, self._log.read_originals)
         if ref_of(original) != ref:
             raise StoreDamaged(
                 f"{self._log.folder} does not hold what ref {ref} stands for; the file was changed."
@@ -722,7 +591,7 @@ class Session:
         """
         read = cache(self._log.read_originals)
         for ref, about in self.state().refs.items():
-            yield ref, about["what"], _original(about, read)
+            yield ref, about["what"], original_of(about, read)
 
     def offload(self, text: str, *, what: str = "text") -> str:
         """Move a text to the archive; returns its ref."""
@@ -730,7 +599,7 @@ class Session:
         if self._log.full_ref(ref) is None:
             about = {"what": what, "text": text, "message": None, "block": None}
             self._log.write_offloaded(ref, text)
-            self._log.append({"type": "offload", "created_at": _now(), "refs": {ref: about}})
+            self._log.append({"type": "offload", "created_at": timestamp(), "refs": {ref: about}})
         return ref
 
     def undo(self) -> list[dict[str, Any]]:
@@ -743,7 +612,7 @@ class Session:
             state = self.state()
             if not state.compressions:
                 raise NothingToUndo(f"{self.id} has no compression to undo.")
-            self._log.append(_undoing(state.compressions[-1], _now()))
+            self._log.append(undoing(state.compressions[-1], timestamp()))
         return self.view()
 
     def status(
@@ -790,227 +659,4 @@ class Session:
 
     def state(self) -> State:
         """What the log says now."""
-        return _state_of(self._log)
-
-
-class _Archiver:
-    """Keeps the originals of one compression in the session's log, before its view counts."""
-
-    def __init__(
-        self,
-        log: SessionLog,
-        store: Store,
-        state: State,
-        news: Sequence[dict[str, Any]],
-        before_writing: Callable[[], object],
-    ) -> None:
-        self._log, self._store, self._state = log, store, state
-        self._news, self._before_writing = news, before_writing
-
-    @property
-    def archive(self) -> Archive:
-        """Receipts may name `context_restore` and the file of an offloaded text."""
-        return _promises(self._log, self._state)
-
-    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
-        """Originals first, then all there is to read, then the line that makes the view count."""
-        self._before_writing()
-        if self._news:
-            self._log.append(*self._news)
-            if _state_of(self._log).view[: len(messages)] != list(messages):
-                raise StoreError(
-                    f"Something else was recorded in {self._log.id} meanwhile, so the view was "
-                    "not changed. Compress again."
-                )
-        now, n = _now(), self._next_number()
-        name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
-        position = {index: at for at, index in enumerate(result.compressed)}
-        refs = {
-            ref: {"what": about.what, "message": position[about.indices[0]], "block": about.block}
-            for ref, about in result.refs.items()
-        }
-        for ref, about in result.refs.items():
-            if about.block is not None and result.reasons[about.indices[0]] == "offload":
-                self._log.write_offloaded(ref, result.originals[ref])
-        self._remember(messages, result, n, now)
-        self._log.append(
-            {
-                "type": "compression",
-                "created_at": now,
-                "n": n,
-                "strategy": result.strategy,
-                "messages_in": len(messages),
-                "tokens_before": result.tokens_before,
-                "tokens_after": result.tokens_after,
-                "compressed": result.compressed,
-                "layout": result.layout,
-                "originals": name,
-                "refs": refs,
-                **_told(result),
-            }
-        )
-        removed, warnings = self._log.remove_offloaded(_taken_in(messages, result))
-        return Kept(len(removed), tuple(warnings))
-
-    def _next_number(self) -> int:
-        """One more than any compression has, even one that was killed before it counted."""
-        names = (path.stem for path in self._log.folder.glob("compact-*.json"))
-        taken = (name.rpartition("-")[2] for name in names)
-        return max(self._state.made, *map(int, filter(str.isdecimal, taken)), 0) + 1
-
-    def _remember(
-        self, messages: Sequence[Mapping[str, Any]], result: Result, n: int, now: str
-    ) -> None:
-        """A summary, or the digest in a window's view, is there to look up later."""
-        points: list[str] = []
-        text = ""
-        if result.summary:
-            self._log.append_ledger(
-                {**to_json(entry), "n": n, "created_at": now} for entry in result.summary.ledger
-            )
-            text = result.summary.text
-            points = [e.text for e in result.summary.ledger if e.kind in ("constraint", "decision")]
-        elif result.strategy == "window":
-            contents = (part["content"] for part in result.layout if isinstance(part, dict))
-            digests = (as_text(content) for content in contents)
-            text = next((digest for digest in digests if digest.startswith(COMPRESSED)), "")
-            points = text.split("\n")[1:]
-        if not text:
-            return
-        first, last = min(result.compressed), max(result.compressed)
-        starts = [message.starts_turn for message in parse(messages).messages]
-        self._store.add_summary(
-            {
-                "created_at": now,
-                "session": self._log.id,
-                "strategy": result.strategy,
-                "turns": [sum(starts[: first + 1]), sum(starts[: last + 1])],
-                "messages": [first, last],
-                "content": text,
-                "key_points": points[:10],
-                "tokens": Counter().text(text),
-            }
-        )
-
-
-@dataclass(frozen=True)
-class _Rehearsal:
-    """Promises what the archive would hold, and keeps nothing."""
-
-    archive: Archive
-
-    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
-        """Nothing is written."""
-        return Kept()
-
-
-def _told(result: Result) -> dict[str, Any]:
-    """What the log says of a summary."""
-    summary = result.summary
-    if summary is None:
-        return {}
-    files = {"read_files": summary.read_files, "modified_files": summary.modified_files}
-    return {
-        "summary": summary.text,
-        "first_kept_index": summary.first_kept,
-        "details": files,
-        "unverified": summary.unverified,
-        **summary.usage,
-    }
-
-
-def _taken_in(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
-    """Refs whose previews a summary covers and nothing in the view shows any more."""
-    if result.summary is None:
-        return set()
-    gone = canonical([messages[i] for i in result.compressed])
-    shown = canonical(result.messages)
-    return {ref for ref in OFFLOADED.findall(gone) if f"{ref}.txt" not in shown}
-
-
-def _brought_back(state: State) -> frozenset[str]:
-    """Refs that were restored, and with a whole message the refs of what is in it."""
-    whole = {
-        (about.get("file"), about["message"])
-        for ref in state.restored
-        if (about := state.refs.get(ref)) and about["block"] is None
-    }
-    inside = {ref for ref, a in state.refs.items() if (a.get("file"), a["message"]) in whole}
-    return frozenset(state.restored) | inside
-
-
-def _promises(log: SessionLog, state: State) -> Archive:
-    def original(ref: str) -> str | None:
-        try:
-            found = _original(state.refs[ref], log.read_originals)
-        except (KeyError, StoreError):
-            return None
-        return found if isinstance(found, str) else None
-
-    return Archive(
-        restorable=True,
-        path=partial(_offloaded, log.root.name, log.id),
-        restored=_brought_back(state),
-        original=original,
-        ledger=merge([], [from_json(entry) for entry in log.ledger()]),
-        prompts={
-            path.stem: path.read_text(encoding="utf-8")
-            for path in sorted((log.root / "prompts").glob("*.md"))
-        },
-    )
-
-
-def as_text(original: Any) -> str:
-    """An original as text: itself, or its JSON."""
-    return original if isinstance(original, str) else canonical(original)
-
-
-def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str:
-    """All of a text, a range of its lines, or those a pattern is found in, with their numbers.
-
-    Raises:
-        StoreError: an impossible range, or a pattern that is wrong or takes too long.
-    """
-    if lines is None and pattern is None:
-        return text
-    numbered = list(enumerate(text.split("\n"), 1))
-    if lines is not None:
-        first, last = lines
-        if first < 1 or last < first or first > len(numbered):
-            raise StoreError(
-                f"lines {first}-{last} are not there; this has lines 1-{len(numbered)}."
-            )
-        numbered = numbered[first - 1 : last]
-    if pattern is None:
-        return "\n".join(line for _, line in numbered)
-    try:
-        wanted = regex.compile(pattern)
-        until = monotonic() + PATTERN_SECONDS
-        found = [
-            (number, line)
-            for number, line in numbered
-            if wanted.search(line, timeout=max(until - monotonic(), 0.001))
-        ]
-    except regex.error as problem:
-        raise StoreError(f"{pattern!r} is not a regular expression: {problem}.") from None
-    except TimeoutError:
-        raise StoreError(f"{pattern!r} takes too long; use a simpler pattern.") from None
-    return "\n".join(f"{number}: {line}" for number, line in found) or NO_LINE
-
-
-def _text_in(message: Mapping[str, Any], block: int) -> str:
-    found = parse([message]).messages[0].blocks[block]
-    return found.text if isinstance(found, Text | ToolResult) else ""
-
-
-def _offloaded(folder: str, session: str, ref: str) -> str:
-    return f"{folder}/sessions/{session}/offloaded/{ref}.txt"
-
-
-def _age(created_at: str) -> float:
-    """Seconds since an event."""
-    return (datetime.now(UTC) - datetime.fromisoformat(created_at)).total_seconds()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return state_of(self._log)

@@ -1,0 +1,194 @@
+"""Keeping the originals of a compression, and what receipts may promise because of it."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from context_compression.errors import StoreError
+from context_compression.formats import parse
+from context_compression.ledger import from_json, merge, to_json
+from context_compression.messages import COMPRESSED
+from context_compression.plan import Archive, canonical
+from context_compression.result import Kept, Result
+from context_compression.session.reading import as_text
+from context_compression.session.state import State, original_of, state_of, timestamp
+from context_compression.store import SessionLog, Store
+from context_compression.tokens import Counter
+
+OFFLOADED = re.compile(r"/offloaded/([0-9a-f]{12})\.txt")
+
+
+class Archiver:
+    """Keeps the originals of one compression in the session's log, before its view counts."""
+
+    def __init__(
+        self,
+        log: SessionLog,
+        store: Store,
+        state: State,
+        news: Sequence[dict[str, Any]],
+        before_writing: Callable[[], object],
+    ) -> None:
+        self._log, self._store, self._state = log, store, state
+        self._news, self._before_writing = news, before_writing
+
+    @property
+    def archive(self) -> Archive:
+        """Receipts may name `context_restore` and the file of an offloaded text."""
+        return promises(self._log, self._state)
+
+    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
+        """Originals first, then all there is to read, then the line that makes the view count."""
+        self._before_writing()
+        if self._news:
+            self._log.append(*self._news)
+            if state_of(self._log).view[: len(messages)] != list(messages):
+                raise StoreError(
+                    f"Something else was recorded in {self._log.id} meanwhile, so the view was "
+                    "not changed. Compress again."
+                )
+        now, n = timestamp(), self._next_number()
+        name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
+        position = {index: at for at, index in enumerate(result.compressed)}
+        refs = {
+            ref: {"what": about.what, "message": position[about.indices[0]], "block": about.block}
+            for ref, about in result.refs.items()
+        }
+        for ref, about in result.refs.items():
+            if about.block is not None and result.reasons[about.indices[0]] == "offload":
+                self._log.write_offloaded(ref, result.originals[ref])
+        self._remember(messages, result, n, now)
+        self._log.append(
+            {
+                "type": "compression",
+                "created_at": now,
+                "n": n,
+                "strategy": result.strategy,
+                "messages_in": len(messages),
+                "tokens_before": result.tokens_before,
+                "tokens_after": result.tokens_after,
+                "compressed": result.compressed,
+                "layout": result.layout,
+                "originals": name,
+                "refs": refs,
+                **told_of(result),
+            }
+        )
+        removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
+        return Kept(len(removed), tuple(warnings))
+
+    def _next_number(self) -> int:
+        """One more than any compression has, even one that was killed before it counted."""
+        names = (path.stem for path in self._log.folder.glob("compact-*.json"))
+        taken = (name.rpartition("-")[2] for name in names)
+        return max(self._state.made, *map(int, filter(str.isdecimal, taken)), 0) + 1
+
+    def _remember(
+        self, messages: Sequence[Mapping[str, Any]], result: Result, n: int, now: str
+    ) -> None:
+        """A summary, or the digest in a window's view, is there to look up later."""
+        points: list[str] = []
+        text = ""
+        if result.summary:
+            self._log.append_ledger(
+                {**to_json(entry), "n": n, "created_at": now} for entry in result.summary.ledger
+            )
+            text = result.summary.text
+            points = [e.text for e in result.summary.ledger if e.kind in ("constraint", "decision")]
+        elif result.strategy == "window":
+            contents = (part["content"] for part in result.layout if isinstance(part, dict))
+            digests = (as_text(content) for content in contents)
+            text = next((digest for digest in digests if digest.startswith(COMPRESSED)), "")
+            points = text.split("\n")[1:]
+        if not text:
+            return
+        first, last = min(result.compressed), max(result.compressed)
+        starts = [message.starts_turn for message in parse(messages).messages]
+        self._store.add_summary(
+            {
+                "created_at": now,
+                "session": self._log.id,
+                "strategy": result.strategy,
+                "turns": [sum(starts[: first + 1]), sum(starts[: last + 1])],
+                "messages": [first, last],
+                "content": text,
+                "key_points": points[:10],
+                "tokens": Counter().text(text),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Promises what the archive would hold, and keeps nothing."""
+
+    archive: Archive
+
+    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
+        """Nothing is written."""
+        return Kept()
+
+
+def told_of(result: Result) -> dict[str, Any]:
+    """What the log says of a summary."""
+    summary = result.summary
+    if summary is None:
+        return {}
+    files = {"read_files": summary.read_files, "modified_files": summary.modified_files}
+    return {
+        "summary": summary.text,
+        "first_kept_index": summary.first_kept,
+        "details": files,
+        "unverified": summary.unverified,
+        **summary.usage,
+    }
+
+
+def taken_in(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
+    """Refs whose previews a summary covers and nothing in the view shows any more."""
+    if result.summary is None:
+        return set()
+    gone = canonical([messages[i] for i in result.compressed])
+    shown = canonical(result.messages)
+    return {ref for ref in OFFLOADED.findall(gone) if f"{ref}.txt" not in shown}
+
+
+def brought_back(state: State) -> frozenset[str]:
+    """Refs that were restored, and with a whole message the refs of what is in it."""
+    whole = {
+        (about.get("file"), about["message"])
+        for ref in state.restored
+        if (about := state.refs.get(ref)) and about["block"] is None
+    }
+    inside = {ref for ref, a in state.refs.items() if (a.get("file"), a["message"]) in whole}
+    return frozenset(state.restored) | inside
+
+
+def promises(log: SessionLog, state: State) -> Archive:
+    """What receipts may promise in this session, and what a strategy may look up."""
+
+    def original(ref: str) -> str | None:
+        try:
+            found = original_of(state.refs[ref], log.read_originals)
+        except (KeyError, StoreError):
+            return None
+        return found if isinstance(found, str) else None
+
+    return Archive(
+        restorable=True,
+        path=partial(offloaded_path, log.root.name, log.id),
+        restored=brought_back(state),
+        original=original,
+        ledger=merge([], [from_json(entry) for entry in log.ledger()]),
+        prompts={
+            path.stem: path.read_text(encoding="utf-8")
+            for path in sorted((log.root / "prompts").glob("*.md"))
+        },
+    )
+
+
+def offloaded_path(folder: str, session: str, ref: str) -> str:
+    """Where a person finds an offloaded text, from the folder that holds the store."""
+    return f"{folder}/sessions/{session}/offloaded/{ref}.txt"

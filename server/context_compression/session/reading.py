@@ -1,0 +1,51 @@
+"""Reading what was archived: whole, some lines, the lines a pattern is found in."""
+
+from time import monotonic
+from typing import Any
+
+import regex
+
+from context_compression.errors import StoreError
+from context_compression.plan import canonical
+
+NO_LINE = "no line matches"
+PATTERN_SECONDS = 2.0
+"""How long one search with a pattern may take; patterns come from models."""
+
+
+def as_text(original: Any) -> str:
+    """An original as text: itself, or its JSON."""
+    return original if isinstance(original, str) else canonical(original)
+
+
+def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str:
+    """All of a text, a range of its lines, or those a pattern is found in, with their numbers.
+
+    Raises:
+        StoreError: an impossible range, or a pattern that is wrong or takes too long.
+    """
+    if lines is None and pattern is None:
+        return text
+    numbered = list(enumerate(text.split("\n"), 1))
+    if lines is not None:
+        first, last = lines
+        if first < 1 or last < first or first > len(numbered):
+            raise StoreError(
+                f"lines {first}-{last} are not there; this has lines 1-{len(numbered)}."
+            )
+        numbered = numbered[first - 1 : last]
+    if pattern is None:
+        return "\n".join(line for _, line in numbered)
+    try:
+        wanted = regex.compile(pattern)
+        until = monotonic() + PATTERN_SECONDS
+        found = [
+            (number, line)
+            for number, line in numbered
+            if wanted.search(line, timeout=max(until - monotonic(), 0.001))
+        ]
+    except regex.error as problem:
+        raise StoreError(f"{pattern!r} is not a regular expression: {problem}.") from None
+    except TimeoutError:
+        raise StoreError(f"{pattern!r} takes too long; use a simpler pattern.") from None
+    return "\n".join(f"{number}: {line}" for number, line in found) or NO_LINE

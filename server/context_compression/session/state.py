@@ -1,0 +1,159 @@
+"""What a session's log says: the view now, and how it came about."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from context_compression.formats import parse
+from context_compression.messages import Text, ToolResult
+from context_compression.store import SessionLog
+
+
+@dataclass
+class State:
+    """What the log says: the view now, and how it came about."""
+
+    recorded: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    view: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    compressions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    refs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    restored: dict[str, int] = field(default_factory=dict[str, int])
+    warnings: list[str] = field(default_factory=list[str])
+    plans: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    answers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    made: int = 0
+    _before: list[tuple[list[dict[str, Any]], int]] = field(
+        default_factory=list[tuple[list[dict[str, Any]], int]], repr=False
+    )
+
+    def replay(self, event: Mapping[str, Any]) -> None:
+        """Take one event into account; unknown types are left to those who know them."""
+        match event["type"]:
+            case "message":
+                self.recorded.append(event["message"])
+                self.view.append(event["message"])
+            case "compression":
+                self.made = event["n"]
+                self.compressions.append(dict(event))
+                covered = event["messages_in"]
+                view = laid_out(event["layout"], self.view)
+                self._before.append((self.view, len(view)))
+                self.view = view + self.view[covered:]
+                self._learn(event)
+            case "undo":
+                self.compressions.pop()
+                before, length = self._before.pop()
+                self.view = before[: event["messages_in"]] + self.view[length:]
+            case "rewind":
+                self._rewind(event["to"])
+            case "restore":
+                self.restored[event["ref"]] = self.restored.get(event["ref"], 0) + event["tokens"]
+            case "offload":
+                self._learn(event)
+            case "plan":
+                self.plans[event["plan_id"]] = dict(event)
+            case "answer":
+                self.answers.setdefault(event["plan_id"], []).append(event["text"])
+            case _:
+                pass
+
+    @property
+    def behind(self) -> int:
+        """How many messages were recorded since the last compression."""
+        return len(self.view) - self._before[-1][1] if self._before else len(self.recorded)
+
+    def _learn(self, event: Mapping[str, Any]) -> None:
+        for ref, about in event.get("refs", {}).items():
+            self.refs.setdefault(ref, {**about, "file": event.get("originals")})
+
+    def _rewind(self, to: int) -> None:
+        gone = len(self.recorded) - to
+        if gone <= self.behind:
+            self.view = self.view[: len(self.view) - gone]
+        else:  # what was compressed is no longer part of the conversation: begin anew from there
+            self.view = self.recorded[:to]
+            self.compressions, self._before = [], []
+        self.recorded = self.recorded[:to]
+
+
+def state_of(log: SessionLog) -> State:
+    """What a log says now."""
+    events = log.events()
+    state = State(warnings=list(events.warnings))
+    for event in events.items:
+        state.replay(event)
+    return state
+
+
+def news_of(
+    state: State, messages: Sequence[Mapping[str, Any]], *, anew: bool = False
+) -> list[dict[str, Any]]:
+    """The events that bring our record up to a conversation that somebody else keeps.
+
+    With `anew`, compressions which they did not take over are undone first: the same conversation
+    then gives the same view, however often it was compressed before.
+
+    Raises:
+        InvalidConversation: not messages in a format we know.
+    """
+    parse(messages)
+    now = timestamp()
+    events: list[dict[str, Any]] = []
+    if state.view and list(messages[: len(state.view)]) == state.view:  # they hold our view
+        shared = len(state.view)
+    else:
+        if anew:
+            events += (undoing(last, now) for last in reversed(state.compressions))
+        recorded = state.recorded
+        shared = next(
+            (i for i, (a, b) in enumerate(zip(recorded, messages, strict=False)) if a != b),
+            min(len(recorded), len(messages)),
+        )
+        if shared < len(recorded):
+            events.append({"type": "rewind", "created_at": now, "to": shared})
+    events += (
+        {"type": "message", "created_at": now, "message": dict(m)} for m in messages[shared:]
+    )
+    return events
+
+
+def undoing(compression: Mapping[str, Any], now: str) -> dict[str, Any]:
+    """The event that takes a compression back."""
+    covered = {key: compression[key] for key in ("n", "messages_in")}
+    return {"type": "undo", "created_at": now, **covered}
+
+
+def original_of(about: Mapping[str, Any], read: Callable[[str], list[Any]]) -> Any:
+    """What the log says a ref stands for: a text, or a message as it came."""
+    if about.get("text") is not None:
+        return about["text"]
+    message = read(about["file"])[about["message"]]
+    return message if about["block"] is None else text_in(message, about["block"])
+
+
+def text_in(message: Mapping[str, Any], block: int) -> str:
+    """The text of one block of a message."""
+    found = parse([message]).messages[0].blocks[block]
+    return found.text if isinstance(found, Text | ToolResult) else ""
+
+
+def laid_out(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The view a layout makes of an earlier one."""
+    messages: list[dict[str, Any]] = []
+    for part in layout:
+        if isinstance(part, dict):
+            messages.append(part)  # pyright: ignore[reportUnknownArgumentType]  # a message
+        else:
+            messages += view[part[0] : part[1]]
+    return messages
+
+
+def age_of(created_at: str) -> float:
+    """Seconds since an event."""
+    return (datetime.now(UTC) - datetime.fromisoformat(created_at)).total_seconds()
+
+
+def timestamp() -> str:
+    """Now, in UTC, ISO 8601 to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
