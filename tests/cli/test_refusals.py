@@ -1,11 +1,15 @@
 """What cannot be done ends with 2, says what to do, and leaves everything as it was."""
 
 import json
+import os
+import subprocess
 from collections.abc import Sequence
 
 import pytest
 
-from .conftest import Desk, Done, Snapshot
+from context_compression.cli.arguments import pin
+
+from .conftest import COMMAND, Desk, Done, Snapshot
 
 
 def refused(done: Done) -> str:
@@ -190,3 +194,37 @@ def test_an_impossible_value_in_the_environment_names_the_setting(desk: Desk):
 
 def test_a_command_that_does_not_exist(desk: Desk):
     assert "No such command 'comprss'" in refused(desk.run("comprss"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("restore", "abcd", "--lines", "9" * 5000),
+        ("restore", "abcd", "--lines", "1-²"),
+        ("config", "token_budget=" + "[" * 50_000),
+        ("compress", "none.json", "--set", "max_turns=" + "9" * 5000),
+    ],
+    ids=["long", "raised", "deep", "large"],
+)
+def test_numbers_that_nobody_means_are_refused(desk: Desk, arguments: Sequence[str]):
+    refused(desk.run(*arguments))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_an_answer_that_finds_no_room_says_so(desk: Desk, more: Sequence[str]):
+    desk.write("chat.json", [{"role": "user", "content": "hello"}])
+
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, "status", "chat.json", *more],
+            cwd=desk.folder, env=desk.environ(), stdout=full, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"Error: The answer cannot be written: No space left")
+
+
+@pytest.mark.parametrize("text", ["--1", "9" * 5000, "²"])
+def test_a_pin_that_is_no_index_is_a_text(text: str):
+    assert pin(text) == text

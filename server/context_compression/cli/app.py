@@ -1,5 +1,7 @@
 """The command itself: global options, and how it ends."""
 
+import os
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +34,15 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except ContextCompressionError as error:
             raise Refused(str(error)) from error
+        except BrokenPipeError:
+            raise  # whoever reads has seen enough; click ends quietly
+        except OSError as error:
+            with suppress(OSError, ValueError):  # or Python would try once more at the end
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            reason = error.strerror or error
+            raise Refused(
+                f"The answer cannot be written: {reason}. Make room; ask again."
+            ) from error
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None
 

@@ -1,6 +1,7 @@
 """What is typed, as values."""
 
 import json
+import re
 from typing import Any
 
 import click
@@ -16,7 +17,7 @@ def change_in(text: str) -> tuple[str, Any]:
         raise click.UsageError(f"{text!r} sets nothing; write {name}=VALUE.")
     try:
         return name, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         listed = isinstance(getattr(Settings(), name), tuple)
         return name, [part.strip() for part in value.split(",")] if listed else value
 
@@ -25,9 +26,14 @@ def line_range(text: str | None) -> tuple[int, int] | None:
     """`"10-40"` -> `(10, 40)`; `"7"` -> `(7, 7)`."""
     if text is None:
         return None
-    first, _, last = text.partition("-")
-    if not first.isdecimal() or (last and not last.isdecimal()):
+    found = re.fullmatch(r"(\d{1,9})(?:-(\d{0,9}))?", text)
+    if found is None:
         raise click.BadParameter(
             f"{text!r} is no range of lines; write 10-40.", param_hint="--lines"
         )
-    return int(first), int(last or first)
+    return int(found[1]), int(found[2] or found[1])
+
+
+def pin(text: str) -> int | str:
+    """`"-1"` -> `-1`, an index; anything that is none is a text to look for."""
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else text

@@ -9,7 +9,7 @@ import click
 
 from context_compression.cli import pages, records
 from context_compression.cli.app import Options, Refused, as_json, warn
-from context_compression.cli.arguments import change_in
+from context_compression.cli.arguments import change_in, pin
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.result import Result
 from context_compression.store.files import to_json
@@ -78,7 +78,7 @@ def compress(
                 dry_run,
                 target_tokens=target_tokens,
                 strategy=strategy,
-                pins=[int(pin) if pin.lstrip("-").isdecimal() else pin for pin in pins],
+                pins=list(map(pin, pins)),
                 focus=focus,
                 force=True,
             )
