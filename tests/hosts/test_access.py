@@ -70,3 +70,11 @@ def test_the_hosts_live_transcript_is_allowed_unless_switched_off(tmp_path: Path
     assert Access(roots=()).check_current(live) == live.resolve()
     with pytest.raises(PathNotAllowed, match="switched off"):
         Access(roots=(), read_host_transcripts=False).check_current(live)
+
+
+def test_the_home_of_nobody_is_allowed_as_a_folder_and_opens_nothing_else(tmp_path: Path):
+    access = Access(roots=(Path("~nobody-of-this-name"), tmp_path))
+
+    assert access.check(tmp_path / "chat.json") == (tmp_path / "chat.json").resolve()
+    with pytest.raises(PathNotAllowed):
+        access.check("/etc/passwd")

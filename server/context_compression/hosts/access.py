@@ -1,5 +1,6 @@
 """Which files may be read. Set by the user outside the conversation; no tool can change it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class Access:
     """Whether the live transcript of the host may be read although it lies elsewhere."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "roots", tuple(root.expanduser().resolve() for root in self.roots))
+        object.__setattr__(self, "roots", tuple(map(_resolved, self.roots)))
 
     def check(self, path: str | Path) -> Path:
         """Where a path leads, `~` and symbolic links resolved.
@@ -54,3 +55,9 @@ class Access:
             "Reading the host's live transcript is switched off "
             "(CONTEXT_COMPRESSION_READ_HOST_TRANSCRIPTS). Pass the messages, or ask the user."
         )
+
+
+def _resolved(root: Path) -> Path:
+    with suppress(RuntimeError):  # the home of nobody: then it is the name of a folder
+        root = root.expanduser()
+    return root.resolve()
