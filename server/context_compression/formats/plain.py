@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from context_compression.messages import is_array, is_object
 
@@ -25,8 +25,7 @@ def why_not_json(value: Any) -> str | None:
         elif depth == DEEPEST:
             return f"values nested deeper than {DEEPEST} levels"
         elif is_object(item):
-            keys: Iterable[Any] = item.keys()
-            if not all(isinstance(key, str) for key in keys):
+            if any(not isinstance(key, str) for key in cast("Iterable[object]", item)):
                 return "a key that is not a string"
             stack.extend((part, depth + 1) for part in item.values())
         elif is_array(item) and not isinstance(item, bytearray):
