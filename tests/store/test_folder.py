@@ -222,7 +222,7 @@ def test_a_place_that_cannot_be_written_is_named_with_the_way_out(tmp_path: Path
             with pytest.raises(StoreUnwritable, match="CONTEXT_COMPRESSION_DIR") as error:
                 use()
             assert str(folder) in str(error.value)
-        with pytest.raises(StoreDamaged):
+        with pytest.raises(StoreUnwritable, match="a file stands where"):
             store.read_config()
         assert len(store.verify()) == 3
 

@@ -38,6 +38,11 @@ def reading(path: Path) -> Generator[None]:
     """Turns the disk's refusal to read `path` into `StoreDamaged`."""
     try:
         yield
+    except NotADirectoryError as error:
+        raise StoreUnwritable(
+            f"{path} cannot be there: a file stands where one of its folders should be. Move it "
+            "away, or set CONTEXT_COMPRESSION_DIR to another folder."
+        ) from error
     except OSError as error:
         raise damaged(path, f"cannot be read: {error.strerror or error}") from error
 
