@@ -17,9 +17,13 @@ from context_compression.plan import ref_of
 from context_compression.session import Session
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.summarizer import Summarizer
 from context_compression.tokens import Anchor
 
 CURRENT = "current"
+SUMMARY_SECONDS = 25.0
+"""For all the requests of a summary: a client may give up on a tool after 30 seconds."""
+CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Workspace:
     cwd: Path
     access: Access
     overrides: Mapping[str, Any]
+    summary_seconds: float | None = SUMMARY_SECONDS
 
     @classmethod
     def here(
@@ -87,6 +92,47 @@ class Workspace:
         """
         given = {**self.overrides, **(arguments or {})}
         return Settings.layered(self.store.read_config(), self.environ, given)
+
+    def summarizer(
+        self, settings: Settings, arguments: Mapping[str, Any] | None = None
+    ) -> Summarizer | None:
+        """The model that writes summaries, one for each compression; `None` where none may.
+
+        Only the user can name one, through the environment, the command line or the `arguments` of
+        this call: a project's own file never opens a network path.
+        """
+        if settings.summarizer in ("caller", "none") or self.why_no_model(settings, arguments):
+            return None
+        if settings.summarizer == "auto" and not settings.summary_model:
+            return None
+        from context_compression.llms.anthropic import AnthropicSummarizer
+        from context_compression.llms.in_time import InTime
+
+        seconds = self.summary_seconds
+        asking = AnthropicSummarizer(
+            settings.summary_model, environ=self.environ, deadline_seconds=seconds
+        )
+        return InTime(asking, seconds)
+
+    def why_no_model(
+        self, settings: Settings, arguments: Mapping[str, Any] | None = None
+    ) -> str | None:
+        """Why a model that the settings name is not asked, if so."""
+        if settings.summarizer in ("caller", "none"):
+            return None
+        given = {**self.overrides, **(arguments or {})}
+        user = Settings.layered(environ=self.environ, arguments=given)
+        if user.summary_model is None and user.summarizer != "anthropic":
+            if settings.summarizer == "auto" and not settings.summary_model:
+                return None
+            return (
+                "No model was asked: it is named in config.json alone, and a project's own file "
+                "may not send the conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in "
+                "the environment, or pass summary_model with this call."
+            )
+        if settings.summarizer == "auto" and not any(map(self.environ.get, CREDENTIALS)):
+            return f"No model was asked: neither {' nor '.join(CREDENTIALS)} is set."
+        return None
 
     def open(
         self,

@@ -302,13 +302,14 @@ async def test_a_checkpoint_stands_alone(client: Client, workspace: Workspace) -
     assert workspace.store.summaries() == []
 
 
-async def test_summarize_needs_somebody_to_write(client: Client) -> None:
+async def test_where_nobody_shall_write_summarize_is_refused(client: Client) -> None:
     said = await refusal(
         client,
         "context_compress",
         messages=conversation(8),
         strategy="summarize",
         target_tokens=9_000,
+        settings={"summarizer": "none"},
     )
 
     assert "Use auto" in said

@@ -5,6 +5,8 @@ server.py     the server: its tools, its instructions, what it checks before a t
 tools/        the six tools, a module for each
 opening.py    which conversation a call is about
 account.py    a compression carried out, and what is said of it
+two_calls.py  a summary that the calling agent writes
+prompts.py    what a user can pick from a menu
 arguments.py  what a tool may be asked, and how a wrong call is answered
 answers.py    the same facts as text and as structured content
 quoting.py    archived text on its way back: pages, and a fence it cannot close

@@ -1,16 +1,21 @@
 """A compression carried out, and what is worth saying of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp.types import CallToolResult
 
+from context_compression.llms.forecast import Forecast, foresee, of_cache
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import beside_messages
-from context_compression.plan import canonical
+from context_compression.plan import canonical, ref_of
 from context_compression.result import Ref, Result
+from context_compression.session import Session
+from context_compression.summarizer import Summarizer
+from context_compression.tokens import Counter
 from context_compression.workspace import Opened
 
 REFS = 10  # named in an answer
@@ -25,45 +30,107 @@ def headline(result: Result) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Writer:
+    """Who writes a summary where one is due; nobody by default.
+
+    Attributes:
+        model: asks a model.
+        caller: whether the agent that calls us does.
+        warning: why a model that somebody named is not asked.
+    """
+
+    model: Summarizer | None = None
+    caller: bool = False
+    warning: str | None = None
+
+
+NOBODY = Writer()
+
+
 async def compressed(
     call: Call,
     opened: Opened,
     messages: Messages | None,
     *,
+    writer: Writer = NOBODY,
     dry_run: bool = False,
-    target_tokens: int | None = None,
-    strategy: str = "auto",
-    pins: Sequence[int | str] = (),
-    focus: str | None = None,
+    **options: Any,
 ) -> CallToolResult:
     """Compress a conversation and give an account of it, never the text that was removed.
 
-    `messages` is the conversation where the caller holds it: the new view is then part of the
-    answer. A dry run changes nothing. The other arguments are those of `compress`.
+    Args:
+        call: the call.
+        opened: the conversation.
+        messages: the same where the caller holds it: the new view is then part of the answer.
+        writer: writes a summary where one is due.
+        dry_run: change nothing, and ask no model.
+        options: those of `Session.compress`.
     """
-    session, transcript = opened.session, opened.transcript
-    elsewhere = messages if transcript is None else transcript.messages
-    options: dict[str, Any] = {
-        "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
-        "force": target_tokens is None,
-    }  # fmt: skip
+    session = opened.session
+    elsewhere = messages if opened.transcript is None else opened.transcript.messages
+    held = messages is not None
+    if dry_run:
+
+        def rehearse() -> CallToolResult:
+            view = session.view(elsewhere)
+            result, foreseen = rehearsed(session, view, writer, options)
+            return account(result, opened, options, writer, held=held, dry_run=True, of=foreseen)
+
+        return await call.working("counting", rehearse)
+    if writer.model:
+        session.summarizer = writer.model
+        await call.saying("Compacting …")
+        result = await session.acompress(messages=elsewhere, **options)
+        return account(result, opened, options, writer, held=held)
 
     def work() -> CallToolResult:
-        if dry_run:
-            result = session.preview(session.view(elsewhere), **options)
-        else:
-            result = session.compress(
-                messages=elsewhere, before_writing=call.before_writing, **options
-            )
-        aimed = target_tokens is not None or strategy != "offload"
-        return _answer(result, opened, dry_run=dry_run, held=messages is not None, aimed=aimed)
+        result = session.compress(messages=elsewhere, before_writing=call.before_writing, **options)
+        return account(result, opened, options, writer, held=held)
 
     return await call.working("counting and compressing", work)
 
 
-def _answer(
-    result: Result, opened: Opened, *, dry_run: bool, held: bool, aimed: bool
+def rehearsed(
+    session: Session, view: Messages, writer: Writer, options: Mapping[str, Any]
+) -> tuple[Result, Forecast | None]:
+    """What a compression would do, and what a summary in it would take; asks nobody."""
+    if not (writer.model or writer.caller):
+        return session.preview(view, **options), None
+    return foresee(
+        session.preview,
+        view,
+        options,
+        counter=Counter(session.model, session.counter),
+        most=session.settings.summary_tokens,
+        by_caller=writer.caller,
+    )
+
+
+def account(
+    result: Result,
+    opened: Opened,
+    options: Mapping[str, Any],
+    writer: Writer = NOBODY,
+    *,
+    held: bool,
+    dry_run: bool = False,
+    of: Forecast | None = None,
+    view: Messages | None = None,
 ) -> CallToolResult:
+    """What is said of a compression.
+
+    Args:
+        result: of it.
+        opened: the conversation.
+        options: what was asked for.
+        writer: who was there to write a summary.
+        held: whether the caller holds the conversation, and gets the view.
+        dry_run: whether it was a rehearsal.
+        of: what a summary would take, in a rehearsal.
+        view: for the caller, in place of the result's.
+    """
+    aimed = options.get("target_tokens") is not None or options.get("strategy") != "offload"
     said = {
         "changed": result.changed and not dry_run,
         "messages_before": result.messages_in,
@@ -73,7 +140,11 @@ def _answer(
         "tokens_freed": result.tokens_freed,
         "files_removed": result.files_removed,
     }
-    warnings = [*result.repairs, *(opened.transcript.warnings if opened.transcript else ())]
+    warnings = [
+        *result.repairs,
+        *filter(None, [writer.warning]),
+        *(opened.transcript.warnings if opened.transcript else ()),
+    ]
     more: dict[str, Any] = {}
     first = headline(result)
     if not result.changed:
@@ -98,10 +169,14 @@ def _answer(
         more |= {"floor_tokens": result.floor_tokens or None, "floor": dict(result.floor)}
     if result.changed:
         more |= _how(result)
+    if of is not None:
+        more |= {"summary_would_take": _foreseen(of), "prompt_cache": of_cache(of)}
+    elif result.summary and not dry_run:
+        more["summary"] = _written(result)
     if beside := beside_messages(opened):
         more["not_counted"] = f"the host's system prompt, tools and the like: {beside:,} tokens"
     more |= {"counted_by": result.method, "warnings": warnings}
-    hidden = {"messages": result.messages} if held else {}
+    hidden = {"messages": result.messages if view is None else view} if held else {}
     return answer(first, said, more, **hidden)
 
 
@@ -148,6 +223,27 @@ def _how(result: Result) -> dict[str, Any]:
         "refs_total": len(result.refs),
         "refs": refs,
     }
+
+
+def _foreseen(found: Forecast) -> dict[str, Any]:
+    left_out = ("cached", "written_anew", "pays_after")  # said of the prompt cache
+    return {name: n for name, n in asdict(found).items() if name not in left_out}
+
+
+def _written(result: Result) -> dict[str, Any]:
+    """Of a summary: where it is, what it took, what was struck from it."""
+    summary = result.summary
+    if summary is None:
+        return {}
+    by = sorted({reply.model for reply in summary.replies if reply.model})
+    told = {
+        "ref": ref_of(summary.text),
+        "shown_by": "context_summary",
+        "written_by": ", ".join(by),
+        **summary.usage,
+        "struck_as_unverified": len(summary.unverified),
+    }
+    return {name: value for name, value in told.items() if value}
 
 
 def _described(result: Result, ref: str, about: Ref) -> str:

@@ -37,7 +37,7 @@ class Call:
 
     async def working(self, saying: str, work: Callable[[], T]) -> T:
         """What `work` returns, in a worker thread; the client is told what is being done."""
-        await self._progress(saying)
+        await self.saying(saying)
         return await anyio.to_thread.run_sync(work)
 
     def before_writing(self) -> None:
@@ -47,9 +47,10 @@ class Call:
         and then forgotten.
         """
         anyio.from_thread.check_cancelled()
-        anyio.from_thread.run(self._progress, "writing")
+        anyio.from_thread.run(self.saying, "writing")
 
-    async def _progress(self, saying: str) -> None:
+    async def saying(self, saying: str) -> None:
+        """Tell the client what is being done."""
         await self.context.report_progress(next(self._steps), message=saying)
 
 

@@ -1,6 +1,7 @@
-"""The MCP server: six tools over one workspace."""
+"""The MCP server: six tools and two prompts over one workspace."""
 
 import threading
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -11,8 +12,10 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import INVALID_PARAMS, CallToolResult, ToolAnnotations
 
+from context_compression.errors import ContextCompressionError
 from context_compression.mcp_server.arguments import checked, input_schema
 from context_compression.mcp_server.call import Call, telling_the_model
+from context_compression.mcp_server.prompts import PROMPTS
 from context_compression.mcp_server.tools import OFFERS, Offer
 from context_compression.tokens import base_count
 from context_compression.workspace import Workspace
@@ -32,19 +35,31 @@ WARM_AFTER = 0.2  # seconds; by then the first answer is out
 
 
 def create_server(workspace: Workspace) -> MCPServer:
-    """The server, to be run or tested; it reads and writes nothing before it is called."""
-    return MCPServer(
+    """The server, to be run or tested; before it is called it reads settings and writes nothing."""
+    asks_a_model = _asks_a_model(workspace)
+    server = MCPServer(
         name=NAME,
         title="Context compression",
         version=_version(),
         instructions=INSTRUCTIONS,
-        tools=[_tool(offer, workspace) for offer in OFFERS],
-        middleware=[_only_known_tools, _warming()],
+        tools=[_tool(offer, workspace, asks_a_model) for offer in OFFERS],
+        middleware=[_only_what_is_known, _warming()],
         log_level="WARNING",
     )
+    for prompt in PROMPTS:
+        server.add_prompt(prompt)
+    return server
 
 
-def _tool(offer: Offer, workspace: Workspace) -> Tool:
+def _asks_a_model(workspace: Workspace) -> bool:
+    """Whether a compression may send the conversation to a model, as far as is known now."""
+    try:
+        return workspace.summarizer(workspace.settings()) is not None
+    except ContextCompressionError:  # a broken config.json: each call will say so
+        return False
+
+
+def _tool(offer: Offer, workspace: Workspace, asks_a_model: bool) -> Tool:
     async def run(context: Context[Any, Any]) -> CallToolResult:
         params = context.request_context.params or {}
         with telling_the_model():
@@ -60,7 +75,7 @@ def _tool(offer: Offer, workspace: Workspace) -> Tool:
             read_only_hint=not offer.writes,
             destructive_hint=False,
             idempotent_hint=offer.idempotent,
-            open_world_hint=False,
+            open_world_hint=asks_a_model and offer.may_ask_a_model,
         ),
         structured_output=False,
     )
@@ -68,15 +83,22 @@ def _tool(offer: Offer, workspace: Workspace) -> Tool:
     return tool
 
 
-async def _only_known_tools(
+async def _only_what_is_known(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """The specification wants a protocol error for an unknown tool; the SDK answers otherwise."""
-    name = (ctx.params or {}).get("name")
-    known = [offer.name for offer in OFFERS]
-    if ctx.method == "tools/call" and isinstance(name, str) and name not in known:
-        raise MCPError(INVALID_PARAMS, f"Unknown tool {name[:60]!r}. Tools: {', '.join(known)}.")
+    """The specification wants a protocol error for an unknown name; the SDK answers otherwise."""
+    if ctx.method == "tools/call":
+        _refuse_unknown("tool", ctx.params, [offer.name for offer in OFFERS])
+    elif ctx.method == "prompts/get":
+        _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in PROMPTS])
     return await call_next(ctx)
+
+
+def _refuse_unknown(kind: str, params: Mapping[str, Any] | None, known: Iterable[str]) -> None:
+    name = (params or {}).get("name")
+    if isinstance(name, str) and name not in known:
+        listed = ", ".join(known)
+        raise MCPError(INVALID_PARAMS, f"Unknown {kind} {name[:60]!r}. {kind.title()}s: {listed}.")
 
 
 def _warming() -> ServerMiddleware[Any]:

@@ -18,13 +18,14 @@ from context_compression.mcp_server.tools.summary import SummaryArguments, conte
 
 @dataclass(frozen=True)
 class Offer:
-    """A tool as it is offered. None destroys anything or reaches out into the world."""
+    """A tool as it is offered. None destroys anything."""
 
     title: str
     run: Callable[[Call, Any], Awaitable[CallToolResult]]
     arguments: type[Arguments]
     writes: bool = False
     idempotent: bool = True
+    may_ask_a_model: bool = False
 
     @property
     def name(self) -> str:
@@ -39,7 +40,14 @@ class Offer:
 
 OFFERS = (
     Offer("Context usage", context_status, StatusArguments),
-    Offer("Compress", context_compress, CompressArguments, writes=True, idempotent=False),
+    Offer(
+        "Compress",
+        context_compress,
+        CompressArguments,
+        writes=True,
+        idempotent=False,
+        may_ask_a_model=True,
+    ),
     Offer("Settings", context_config, ConfigArguments, writes=True),
     Offer("Summaries", context_summary, SummaryArguments),
     Offer("Archive", context_offload, OffloadArguments, writes=True),

@@ -8,12 +8,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from context_compression.mcp_server.account import compressed
+from context_compression.mcp_server.account import Writer, compressed
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages, Positive
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened, settings_for
-from context_compression.settings import StrategyName
+from context_compression.mcp_server.two_calls import answered, asked_of_the_caller
+from context_compression.settings import Settings, StrategyName
 from context_compression.tokens import Counter
 from context_compression.usage import count_tokens
 from context_compression.workspace import Opened
@@ -49,8 +50,10 @@ class CompressArguments(Arguments):
     """whose tokens and window count"""
     dry_run: bool = False
     """only say what would happen"""
+    plan_id: str | None = None
+    """of an earlier answer that asked for a summary"""
     summary: str | None = None
-    """a checkpoint to keep, without a conversation"""
+    """the one asked for; without plan_id and conversation: a checkpoint to keep"""
     undo: bool = False
     """take the last compression back"""
     settings: dict[str, Any] = Field(default_factory=dict[str, Any])
@@ -63,24 +66,58 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
     Returns an account with refs, not the removed text. Cannot change a host's own history, and says
     what can be done then. With summary: keeps a checkpoint for context_summary.
     """
-    if asked.summary is not None:
+    if asked.summary is not None and asked.plan_id is None:
         return await _keep_checkpoint(call, asked)
+    if asked.plan_id is not None and (asked.summary is None or asked.dry_run or asked.undo):
+        raise ToolError(
+            "plan_id goes with the summary that the plan asked for, and without dry_run and undo."
+        )
     settings = settings_for(call.workspace, asked.settings)
     about = await opened(
         call, asked.conversation, asked.messages, settings=settings, model=asked.model
     )
+    if asked.plan_id is not None:
+        plan, text, where = asked.plan_id, asked.summary or "", _where(asked, about)
+        return await answered(call, about, asked.messages, plan, text, where=where)
     if asked.undo:
         return await call.working("undoing", lambda: _undone(call, about, asked.messages))
+    writer = _writer(call, asked, settings)
+    options: dict[str, Any] = {
+        "target_tokens": asked.target_tokens,
+        "strategy": asked.strategy,
+        "pins": asked.pins,
+        "focus": asked.focus,
+        "force": asked.target_tokens is None,
+    }
+    if writer.caller and not asked.dry_run:
+        options |= {"settings": asked.settings} if asked.settings else {}
+        return await asked_of_the_caller(
+            call, about, asked.messages, writer, options, where=_where(asked, about)
+        )
     return await compressed(
-        call,
-        about,
-        asked.messages,
-        dry_run=asked.dry_run,
-        target_tokens=asked.target_tokens,
-        strategy=asked.strategy,
-        pins=asked.pins,
-        focus=asked.focus,
+        call, about, asked.messages, writer=writer, dry_run=asked.dry_run, **options
     )
+
+
+def _writer(call: Call, asked: CompressArguments, settings: Settings) -> Writer:
+    """Who writes, where the strategy has a use for a summary."""
+    strategy = settings.strategy if asked.strategy == "auto" else asked.strategy
+    if strategy not in ("auto", "summarize"):
+        return Writer()
+    model = call.workspace.summarizer(settings, asked.settings)
+    by_hand = strategy == "summarize" and settings.summarizer != "none"
+    caller = model is None and (settings.summarizer == "caller" or by_hand)
+    return Writer(model, caller, call.workspace.why_no_model(settings, asked.settings))
+
+
+def _where(asked: CompressArguments, about: Opened) -> str:
+    """How the next call names the same conversation."""
+    named = {"conversation": asked.conversation, "model": asked.model}
+    parts = [f'{name}="{value}"' for name, value in named.items() if value]
+    if asked.messages is not None:
+        session = [f'conversation="{about.session.id}"'] * (asked.conversation is None)
+        parts = ["messages=<the same>", *session, *parts]
+    return "".join(f"{part}, " for part in parts)
 
 
 def _undone(call: Call, about: Opened, messages: Messages | None) -> CallToolResult:
@@ -115,7 +152,8 @@ async def _keep_checkpoint(call: Call, asked: CompressArguments) -> CallToolResu
     if asked.conversation is not None or asked.messages is not None or asked.undo:
         raise ToolError(
             "summary keeps a checkpoint that belongs to no conversation. Pass it without "
-            "conversation, messages and undo; or leave it out to compress."
+            "conversation, messages and undo; with the plan_id of the answer that asked for it; "
+            "or leave it out to compress."
         )
     text = asked.summary or ""
     if not text.strip():

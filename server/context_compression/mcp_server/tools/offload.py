@@ -45,7 +45,7 @@ async def context_offload(call: Call, asked: OffloadArguments) -> CallToolResult
         changed = {"offload_min_tokens": asked.min_tokens} if asked.min_tokens else {}
         settings = settings_for(call.workspace, changed)
         about = await opened(call, asked.conversation, None, settings=settings)
-        return await compressed(call, about, None, strategy="offload")
+        return await compressed(call, about, None, strategy="offload", force=True)
 
     def work() -> CallToolResult:
         if asked.path:

@@ -51,17 +51,26 @@ def _that_fit(entries: list[dict[str, Any]]) -> list[str]:
     room = PAGE
     for entry in entries:
         text = str(entry.get("content", ""))
-        if shown and len(text) > room:
+        whole = text + _key_points(entry)
+        if shown and len(whole) > room:
             break
-        cut = f" · cut after {room:,} characters; context_restore has all" * (len(text) > room)
-        shown.append(f"{_header(entry, text)}{cut}\n{fenced(text[:room])}")
-        room -= len(text)
+        cut = f" · cut after {room:,} characters; context_restore has all" * (len(whole) > room)
+        shown.append(f"{_header(entry, text)}{cut}\n{fenced(whole[:room])}")
+        room -= len(whole)
     return shown
+
+
+def _key_points(entry: dict[str, Any]) -> str:
+    """What code found beside a model's summary: rules and decisions, verbatim."""
+    points = entry.get("key_points") if entry.get("strategy") == "summarize" else None
+    return "".join(["\n\nKey points:", *(f"\n- {point}" for point in points)]) if points else ""
 
 
 def _header(entry: dict[str, Any], text: str) -> str:
     parts = [f"ref {ref_of(text)}", entry.get("created_at"), f"session {entry.get('session')}"]
     if span := entry.get("messages"):
         parts.append(f"messages {span[0]}-{span[-1]}")
+    if strategy := entry.get("strategy"):
+        parts.append(f"by {strategy}")
     parts.append(f"{entry.get('tokens', 0):,} tokens")
     return " · ".join(str(part) for part in parts if part)

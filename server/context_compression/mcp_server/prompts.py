@@ -1,0 +1,42 @@
+"""What a user can pick from the menu of a host: `compact` and `handoff`."""
+
+from typing import Annotated
+
+from mcp.server.mcpserver.prompts.base import Prompt
+from pydantic import Field
+
+
+def compact(
+    focus: Annotated[str, Field(description="what the remaining work is about")] = "",
+) -> str:
+    """Make this conversation smaller, keeping what the remaining work needs."""
+    about = f', focus="{_quotable(focus)}"' if focus.strip() else ""
+    return (
+        f'Call context_compress(conversation="current", strategy="summarize"{about}). If it '
+        "answers with instructions and a plan_id, write the summary as they say and pass it with "
+        "the plan_id, as next_call shows. Then tell me in two sentences how many tokens were "
+        "freed, what left the view and how it can be brought back. If it says that this host's "
+        "history cannot be changed, tell me what I can do instead."
+    )
+
+
+def handoff() -> str:
+    """Keep a checkpoint from which a new chat can go on."""
+    return (
+        "Write down where we stand, for somebody who knows nothing of this conversation: the "
+        "goal; my rules and wishes, in my words; what is done, with the files and commands that "
+        "matter; what is open, and what comes next; decisions with their reasons; errors and what "
+        "solved them. At most 1,500 words, and nothing that was not said or seen here. Keep it "
+        "with context_compress(summary=<the text>), without a conversation. Then tell me to begin "
+        "a new chat with the words: Call context_summary and go on from the newest checkpoint."
+    )
+
+
+def _quotable(text: str) -> str:
+    return " ".join(text.split()).replace('"', "'")
+
+
+PROMPTS = (
+    Prompt.from_function(compact, title="Compact this conversation"),
+    Prompt.from_function(handoff, title="Hand over to a new chat"),
+)
