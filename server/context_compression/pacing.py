@@ -3,8 +3,8 @@
 And what it tells of it: an `Event` before and after.
 """
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from threading import Condition, get_ident
 from typing import Literal, TypeAlias
@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 Reason: TypeAlias = Literal["threshold", "overflow", "manual"]
 GROWTH = 1.05
 """How much a conversation must have grown before a compression that did not help is tried again."""
+POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,58 @@ class Pace:
     def __init__(self) -> None:
         self._free = Condition()
         self._holder: int | None = None
+        self._claims: list[int] = []
         self._abort: Callable[[], object] | None = None
         self._vain: int | None = None
         self._recovered = False
 
     @contextmanager
     def request(self, abort: Callable[[], object] | None = None) -> Generator[None]:
-        """While the agent's request runs; `abort` cuts it short when somebody wants to compress."""
+        """While the agent's request runs; `abort` cuts it short when somebody wants to compress.
+
+        It waits for a compression, but not for one of this very thread.
+        """
         with self._free:
-            self._free.wait_for(lambda: self._holder is None)
-            self._holder, self._abort = get_ident(), abort
+            self._free.wait_for(lambda: self._begins(abort, besides=get_ident()))
+        with self._ending():
+            yield
+
+    @asynccontextmanager
+    async def arequest(self, abort: Callable[[], object] | None = None) -> AsyncGenerator[None]:
+        """`request` for an event loop, which goes on while this one waits."""
+        await _until(lambda: self._begins(abort))
+        with self._ending():
+            yield
+
+    @contextmanager
+    def compressing(self) -> Generator[None]:
+        """While somebody compresses: the request that runs is aborted or waited for; none begins.
+
+        A request of this very thread cannot be waited for.
+        """
+        with self._claimed():
+            with self._free:
+                self._free.wait_for(lambda: self._holder in (None, get_ident()))
+            yield
+
+    @asynccontextmanager
+    async def acompressing(self) -> AsyncGenerator[None]:
+        """`compressing` for an event loop."""
+        with self._claimed():
+            await _until(lambda: self._holder is None)
+            yield
+
+    def _begins(self, abort: Callable[[], object] | None, besides: int | None = None) -> bool:
+        """Begin a request, where nobody is in the way; `besides` is a thread that never is."""
+        with self._free:
+            free = self._holder is None and all(thread == besides for thread in self._claims)
+            if free:
+                self._holder, self._abort = get_ident(), abort
+            return free
+
+    @contextmanager
+    def _ending(self) -> Generator[None]:
+        """The request is over when this is left."""
         try:
             yield
         finally:
@@ -63,15 +106,20 @@ class Pace:
                 self._holder = self._abort = None
                 self._free.notify_all()
 
-    def interrupt(self) -> None:
-        """Cut the running request short, where its loop gave a hook for that."""
-        if self._abort is not None:
-            self._abort()
-
-    def wait(self) -> None:
-        """Until no request runs; a request of this very thread cannot be waited for."""
+    @contextmanager
+    def _claimed(self) -> Generator[None]:
+        """No request begins from here on: not the one just aborted either, before its turn."""
         with self._free:
-            self._free.wait_for(lambda: self._holder in (None, get_ident()))
+            self._claims.append(get_ident())
+            abort = self._abort
+        try:
+            if abort is not None:
+                abort()
+            yield
+        finally:
+            with self._free:
+                self._claims.remove(get_ident())
+                self._free.notify_all()
 
     def worth_trying(self, tokens: int) -> bool:
         """Whether an unasked compression may help: the last one did, or there is more by now."""
@@ -89,3 +137,13 @@ class Pace:
         """Whether a refused request may be tried again; once only until the model answers."""
         first, self._recovered = not self._recovered, True
         return first
+
+
+async def _until(ready: Callable[[], bool]) -> None:
+    """Until it is so; other threads bring it about, so the event loop has to look."""
+    from anyio import sleep
+
+    while True:
+        if ready():
+            return
+        await sleep(POLL_SECONDS)

@@ -5,7 +5,13 @@ layout over the view of its time. So an undo is one more line, and nothing is ev
 """
 
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,7 +31,7 @@ from context_compression.errors import (
 )
 from context_compression.formats import parse
 from context_compression.overflow import is_overflow
-from context_compression.pacing import Event, Pace, Reason
+from context_compression.pacing import POLL_SECONDS, Event, Pace, Reason
 from context_compression.plan import ref_of
 from context_compression.result import Result
 from context_compression.session.archiver import Archiver, Rehearsal, promises
@@ -50,7 +56,6 @@ PLAN_SECONDS = 3_600
 """How long a caller may take to write a summary."""
 LOCK_SECONDS = 30.0
 """How long a compression waits for another one of the same conversation."""
-POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -217,11 +222,18 @@ class Session:
         return self.view() if told[0].changed else None
 
     def request(self, abort: Callable[[], object] | None = None) -> AbstractContextManager[None]:
-        """Put this around the agent's request: no compression runs on the session meanwhile.
+        """Put this around the agent's request: no manual compression runs meanwhile.
 
-        A manual compression calls `abort`, where given, to cut the request short; else it waits.
+        One that is asked for calls `abort`, where given, to cut the request short, else it waits;
+        and a request waits until it is done. So take the `view` inside.
         """
         return self._pace.request(abort)
+
+    def arequest(
+        self, abort: Callable[[], object] | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """`request` for an event loop."""
+        return self._pace.arequest(abort)
 
     def _is_due(self) -> bool:
         used = self._used()
@@ -299,9 +311,7 @@ class Session:
             "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
             "force": force, "settings": settings,
         }  # fmt: skip
-        self._pace.interrupt()
-        self._pace.wait()
-        with self._telling("manual") as told:
+        with self._pace.compressing(), self._telling("manual") as told:
             told.append(self._locked_compress(options, messages, before_writing))
         return told[0]
 
@@ -322,12 +332,9 @@ class Session:
             "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
             "force": force, "settings": settings,
         }  # fmt: skip
-        self._pace.interrupt()
-        from anyio.to_thread import run_sync
-
-        await run_sync(self._pace.wait)
-        with self._telling("manual") as told:
-            told.append(await self._alocked_compress(options, messages, before_writing))
+        async with self._pace.acompressing():
+            with self._telling("manual") as told:
+                told.append(await self._alocked_compress(options, messages, before_writing))
         return told[0]
 
     def _locked_compress(
