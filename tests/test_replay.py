@@ -1,0 +1,142 @@
+"""Recorded conversations run turn by turn through a session, all laws checked at every step."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated import Messages
+
+from context_compression import BudgetTooSmall, Session, usage, validity
+from context_compression.evidence import user_words
+from context_compression.formats import parse
+from context_compression.messages import COMPRESSED
+from context_compression.pacing import GROWTH, Event
+from context_compression.plan import ref_of
+from context_compression.testing import ScriptedSummarizer
+
+RECORDED = {
+    "claude-code-cli-43d5a694": 150, "claude-code-context-evaluator-3c997b78": 100,
+    "codex-agentv-6d314cc7": 78, "copilot-cli-agentv-74597dd0": 108,
+    "pi-pi-mono-1e312af0": 200, "qmsum-test-26": 276,
+}  # fmt: skip
+"""How many messages of each are run: enough to be compressed at least once at 30,000 tokens."""
+SUMMARY = "## Goal\nAs the user said.\n\n## Next Steps\nGo on."
+
+
+@cache
+def recorded(folder: Path, name: str) -> Messages:
+    with gzip.open(folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
+        return json.load(file)["messages"][: RECORDED[name]]
+
+
+class Replay:
+    """A session that is run step by step, and what is known of it so far."""
+
+    def __init__(self, folder: Path, budget: int, *, writes_summaries: bool) -> None:
+        self.events: list[Event] = []
+        self.session = Session(
+            folder, "s", settings={"token_budget": budget}, on_event=self.events.append,
+            summarizer=ScriptedSummarizer(SUMMARY) if writes_summaries else None,
+        )  # fmt: skip
+        self.recorded: Messages = []
+        self.refs: dict[str, None] = {}
+        self.archived: set[str] = set()
+        self.floor = 0
+        self.last_words = ""
+
+    def record(self, *messages: dict[str, Any]) -> None:
+        self.session.record(*messages)
+        self.recorded += messages
+        self.refs |= dict.fromkeys(map(ref_of, messages))
+        for message in parse(messages).messages:
+            self.last_words = user_words(message).strip() or self.last_words
+
+    def prepare(self) -> None:
+        """Prepare the next request and check what the laws say of its view."""
+        compressions = len(self.events)
+        view = self.session.prepare()
+        if len(self.events) > compressions:
+            self.check_the_archive()
+            self.floor = self.floor_of_the_view()
+        self.check(view)
+
+    def check(self, view: Messages) -> None:
+        parsed = parse(view)
+        assert validity.problems(parsed.messages, user_first=parsed.format.user_first) == ()
+        used = usage(view, settings=self.session.settings)
+        if used.over_threshold:  # only because nothing more can go, or hardly anything came
+            assert used.used_tokens <= GROWTH * max(self.floor, used.threshold_tokens)
+        shown = {ref_of(message) for message in view}
+        assert self.refs.keys() <= shown | self.archived, "a message is nowhere"
+        ours = [message for message in view if ref_of(message) not in self.refs]
+        assert {*map(ref_of, ours)} <= self.made_by_compressions()
+        said = [user_words(message).strip() for message in parsed.messages]
+        assert self.last_words in "\n".join(said)
+        summaries = [m for m in parsed.messages if m.text.startswith(f"{COMPRESSED} Summary")]
+        assert len(summaries) <= 1
+        assert all(message.text.count("<summary>\n") == 1 for message in summaries)
+
+    def check_the_archive(self) -> None:
+        """Everything that left is there, byte for byte."""
+        new: list[str] = []
+        for ref, _, original in self.session.archived():
+            if ref not in self.archived:
+                assert ref_of(original) == ref
+                new.append(ref)
+        for ref in new[:3] + new[-3:]:
+            assert ref_of(self.session.original(ref)) == ref
+        self.archived |= {*new}
+
+    def made_by_compressions(self) -> set[str]:
+        layouts = (compression["layout"] for compression in self.session.state().compressions)
+        return {ref_of(part) for layout in layouts for part in layout if isinstance(part, dict)}
+
+    def floor_of_the_view(self) -> int:
+        try:
+            self.session.preview(target_tokens=1)
+        except BudgetTooSmall as refused:
+            return refused.floor_tokens
+        raise AssertionError("a view of one token is none")
+
+    def check_that_nothing_looped(self) -> None:
+        """The next compression came only when the conversation had grown again."""
+        ended = [event for event in self.events if event.kind == "end"]
+        assert len(ended) * 2 == len(self.events)
+        assert not any(event.aborted for event in ended)
+        for before, after in pairwise(ended):
+            assert after.tokens_before > GROWTH * before.tokens_after
+
+
+def steps(messages: Messages) -> Iterator[tuple[Messages, dict[str, Any]]]:
+    """What comes before each answer of the model, and the answer."""
+    waiting: Messages = []
+    for message in messages:
+        if message["role"] == "assistant" and waiting:
+            yield waiting, message
+            waiting = []
+        else:
+            waiting.append(message)
+
+
+@pytest.mark.parametrize("writes_summaries", [True, False], ids=["summaries", "no-model"])
+@pytest.mark.parametrize("budget", [30_000, 60_000, 120_000])
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_laws_hold_before_every_request_of_a_recorded_conversation(
+    name: str, budget: int, writes_summaries: bool, tmp_path: Path, data_folder: Path
+) -> None:
+    replay = Replay(tmp_path, budget, writes_summaries=writes_summaries)
+
+    for came, answer in steps(recorded(data_folder, name)):
+        replay.record(*came)
+        replay.prepare()
+        replay.record(answer)
+
+    assert replay.events or budget > 30_000
+    replay.check_that_nothing_looped()
+    assert replay.session.view() == Session(tmp_path, "s").view()
+    assert replay.session.store.verify() == []
