@@ -409,6 +409,10 @@ class _Job:
         shown = {self.mended.origins[o] for o in view.origins if o is not None}
         messages = self.conversation.render(view.messages)
         refs, originals = self._archive(gone)
+        summary = next((edit.record for edit in view.edits if edit.record), None)
+        if summary and summary.whole_ledger:
+            ref = ref_of(summary.whole_ledger)
+            refs[ref], originals[ref] = Ref("ledger", ()), summary.whole_ledger
         target = self.aim if outcome.steps else self.ask.target_tokens
         met = target is None or after <= target
         archived = {i for i, o in enumerate(self.mended.origins) if o in set(gone)}
@@ -438,7 +442,7 @@ class _Job:
             repairs=self.mended.repairs,
             notes=notes,
             method=self.counter.method,
-            summary=next((edit.record for edit in view.edits if edit.record), None),
+            summary=summary,
             evidence=partial(loss_report, self.mended.messages, view, archived),
         )
         if self.ask.store is None:

@@ -45,6 +45,7 @@ class SummaryRecord:
         replies: every answer of a model.
         unverified: what it claimed without a source; struck from `text`.
         ledger: the evidence of what it covers.
+        whole_ledger: all evidence so far as text; the view carries a part of it and its ref.
         read_files: files only read, so far in the whole conversation.
         modified_files: files created, changed, renamed or deleted, likewise.
     """
@@ -54,6 +55,7 @@ class SummaryRecord:
     replies: tuple[SummaryReply, ...] = ()
     unverified: tuple[str, ...] = ()
     ledger: tuple[Entry, ...] = field(default=(), repr=False)
+    whole_ledger: str = field(default="", repr=False)
     read_files: tuple[str, ...] = ()
     modified_files: tuple[str, ...] = ()
 

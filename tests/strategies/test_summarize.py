@@ -7,6 +7,7 @@ import pytest
 from context_compression import Result, acompress, compress, count_tokens
 from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.messages import COMPRESSED
+from context_compression.plan import ref_of
 from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
@@ -168,6 +169,27 @@ def test_code_adds_the_files_and_the_last_request_not_the_model() -> None:
     assert "Never touch the migrations." in shown
     assert result.summary is not None
     assert "src/login_0.py" in result.summary.modified_files
+
+
+def test_without_a_store_the_files_of_an_earlier_summary_are_carried_on() -> None:
+    messages = worked(24)
+    first = summarized(messages[:48], ScriptedSummarizer(SUMMARY))
+
+    second = summarized(
+        [*first.messages, *messages[48:]], ScriptedSummarizer("## Goal\nAll of it.")
+    )
+
+    assert second.summary is not None
+    assert {f"src/login_{n}.py" for n in (0, 9)} <= set(second.summary.modified_files)
+
+
+def test_the_whole_ledger_can_be_restored_by_the_ref_in_the_view() -> None:
+    result = summarized(worked(40), ScriptedSummarizer(SUMMARY), target_tokens=4_000)
+
+    assert result.summary is not None
+    ref = ref_of(result.summary.whole_ledger)
+    assert result.originals[ref] == result.summary.whole_ledger
+    assert ref in text_of(result.messages[0])
 
 
 def test_what_the_summary_invents_is_flagged_and_struck() -> None:

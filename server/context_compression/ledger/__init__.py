@@ -10,12 +10,13 @@ outcomes.py      test counts and error lines in what tools answered
 view.py          the capped part for the view; lists of files
 """
 
-from context_compression.ledger.entry import Entry, from_json, merge, to_json
+from context_compression.ledger.entry import Entry, Kind, from_json, merge, to_json
 from context_compression.ledger.reading import entries
 from context_compression.ledger.view import file_lists, file_tags, render
 
 __all__ = [
     "Entry",
+    "Kind",
     "entries",
     "file_lists",
     "file_tags",

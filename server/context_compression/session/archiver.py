@@ -52,12 +52,14 @@ class Archiver:
         now, n = timestamp(), self._next_number()
         name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         position = {index: at for at, index in enumerate(result.compressed)}
-        refs = {
-            ref: {"what": about.what, "message": position[about.indices[0]], "block": about.block}
-            for ref, about in result.refs.items()
-        }
+        refs: dict[str, dict[str, Any]] = {}
         for ref, about in result.refs.items():
-            if about.block is not None and result.reasons[about.indices[0]] == "offload":
+            index = about.indices[0] if about.indices else None
+            place = None if index is None else position[index]
+            refs[ref] = {"what": about.what, "message": place, "block": about.block}
+            if index is None:  # no message holds it: the log itself does
+                refs[ref]["text"] = result.originals[ref]
+            elif about.block is not None and result.reasons[index] == "offload":
                 self._log.write_offloaded(ref, result.originals[ref])
         self._remember(messages, result, n, now)
         self._log.append(

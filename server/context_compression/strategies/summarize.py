@@ -5,6 +5,7 @@ model: the ledger, the file lists, the user's last request. Claims without a sou
 """
 
 import re
+import sys
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -14,9 +15,10 @@ from context_compression.edits import Edit
 from context_compression.errors import SummaryError
 from context_compression.evidence import user_words
 from context_compression.grounding import struck, ungrounded
-from context_compression.ledger import Entry, entries, file_lists, file_tags, merge, render
+from context_compression.ledger import Entry, Kind, entries, file_lists, file_tags, merge, render
 from context_compression.messages import COMPRESSED, Message, Text, texts_of
-from context_compression.plan import Plan
+from context_compression.plan import Plan, ref_of
+from context_compression.redaction import redact
 from context_compression.result import SummaryRecord
 from context_compression.selection import clip
 from context_compression.serialization import serialize
@@ -28,6 +30,7 @@ from context_compression.summarizer import SummaryReply, SummaryRequest
 
 OPENING = f"{COMPRESSED} Summary of the conversation so far, written by a program, not by the user."
 SUMMARY = re.compile(r"<summary>\n(.*?)\n</summary>", re.S)
+FILES = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.S)
 SUMMARY_SHARE, LEDGER_SHARE = 0.3, 0.1
 HALVINGS = 4
 Asking = Generator[SummaryRequest, SummaryReply, str]
@@ -95,13 +98,25 @@ class Summary:
         if self.plan.counter.text(text) >= sum(self.plan.tokens[i] for i in self.middle):
             raise SummaryError("The summary is not smaller than what it summarises.")
         new = entries([self.plan.messages[i] for i in self.middle])
-        ledger = merge(self.plan.archive.ledger, new)
+        ledger = merge(self.plan.archive.ledger or self.listed(), new)
         read, modified = file_lists(ledger)
+        whole = redact(render(ledger, sys.maxsize))
         record = SummaryRecord(
-            text, self.plan.tail, tuple(self.replies), tuple(doubtful), tuple(new),
+            text, self.plan.tail, tuple(self.replies), tuple(doubtful), tuple(new), whole,
             tuple(read), tuple(modified),
         )  # fmt: skip
         return self.assembled(text, ledger, record)
+
+    def listed(self) -> list[Entry]:
+        """The files an earlier summary lists: all that is left of its ledger without a store."""
+        found: list[Entry] = []
+        for index in self.middle:
+            message = self.plan.messages[index]
+            if previous_summary(message):
+                for tag, paths in FILES.findall(message.text):
+                    kind: Kind = "read" if tag == "read" else "modified"
+                    found += (Entry(kind, path) for path in paths.split("\n"))
+        return found
 
     def split(self) -> tuple[list[int], list[int]]:
         """The middle as history, and the beginning of the turn the tail is in the midst of."""
@@ -188,7 +203,7 @@ class Summary:
         """Head, summary, anchored messages, and as much of the tail as fits."""
         plan = self.plan
         kept = anchored(plan, self.room)
-        note = self.message(text, ledger)
+        note = self.message(text, ledger, ref_of(record.whole_ledger))
         start = self.middle[0]
         left = self.room - cost(plan, kept, {start: note})
         tail = range(plan.tail, len(plan.messages))
@@ -203,15 +218,15 @@ class Summary:
         edits = keep_only(plan, kept, {dropped: note}, "summarize")
         return [replace(e, record=record) if e.start == dropped else e for e in edits]
 
-    def message(self, text: str, ledger: Sequence[Entry]) -> Message:
+    def message(self, text: str, ledger: Sequence[Entry], ref: str) -> Message:
         """The summary as the view shows it: fenced, and with what code knows appended."""
         parts = [OPENING, f"<summary>\n{_sealed(text, 'summary')}\n</summary>"]
         if asked := self.last_request():
             parts.append(f"The last request summarised, verbatim:\n<quote>\n{asked}\n</quote>")
         if tags := file_tags(ledger):
             parts.append(tags)
-        chars = int(LEDGER_SHARE * self.room * 3)
-        if shown := render(ledger, chars, None):
+        most = int(LEDGER_SHARE * self.room)
+        if shown := redact(render(ledger, most, ref, measure=self.plan.counter.text)):
             parts.append(f"<ledger>\n{shown}\n</ledger>")
         # Anthropic has no system message inside a conversation: there the label must do
         role = "user" if self.plan.user_first else self.plan.settings.summary_role
