@@ -8,7 +8,7 @@ follows docs.anthropic.com/en/api/messages-streaming and .../errors.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -43,6 +43,7 @@ class Answer:
         text: what it says, or a function of the request's body; where empty, there is no block.
         stop_reason: as the API spells it; `None` where the stream ends too early.
         tool: name of a tool that it calls.
+        content: further blocks, as the API has them: calls with an id and input of their own.
         usage: tokens in place of the counted ones, for example `cache_read_input_tokens`.
         first_after: seconds before the first event.
         each_after: seconds before each further one.
@@ -53,6 +54,7 @@ class Answer:
     text: str | Callable[[Body], str] = "## Goal\nAs before."
     stop_reason: str | None = "end_turn"
     tool: str | None = None
+    content: Sequence[Body] = ()
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     first_after: float = 0
     each_after: float = 0
@@ -215,6 +217,7 @@ def _message(answer: Answer, body: Body) -> Body:
     content: list[Body] = [{"type": "text", "text": text}] if text else []
     if answer.tool:
         content.append({"type": "tool_use", "id": "toolu_1", "name": answer.tool, "input": {}})
+    content += answer.content
     usage = {"input_tokens": _tokens(body["messages"]), "output_tokens": _tokens(content)}
     return {
         "id": "msg_1",
