@@ -109,8 +109,9 @@ class Pace:
     @contextmanager
     def _claimed(self) -> Generator[None]:
         """No request begins from here on: not the one just aborted either, before its turn."""
+        thread = get_ident()
         with self._free:
-            self._claims.append(get_ident())
+            self._claims.append(thread)
             abort = self._abort
         try:
             if abort is not None:
@@ -118,7 +119,7 @@ class Pace:
             yield
         finally:
             with self._free:
-                self._claims.remove(get_ident())
+                self._claims.remove(thread)
                 self._free.notify_all()
 
     def worth_trying(self, tokens: int) -> bool:
