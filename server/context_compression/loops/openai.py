@@ -1,0 +1,96 @@
+"""An agent's loop with the `openai` client, or any other of its shape; the package is not needed.
+
+    session.record({"role": "user", "content": "Why is the build red?"})
+    answer = run_tools(session, OpenAI(), {"read": read}, model=…, tools=[…])
+
+What the session holds is the conversation, system messages included: `messages` is not passed. No
+streams: the whole answer is recorded.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_compression.loops import driving
+from context_compression.loops.calling import Ran, Tools
+from context_compression.session import Session
+
+ONLY_ANSWERED = ("annotations",)
+"""Keys of an answer's message that a request must not have."""
+
+
+def create(session: Session, client: Any, **request: Any) -> Any:
+    """The answer to the conversation, compressed first if that is due; the answer is recorded.
+
+    A request that is refused as too long is sent once more, smaller.
+
+    Args:
+        session: the conversation.
+        client: has `chat.completions.create`.
+        request: what that takes, but no `messages`.
+
+    Raises:
+        openai.APIError: or whatever else the client raises, also when there is nothing left to
+            compress.
+        ContextCompressionError: as `Session.prepare`.
+    """
+    return driving.create(DIALECT, session, client, request)
+
+
+async def acreate(session: Session, client: Any, **request: Any) -> Any:
+    """`create` for asyncio. A compression asked for by hand cuts it short; it is sent again."""
+    return await driving.acreate(DIALECT, session, client, request)
+
+
+def run_tools(session: Session, client: Any, tools: Tools, /, **request: Any) -> Any:
+    """Requests and tool calls in turn until the model calls no tool; its last answer.
+
+    Calls left unanswered by an earlier run are made first. As soon as something is archived, the
+    model is offered `context_restore`.
+
+    Args:
+        session: the conversation.
+        client: as `create`.
+        tools: functions by the names of their definitions. They return a text, content parts, or
+            anything JSON can say; what they raise is told to the model.
+        request: as `create`; the definitions are its `tools`.
+    """
+    return driving.run_tools(DIALECT, session, client, tools, request)
+
+
+async def arun_tools(session: Session, client: Any, tools: Tools, /, **request: Any) -> Any:
+    """`run_tools` for asyncio: calls of one answer run side by side, plain functions in threads."""
+    return await driving.arun_tools(DIALECT, session, client, tools, request)
+
+
+def _send(client: Any, request: dict[str, Any]) -> Any:
+    return client.chat.completions.create(**request)
+
+
+def _message_of(answer: Any) -> dict[str, Any] | None:
+    """The first choice as a request may hold it; speech that was heard is named by its id."""
+    said: dict[str, Any] = answer.choices[0].message.model_dump(mode="json", exclude_none=True)
+    message = {key: value for key, value in said.items() if key not in ONLY_ANSWERED}
+    if "audio" in message:
+        message["audio"] = {"id": message["audio"]["id"]}
+    return message if any(value for key, value in message.items() if key != "role") else None
+
+
+def _results_of(done: Sequence[Ran]) -> list[dict[str, Any]]:
+    return [{"role": "tool", "tool_call_id": ran.call_id, "content": _told(ran)} for ran in done]
+
+
+def _told(ran: Ran) -> Any:
+    """This dialect has no flag for errors: the text has to say it."""
+    return f"Error: {ran.content}" if ran.failed else ran.content
+
+
+def _tool_of(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": name, "description": description, "parameters": schema}
+    return {"type": "function", "function": function}
+
+
+def _name_of(tool: Mapping[str, Any]) -> str | None:
+    return tool.get("function", {}).get("name")
+
+
+DIALECT = driving.Dialect(_send, _message_of, _results_of, _tool_of, _name_of)
