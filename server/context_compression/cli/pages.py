@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.cli.records import Record, by_kind
+from context_compression.llms.forecast import Forecast, of_cache
 from context_compression.result import Result
 from context_compression.session import Status
 from context_compression.settings import ALIASES, Settings
@@ -14,11 +15,12 @@ LISTED = 8  # refs
 SHOWN = 2_000  # characters of a summary
 
 
-def account(result: Result, *, restorable: bool) -> str:
+def account(result: Result, foreseen: Forecast | None = None, *, restorable: bool) -> str:
     """What a compression did, and how to bring back what left.
 
     Args:
         result: of the compression.
+        foreseen: what a summary would take, in a dry run.
         restorable: whether its originals were kept.
     """
     if not result.changed:
@@ -34,6 +36,7 @@ def account(result: Result, *, restorable: bool) -> str:
         f"target   {result.target_tokens or 0:,} tokens, {met}",
         f"as came  {result.messages_kept} of {result.messages_in} messages; a prompt cache "
         f"stays valid for {cached}",
+        *_summary(result, foreseen),
         *(f"mended   {repair}" for repair in result.repairs),
         *(f"note     {note}" for note in result.notes),
         "",
@@ -42,6 +45,27 @@ def account(result: Result, *, restorable: bool) -> str:
         *_archived(result, restorable),
     ]
     return "\n".join(lines)
+
+
+def _summary(result: Result, foreseen: Forecast | None) -> list[str]:
+    """What a summary took, or would take."""
+    if foreseen:
+        return [
+            f"summary  would stand for {foreseen.messages:,} messages of {foreseen.tokens:,} "
+            f"tokens; {foreseen.calls} calls with {foreseen.input_tokens:,} tokens in, at most "
+            f"{foreseen.max_output_tokens:,} out; taken to have {foreseen.summary_tokens:,}",
+            f"cache    {of_cache(foreseen)}",
+        ]
+    if result.summary is None:
+        return []
+    usage, replies = result.summary.usage, result.summary.replies
+    models = ", ".join(sorted({reply.model for reply in replies if reply.model}))
+    cost = f", ${usage['cost']:.4f}" if usage["cost"] else ""
+    struck = len(result.summary.unverified)
+    return [
+        f"summary  by {models or 'the summarizer'}: {usage['input_tokens']:,} tokens in, "
+        f"{usage['output_tokens']:,} out{cost}" + (f"; {struck} claims struck" if struck else "")
+    ]
 
 
 def headline(result: Result) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from context_compression.llms.forecast import Forecast
 from context_compression.result import Result
 from context_compression.session import Session, Status
 from context_compression.store import Store
@@ -11,9 +12,11 @@ from context_compression.store import Store
 Record = dict[str, Any]
 
 
-def account(result: Result) -> Record:
+def account(result: Result, foreseen: Forecast | None = None) -> Record:
     """All of a result but its messages and originals."""
     return {
+        "summary": _summary(result),
+        "summary_would_take": asdict(foreseen) if foreseen else None,
         "changed": result.changed,
         "messages_before": result.messages_in,
         "messages_after": result.messages_out,
@@ -42,6 +45,21 @@ def account(result: Result) -> Record:
         "repairs": list(result.repairs),
         "notes": list(result.notes),
         "method": result.method,
+    }
+
+
+def _summary(result: Result) -> Record | None:
+    """A summary that was written, and what it took."""
+    summary = result.summary
+    if summary is None:
+        return None
+    return {
+        "text": summary.text,
+        "models": sorted({reply.model for reply in summary.replies if reply.model}),
+        **summary.usage,
+        "unverified": list(summary.unverified),
+        "read_files": list(summary.read_files),
+        "modified_files": list(summary.modified_files),
     }
 
 

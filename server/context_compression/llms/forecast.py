@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Any
+from typing import Any, Self
 
 from context_compression.formats import parse
 from context_compression.result import Result
@@ -13,18 +13,18 @@ from context_compression.tokens import Counter
 from context_compression.usage import Messages
 
 ASSUMED_SHARE = 0.2
-"""Of its source, a summary that nobody has written yet is taken to have at most so much."""
+"""Of its source, and of a target: so long a summary that nobody has written yet is taken to be."""
 WRITE, READ, OUTPUT = 1.25, 0.1, 5.0
 """Prices of a cache write, a cache read and an output token, in those of an input token.
 
-Source: platform.claude.com/docs/en/about-claude/pricing; the same for all Claude models of 4.x.
+Source: price list of Claude models; the shares are alike for those of 3 and 4.
 """
 RECORD = re.compile(r"<conversation>\n(.*)\n</conversation>", re.S)
 
 
 @dataclass
 class StandIn:
-    """A `Summarizer` that writes nothing: words as many as a summary may have.
+    """A `Summarizer` that writes nothing, but as much of it as a summary may have.
 
     Attributes:
         tokens: of a summary, at most.
@@ -36,12 +36,18 @@ class StandIn:
     requests: list[SummaryRequest] = field(default_factory=list[SummaryRequest])
     written: int = 0
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any], most: int) -> Self:
+        """For a compression with these options; a small target leaves less room."""
+        target = options.get("target_tokens")
+        return cls(most if target is None else min(most, int(ASSUMED_SHARE * target)))
+
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
-        """Words without a meaning."""
+        """Marks without a meaning, and a note that says so."""
         self.requests.append(request)
         tokens = max(1, min(self.tokens, int(ASSUMED_SHARE * Counter().text(record_of(request)))))
         self.written += tokens
-        return SummaryReply(" ".join(["word"] * tokens))
+        return SummaryReply(f"A summary would stand here.{' …' * tokens}")
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,7 @@ def foresee(
         most: tokens of a summary.
         by_caller: the calling agent writes, which has the conversation before it already.
     """
-    target = options.get("target_tokens")
-    stand_in = StandIn(most if target is None else min(most, target // 5))
+    stand_in = StandIn.of(options, most)
     result = preview(messages, summarizer=stand_in, **options)
     return result, _forecast(result, messages, stand_in, counter, by_caller)
 

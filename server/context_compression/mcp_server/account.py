@@ -204,7 +204,7 @@ def _how(result: Result) -> dict[str, Any]:
 
     def rank(ref: str) -> tuple[bool, int]:  # a message after its texts, which say it more plainly
         about = result.refs[ref]
-        said_by_texts = about.block is None and about.indices[0] in texts
+        said_by_texts = about.block is None and not texts.isdisjoint(about.indices)
         return said_by_texts, -_size(result.originals[ref])
 
     largest = sorted(result.refs, key=rank)

@@ -107,8 +107,9 @@ def _covered(session: Session, asked: Asked) -> tuple[dict[str, Any], int]:
     """
     state = session.state()
     view = state.view[: asked.messages]
-    stand_in = StandIn(session.settings.summary_tokens)
-    result = session.preview(view, summarizer=stand_in, **state.plans[asked.plan_id]["options"])
+    options = state.plans[asked.plan_id]["options"]
+    stand_in = StandIn.of(options, session.settings.summary_tokens)
+    result = session.preview(view, summarizer=stand_in, **options)
     if asked.part > len(stand_in.requests):
         return {}, asked.part
     record = record_of(stand_in.requests[asked.part - 1])
