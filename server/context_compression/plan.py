@@ -198,10 +198,13 @@ class Plan:
         while start > self.head and (
             held < wanted or len(self.messages) - start < self.settings.preserve_messages
         ):
-            if most is not None and held + self.tokens[start - 1] > most:
+            tokens = self.tokens[start - 1]
+            if most is not None and self.open_step and start - 1 in self.open_step:
+                tokens = min(tokens, self.settings.offload_min_tokens)  # it may become a preview
+            if most is not None and held + tokens > most:
                 return self.cut_after(start)
             start -= 1
-            held += self.tokens[start]
+            held += tokens
         return self.cut_before(start)
 
     @cached_property

@@ -59,6 +59,17 @@ def serialize(
     return _parts(entries, max_tokens, count)
 
 
+def with_originals(message: Message, original: Callable[[str], str | None]) -> Message:
+    """The message with what stood in its tool results before they were offloaded."""
+    blocks = tuple(
+        block.with_text(whole)
+        if isinstance(block, ToolResult) and (whole := _whole(block.text, original)) != block.text
+        else block
+        for block in message.blocks
+    )
+    return message if blocks == message.blocks else message.with_blocks(blocks)
+
+
 def _parts(entries: Sequence[str], max_tokens: int, count: Callable[[str], int]) -> list[str]:
     """Entries packed into parts; one that is too long for a part is clipped to it."""
     parts: list[list[str]] = [[]]

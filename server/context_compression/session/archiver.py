@@ -8,7 +8,7 @@ from typing import Any
 
 from context_compression.errors import StoreError
 from context_compression.formats import parse
-from context_compression.ledger import from_json, merge, to_json
+from context_compression.ledger import entries, from_json, merge, to_json
 from context_compression.messages import COMPRESSED
 from context_compression.plan import Archive, canonical
 from context_compression.result import Kept, Result
@@ -44,11 +44,11 @@ class Archiver:
         self._before_writing()
         if self._news:
             self._log.append(*self._news)
-            if state_of(self._log).view[: len(messages)] != list(messages):
-                raise StoreError(
-                    f"Something else was recorded in {self._log.id} meanwhile, so the view was "
-                    "not changed. Compress again."
-                )
+        if state_of(self._log).view[: len(messages)] != list(messages):
+            raise StoreError(
+                f"Something else was recorded in {self._log.id} meanwhile, so the view was "
+                "not changed. Compress again."
+            )
         now, n = timestamp(), self._next_number()
         name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         position = {index: at for at, index in enumerate(result.compressed)}
@@ -93,10 +93,10 @@ class Archiver:
         """A summary, or the digest in a window's view, is there to look up later."""
         points: list[str] = []
         text = ""
+        gone = [messages[i] for i in result.compressed]
+        ledger = result.summary.ledger if result.summary else entries(parse(gone).messages)
+        self._log.append_ledger({**to_json(entry), "n": n, "created_at": now} for entry in ledger)
         if result.summary:
-            self._log.append_ledger(
-                {**to_json(entry), "n": n, "created_at": now} for entry in result.summary.ledger
-            )
             text = result.summary.text
             points = [e.text for e in result.summary.ledger if e.kind in ("constraint", "decision")]
         elif result.strategy == "window":

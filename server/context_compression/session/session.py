@@ -266,7 +266,8 @@ class Session:
         try:
             yield told
         except BaseException as error:
-            self._pace.tried(before, 0)
+            if reason == "threshold" and isinstance(error, Exception):
+                self._pace.tried(before, 0)
             text = str(error) or type(error).__name__
             self.on_event(Event("end", reason, before, before, aborted=True, error=text))
             raise

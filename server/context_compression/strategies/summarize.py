@@ -21,7 +21,7 @@ from context_compression.plan import Plan, ref_of
 from context_compression.redaction import redact
 from context_compression.result import SummaryRecord
 from context_compression.selection import clip
-from context_compression.serialization import serialize
+from context_compression.serialization import serialize, with_originals
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.floor import anchored
 from context_compression.strategies.keep import cost, keep_only
@@ -31,6 +31,10 @@ from context_compression.summarizer import SummaryReply, SummaryRequest
 OPENING = f"{COMPRESSED} Summary of the conversation so far, written by a program, not by the user."
 SUMMARY = re.compile(r"<summary>\n(.*?)\n</summary>", re.S)
 FILES = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.S)
+CURRENT_TASK = "## The Current Task So Far"
+FILE_KINDS = {"read", "created", "modified", "deleted", "renamed"}
+ROUNDS = 3
+"""How often recent messages may be taken into a summary that turned out too long."""
 SUMMARY_SHARE, LEDGER_SHARE = 0.3, 0.1
 HALVINGS = 4
 Asking = Generator[SummaryRequest, SummaryReply, str]
@@ -68,18 +72,23 @@ class Summary:
         self.plan = plan
         self.room = plan.total if plan.room is None else plan.room
         self.replies: list[SummaryReply] = []
+        self.first = plan.tail
+        self.middle = [i for i in range(plan.head, plan.tail) if i not in plan.anchored]
 
     @cached_property
-    def middle(self) -> list[int]:
-        """Indices of what is summarised."""
-        plan = self.plan
-        return [i for i in range(plan.head, plan.tail) if i not in plan.anchored]
+    def earlier_at(self) -> int | None:
+        """Where the newest earlier summary stands among what is summarised."""
+        messages = self.plan.messages
+        return next((i for i in reversed(self.middle) if previous_summary(messages[i])), None)
 
     @cached_property
     def earlier(self) -> str | None:
-        """The newest earlier summary among what is summarised."""
-        found = (previous_summary(self.plan.messages[i]) for i in reversed(self.middle))
-        return next((text for text in found if text), None)
+        """The text of that summary."""
+        return (
+            None
+            if self.earlier_at is None
+            else previous_summary(self.plan.messages[self.earlier_at])
+        )
 
     @cached_property
     def target_tokens(self) -> int:
@@ -90,21 +99,40 @@ class Summary:
         """Ask for the summary and propose the edits."""
         if not self.middle:
             return []
-        history, prefix = self.split()
-        text = yield from self.summary(history, prefix)
-        source = (t for i in self.middle for b in self.plan.messages[i].blocks for t in texts_of(b))
+        text = yield from self.summary(*self.split())
+        for _ in range(ROUNDS):
+            proposed, skipped = self.settled(text)
+            if not skipped:
+                return proposed
+            # a long answer left no room for the oldest recent messages: they are taken in, too
+            text = yield from self.asked(skipped, self.template, text)
+            self.middle += skipped
+            self.first = skipped[-1] + 1
+        return self.settled(text)[0]
+
+    def settled(self, text: str) -> tuple[Sequence[Edit], list[int]]:
+        """The edits a summary leads to, and the recent messages that do not fit beside it."""
+        messages = self.plan.messages
+        source = (t for i in self.middle for b in messages[i].blocks for t in texts_of(b))
         doubtful = ungrounded(text, [*source, *self.user_texts(), self.earlier or ""])
         text = struck(text, doubtful)
         if self.plan.counter.text(text) >= sum(self.plan.tokens[i] for i in self.middle):
             raise SummaryError("The summary is not smaller than what it summarises.")
-        new = entries([self.plan.messages[i] for i in self.middle])
+        new = entries(
+            [with_originals(messages[i], self.plan.archive.original) for i in self.middle]
+        )
         ledger = merge(self.plan.archive.ledger or self.listed(), new)
         read, modified = file_lists(ledger)
-        whole = redact(render(ledger, sys.maxsize))
         record = SummaryRecord(
-            text, self.plan.tail, tuple(self.replies), tuple(doubtful), tuple(new), whole,
-            tuple(read), tuple(modified),
-        )  # fmt: skip
+            text=text,
+            first_kept=self.first,
+            replies=tuple(self.replies),
+            unverified=tuple(doubtful),
+            ledger=tuple(new),
+            whole_ledger=redact(render(ledger, sys.maxsize)),
+            read_files=tuple(read),
+            modified_files=tuple(modified),
+        )
         return self.assembled(text, ledger, record)
 
     def listed(self) -> list[Entry]:
@@ -119,25 +147,35 @@ class Summary:
         return found
 
     def split(self) -> tuple[list[int], list[int]]:
-        """The middle as history, and the beginning of the turn the tail is in the midst of."""
-        start = next((t.start for t in self.plan.turns if t.start < self.plan.tail < t.stop), None)
-        if start is None:
-            return self.middle, []
-        return [i for i in self.middle if i < start], [i for i in self.middle if i >= start]
+        """The middle as history, and the beginning of the turn the tail is in the midst of.
+
+        Earlier summaries are in neither: they are updated. Where one covers the beginning of this
+        very turn already, nothing is split, or it would be told in two places.
+        """
+        said = [i for i in self.middle if previous_summary(self.plan.messages[i]) is None]
+        start = next((t.start for t in self.plan.turns if t.start < self.first < t.stop), None)
+        if start is None or (self.earlier_at is not None and self.earlier_at >= start):
+            return said, []
+        if self.earlier and CURRENT_TASK in self.earlier:
+            return said, []
+        return [i for i in said if i < start], [i for i in said if i >= start]
+
+    @property
+    def template(self) -> str:
+        """The name of the instructions for a first summary."""
+        return "technical" if self.plan.settings.summary_template == "technical" else "summary"
 
     def summary(self, history: Sequence[int], prefix: Sequence[int]) -> Asking:
         """The text of the summary, asked for in as many requests as it takes."""
-        said = [i for i in history if previous_summary(self.plan.messages[i]) is None]
-        if said or not prefix:
-            name = "technical" if self.plan.settings.summary_template == "technical" else "summary"
-            text = yield from self.asked(said, name, self.earlier)
-        else:
-            text = self.earlier or ""
+        text = self.earlier or ""
+        if history or not prefix:
+            text = yield from self.asked(history, self.template, self.earlier)
         if not prefix:
             return text
         begun = yield from self.asked(prefix, "turn-prefix", None)
-        heading = "## The Current Task So Far"
-        return f"{text}\n\n---\n\n{heading}\n\n{begun}" if text else f"{heading}\n\n{begun}"
+        return (
+            f"{text}\n\n---\n\n{CURRENT_TASK}\n\n{begun}" if text else f"{CURRENT_TASK}\n\n{begun}"
+        )
 
     def asked(self, indices: Sequence[int], name: str, earlier: str | None) -> Asking:
         """One summary, in parts where the record is too long, each updating the one before."""
@@ -199,38 +237,58 @@ class Summary:
 
     def assembled(
         self, text: str, ledger: Sequence[Entry], record: SummaryRecord
-    ) -> Sequence[Edit]:
-        """Head, summary, anchored messages, and as much of the tail as fits."""
+    ) -> tuple[Sequence[Edit], list[int]]:
+        """Edits for head, summary, anchored messages and tail; what of the tail does not fit."""
         plan = self.plan
         kept = anchored(plan, self.room)
         note = self.message(text, ledger, ref_of(record.whole_ledger))
-        start = self.middle[0]
-        left = self.room - cost(plan, kept, {start: note})
-        tail = range(plan.tail, len(plan.messages))
-        for unit in reversed(units(plan, tail)):
+        left = self.room - cost(plan, kept, {self.middle[0]: note})
+        fits = True
+        skipped: list[int] = []
+        for unit in reversed(units(plan, range(self.first, len(plan.messages)))):
             added = {i: plan.messages[i] for i in unit if i not in kept}
             tokens = sum(plan.tokens[i] for i in added)
-            if tokens > left:
-                break
-            kept |= added
-            left -= tokens
+            fits = fits and tokens <= left
+            if fits:
+                kept |= added
+                left -= tokens
+            else:
+                skipped += added
         dropped = next(i for i in range(plan.head, len(plan.messages)) if i not in kept)
         edits = keep_only(plan, kept, {dropped: note}, "summarize")
-        return [replace(e, record=record) if e.start == dropped else e for e in edits]
+        told = [replace(e, record=record) if e.start == dropped else e for e in edits]
+        return told, sorted(skipped)
 
     def message(self, text: str, ledger: Sequence[Entry], ref: str) -> Message:
         """The summary as the view shows it: fenced, and with what code knows appended."""
+        count = self.plan.counter.text
         parts = [OPENING, f"<summary>\n{_sealed(text, 'summary')}\n</summary>"]
         if asked := self.last_request():
             parts.append(f"The last request summarised, verbatim:\n<quote>\n{asked}\n</quote>")
-        if tags := file_tags(ledger):
+        room = int(LEDGER_SHARE * self.room)
+        if tags := self.newest_files(ledger, room // 2, ref):
             parts.append(tags)
-        most = int(LEDGER_SHARE * self.room)
-        if shown := redact(render(ledger, most, ref, measure=self.plan.counter.text)):
+        if shown := redact(render(ledger, room, ref, measure=count)):
             parts.append(f"<ledger>\n{shown}\n</ledger>")
         # Anthropic has no system message inside a conversation: there the label must do
         role = "user" if self.plan.user_first else self.plan.settings.summary_role
         return Message(role, (Text("\n\n".join(parts)),))
+
+    def newest_files(self, ledger: Sequence[Entry], max_tokens: int, ref: str) -> str:
+        """The file lists in at most so many tokens: the files named last stay longest."""
+        count = self.plan.counter.text
+        named = [entry for entry in ledger if entry.kind in FILE_KINDS]
+        taken: list[Entry] = []
+        for entry in reversed(named):
+            max_tokens -= count(entry.text) + 1
+            if max_tokens < 0:
+                break
+            taken.insert(0, entry)
+        if not taken:
+            return ""
+        left_out = len(named) - len(taken)
+        more = f"\n[{left_out} more files: ref {ref}]" if left_out else ""
+        return redact(file_tags(taken)) + more
 
     def last_request(self) -> str:
         """The last thing the user asked in the middle, if it is not too long to repeat."""
