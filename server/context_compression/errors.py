@@ -88,11 +88,20 @@ class SummaryError(ContextCompressionError):
     Attributes:
         retryable: whether asking again may help.
         too_long: whether the request itself was too long for the model.
+        attempts: how many calls were made for it.
     """
 
-    def __init__(self, message: str, *, retryable: bool = True, too_long: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool = True,
+        too_long: bool = False,
+        attempts: int = 1,
+    ) -> None:
         self.retryable = retryable
         self.too_long = too_long
+        self.attempts = attempts
         super().__init__(message)
 
 

@@ -262,7 +262,7 @@ def test_the_default_is_three_attempts_and_the_third_may_succeed() -> None:
 
     result = summarized(worked(), asked)
 
-    assert asked.requests[0] == asked.requests[1] == asked.requests[2]
+    assert len({request.prompt for request in asked.requests[:3]}) == 1
     assert asked.requests[2:] != asked.requests[:1]
     assert result.strategy == "summarize"
 

@@ -109,7 +109,8 @@ class AnthropicSummarizer:
                 return await self._ask_until(scope.deadline, client, model, request)
         raise SummaryError(
             f"No summary within {self._deadline_seconds:g} s from {model}. Try again later, or "
-            "set summary_model to a faster model."
+            "set summary_model to a faster model.",
+            retryable=False,
         )
 
     @asynccontextmanager
@@ -143,7 +144,12 @@ class AnthropicSummarizer:
             in_time = anyio.current_time() + pause < deadline
             if not (answer.retryable and attempt < request.attempts and in_time):
                 text = answer.text + (f" Asked {attempt} times." if attempt > 1 else "")
-                raise SummaryError(text, retryable=answer.retryable, too_long=answer.too_long)
+                raise SummaryError(
+                    text,
+                    retryable=answer.retryable,
+                    too_long=answer.too_long,
+                    attempts=attempt,
+                )
             await self._sleep(pause)
             attempt += 1
         return answer

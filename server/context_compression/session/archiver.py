@@ -116,7 +116,7 @@ class Archiver:
                 "turns": [sum(starts[: first + 1]), sum(starts[: last + 1])],
                 "messages": [first, last],
                 "content": text,
-                "key_points": points[:10],
+                "key_points": list(dict.fromkeys(points))[:10],
                 "tokens": Counter().text(text),
             }
         )

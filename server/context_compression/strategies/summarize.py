@@ -197,10 +197,12 @@ class Summary:
         raise SummaryError(f"The record is too long for the model, even at {budget:,} tokens.")
 
     def reply(self, record: str, name: str, earlier: str | None) -> Asking:
-        """The answer to one request, asked again while that may help."""
+        """The answer to one request, asked again while that may help.
+
+        A summarizer that tries again by itself says how often it did; all tries count together.
+        """
         request = self.request(record, name, earlier)
-        attempts = self.plan.settings.summary_attempts
-        for attempt in range(1, attempts + 1):
+        while True:
             try:
                 reply = yield request
                 self.replies.append(reply)
@@ -208,9 +210,10 @@ class Summary:
                     return text
                 raise SummaryError("The summary is empty.")
             except SummaryError as error:
-                if not error.retryable or error.too_long or attempt == attempts:
+                left = request.attempts - error.attempts
+                if not error.retryable or error.too_long or left < 1:
                     raise
-        raise SummaryError("No attempts are allowed.")
+                request = replace(request, attempts=left)
 
     def request(self, record: str, name: str, earlier: str | None) -> SummaryRequest:
         """The request: the record, the earlier summary, the instructions."""
