@@ -18,8 +18,10 @@ from hypothesis.stateful import (
 )
 
 from context_compression import BudgetTooSmall, Result, Session
+from context_compression.formats import parse
 from context_compression.plan import canonical, ref_of
 from context_compression.settings import Settings
+from context_compression.testing import Dialect, Run, said_by_user, tool_step
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
 SMALL = Settings(
@@ -44,26 +46,42 @@ class Conversing(RuleBasedStateMachine):
         self.folder.cleanup()
 
     @initialize(
-        messages=dialects.flatmap(
-            lambda dialect: st.lists(conversations(st.just(dialect), max_turns=3), max_size=5)
-        )
+        dialect=dialects,
+        lengths=st.lists(st.sampled_from([1, 30, 300]), min_size=20, max_size=20),
+        data=st.data(),
     )
-    def begin(self, messages: list[Messages]) -> None:
-        self.supply = [m for chat in messages for m in chat]
+    def begin(self, dialect: Dialect, lengths: list[int], data: st.DataObject) -> None:
+        """Work enough that there is always something to compress, and then odd things."""
+        work = [
+            message
+            for n, length in enumerate(lengths)
+            for message in (
+                said_by_user(f"Look into part {n}.", dialect),
+                *tool_step(
+                    [Run(f"work{n}", "Bash", {"n": n}, f"{n} it went well\n" * length)], dialect
+                ),
+                {"role": "assistant", "content": f"Part {n} is done. " * 9},
+            )
+        ]
+        self.supply = work + data.draw(conversations(st.just(dialect)))
+        self.record(12)
 
-    def _take(self, count: int) -> Messages:
+    def _take(self, count: int, *, after: Messages) -> Messages:
+        """The next messages; what nothing stands before begins with the user."""
+        while not after and self.supply and not parse(self.supply[:1]).messages[0].starts_turn:
+            del self.supply[0]
         taken, self.supply = self.supply[:count], self.supply[count:]
         return taken
 
-    @rule(count=st.integers(0, 12))
+    @rule(count=st.integers(0, 16))
     def record(self, count: int) -> None:
-        taken = self._take(count)
+        taken = self._take(count, after=self.recorded)
 
         self.session.record(*taken)
 
         self.recorded, self.view = self.recorded + taken, self.view + taken
 
-    @rule(strategy=st.sampled_from(STRATEGIES), share=st.none() | st.floats(0.05, 0.9))
+    @rule(strategy=st.sampled_from(STRATEGIES), share=st.none() | st.floats(0.3, 0.9))
     def compress(self, strategy: str, share: float | None) -> None:
         try:
             result = self._compress(strategy, share)
@@ -93,11 +111,11 @@ class Conversing(RuleBasedStateMachine):
         self.view = before + self.view[length:]
         assert view == self.view
 
-    @rule(count=st.integers(0, 6), kept=st.floats(0, 1))
+    @rule(count=st.integers(0, 6), kept=st.sampled_from([0, 0.5, 0.9, 1]))
     def follow_what_was_recorded(self, count: int, kept: float) -> None:
         """Somebody else's history: ours up to a point, then other messages."""
         start = self.recorded[: round(len(self.recorded) * kept)]
-        followed = start + self._take(count)
+        followed = start + self._take(count, after=start)
 
         self.session.follow(followed)
 
@@ -106,7 +124,7 @@ class Conversing(RuleBasedStateMachine):
     @rule(count=st.integers(0, 6))
     def follow_the_view(self, count: int) -> None:
         """Somebody who took our view over and went on from there."""
-        taken = self._take(count)
+        taken = self._take(count, after=self.view)
 
         self.session.follow(self.view + taken)
 
