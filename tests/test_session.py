@@ -619,3 +619,13 @@ def test_a_deleted_session_is_gone_with_its_originals(session: Session) -> None:
     assert session.store.summaries() == []
     assert session.store.locate(ref) is None
     assert not list(session.store.folder.rglob("compact-*"))
+
+
+def test_a_refused_compression_leaves_not_even_an_empty_folder(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "word " * 400}]
+    session = Session(tmp_path / ".compression", "one")
+
+    with pytest.raises(BudgetTooSmall):
+        session.compress(messages=messages, target_tokens=5)
+
+    assert list(tmp_path.iterdir()) == []

@@ -344,6 +344,11 @@ class Session:
         messages: Sequence[Mapping[str, Any]] | None = None,
         before_writing: Callable[[], object] = lambda: None,
     ) -> Result:
+        if self.summarizer is None and not self.store.folder.exists():
+            # what is refused, or not due, shall not leave as much as an empty folder
+            rehearsed = self.preview(messages, **options)
+            if not rehearsed.changed:
+                return rehearsed
         with self._log.locked():
             asked = self._asked(messages, before_writing, options)
             return compress(**asked, summarizer=self.summarizer)
@@ -405,6 +410,7 @@ class Session:
     ) -> Result:
         """What `compress` would do to the view, or to `messages`, without doing it."""
         settings = self._settings(options.pop("settings", None))
+        options.pop("loop", None)
         state = self.state()
         return compress(
             state.view if messages is None else messages,
