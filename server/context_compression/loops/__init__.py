@@ -1,5 +1,10 @@
 """An agent's loop around a session: every request fits, and nothing of the conversation is lost.
 
-`anthropic` and `openai` are for the clients of these names; what they share is in `driving`, what a
-model asks of its tools in `calling`. None of them imports a provider's package.
+anthropic.py  for the `anthropic` client
+openai.py     for clients of the shape of `openai`
+driving.py    what both share: a request, and the loop around it
+dialect.py    what a client's requests and answers look like
+calling.py    the tools a model asks for
+
+None of them imports a provider's package.
 """

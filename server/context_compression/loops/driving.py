@@ -1,61 +1,34 @@
 """One request of an agent, and the loop around it, for any client.
 
 Before every request, also between tool results and the next one, the session is compressed if that
-is due. What a client's requests and answers look like is a `Dialect`.
+is due.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from anyio import CancelScope
 
-from context_compression.loops.calling import (
-    DESCRIPTION,
-    RESTORE,
-    SCHEMA,
-    Ran,
-    Tools,
-    arun,
-    open_calls,
-    restored,
-    run,
-)
+from context_compression.loops.calling import RESTORE, Tools, arun, open_calls, restored, run
+from context_compression.loops.dialect import Body, Dialect
 from context_compression.session import Session
 from context_compression.usage import for_model
 
-Body: TypeAlias = dict[str, Any]
 
+def create(
+    dialect: Dialect, session: Session, client: Any, request: Body, *, restorable: bool = False
+) -> Any:
+    """One request and its answer, which is recorded; retried once if it was refused as too long.
 
-@dataclass(frozen=True)
-class Dialect:
-    """What a client's requests and answers look like.
-
-    Attributes:
-        send: the client and a request -> the answer, or what is awaited for it.
-        message_of: an answer -> the message to record, or `None` where it says nothing.
-        results_of: calls that were made -> the messages that answer them, in the same order.
-        tool_of: name, description and JSON schema -> the definition of a tool.
-        name_of: the definition of a tool -> its name.
+    With `restorable`, the model is offered our tool as soon as a note in the view may name it.
     """
-
-    send: Callable[[Any, Body], Any]
-    message_of: Callable[[Any], Body | None]
-    results_of: Callable[[Sequence[Ran]], list[Body]]
-    tool_of: Callable[[str, str, Body], Body]
-    name_of: Callable[[Mapping[str, Any]], str | None]
-
-
-def create(dialect: Dialect, session: Session, client: Any, request: Body) -> Any:
-    """One request and its answer, which is recorded; retried once if it was refused as too long."""
-    _count_with(session, request)
+    _count_with(session, request, dialect.tools_of(request) if restorable else None)
     while True:
         session.prepare()
         try:
             with session.request():
-                answer = dialect.send(client, {**request, "messages": session.view()})
+                answer = dialect.send(client, _body(dialect, session, request, restorable))
                 _record(dialect, session, answer)
                 return answer
         except Exception as error:
@@ -63,17 +36,21 @@ def create(dialect: Dialect, session: Session, client: Any, request: Body) -> An
                 raise
 
 
-async def acreate(dialect: Dialect, session: Session, client: Any, request: Body) -> Any:
+async def acreate(
+    dialect: Dialect, session: Session, client: Any, request: Body, *, restorable: bool = False
+) -> Any:
     """`create` for an event loop; a manual compression cuts it short, and it is sent again."""
-    _count_with(session, request)
+    _count_with(session, request, dialect.tools_of(request) if restorable else None)
     loop = asyncio.get_running_loop()
     while True:
         await session.aprepare()
         try:
-            with CancelScope() as scope:  # whoever compresses may do so in another thread
+            with CancelScope() as scope:
                 abort = partial(_cancel, loop, scope)
                 async with session.arequest(abort):
-                    answer = await dialect.send(client, {**request, "messages": session.view()})
+                    answer = await dialect.send(
+                        client, _body(dialect, session, request, restorable)
+                    )
                     _record(dialect, session, answer)
                     return answer
         except Exception as error:
@@ -90,7 +67,7 @@ def run_tools(dialect: Dialect, session: Session, client: Any, tools: Tools, req
     while True:
         if calls := open_calls(session.view()):
             session.record(*dialect.results_of(run(calls, tools)))
-        answer = create(dialect, session, client, _with_restore(dialect, session, request))
+        answer = create(dialect, session, client, request, restorable=True)
         if not open_calls(session.view()):
             return answer
 
@@ -107,32 +84,32 @@ async def arun_tools(
     while True:
         if calls := open_calls(session.view()):
             session.record(*dialect.results_of(await arun(calls, tools)))
-        answer = await acreate(dialect, session, client, _with_restore(dialect, session, request))
+        answer = await acreate(dialect, session, client, request, restorable=True)
         if not open_calls(session.view()):
             return answer
 
 
 def _cancel(loop: asyncio.AbstractEventLoop, scope: CancelScope) -> None:
+    """Whoever compresses may do so in another thread."""
     loop.call_soon_threadsafe(scope.cancel)
 
 
-def _count_with(session: Session, request: Body) -> None:
-    """Let the session count all that is sent, as the model that is asked counts."""
+def _count_with(session: Session, request: Body, tools: list[Any] | None) -> None:
+    """Let the session count all that may be sent, as the model that is asked counts."""
     session.system = request.get("system") or session.system
-    session.tools = request.get("tools") or session.tools
+    session.tools = tools or request.get("tools") or session.tools
     if session.model is None:
         session.model = request.get("model")
         session.settings = for_model(session.settings, session.model)
 
 
+def _body(dialect: Dialect, session: Session, request: Body, restorable: bool) -> Body:
+    body = {**request, "messages": session.view()}
+    if restorable and session.state().refs:
+        body["tools"] = dialect.tools_of(request)
+    return body
+
+
 def _record(dialect: Dialect, session: Session, answer: Any) -> None:
     if message := dialect.message_of(answer):
         session.record(message)
-
-
-def _with_restore(dialect: Dialect, session: Session, request: Body) -> Body:
-    """The request; with our tool as soon as a note in the view may name it."""
-    given: list[Any] = list(request.get("tools") or ())
-    if not session.state().refs or any(dialect.name_of(tool) == RESTORE for tool in given):
-        return request
-    return {**request, "tools": [*given, dialect.tool_of(RESTORE, DESCRIPTION, SCHEMA)]}

@@ -12,6 +12,7 @@ from typing import Any
 
 from context_compression.loops import driving
 from context_compression.loops.calling import Ran, Tools
+from context_compression.loops.dialect import Dialect
 from context_compression.session import Session
 
 ONLY_ANSWERED = ("annotations",)
@@ -93,4 +94,4 @@ def _name_of(tool: Mapping[str, Any]) -> str | None:
     return tool.get("function", {}).get("name")
 
 
-DIALECT = driving.Dialect(_send, _message_of, _results_of, _tool_of, _name_of)
+DIALECT = Dialect(_send, _message_of, _results_of, _tool_of, _name_of)

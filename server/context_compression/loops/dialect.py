@@ -1,0 +1,35 @@
+"""What a client's requests and answers look like."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from context_compression.loops.calling import DESCRIPTION, RESTORE, SCHEMA, Ran
+
+Body: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What a client's requests and answers look like.
+
+    Attributes:
+        send: the client and a request -> the answer, or what is awaited for it.
+        message_of: an answer -> the message to record, or `None` where it says nothing.
+        results_of: calls that were made -> the messages that answer them, in the same order.
+        tool_of: name, description and JSON schema -> the definition of a tool.
+        name_of: the definition of a tool -> its name.
+    """
+
+    send: Callable[[Any, Body], Any]
+    message_of: Callable[[Any], Body | None]
+    results_of: Callable[[Sequence[Ran]], list[Body]]
+    tool_of: Callable[[str, str, Body], Body]
+    name_of: Callable[[Mapping[str, Any]], str | None]
+
+    def tools_of(self, request: Body) -> list[Any]:
+        """The tools of a request, and ours where the caller has none of that name."""
+        given: list[Any] = list(request.get("tools") or ())
+        if any(self.name_of(tool) == RESTORE for tool in given):
+            return given
+        return [*given, self.tool_of(RESTORE, DESCRIPTION, SCHEMA)]

@@ -1,0 +1,432 @@
+"""Loops with the real client, against the Messages API with a script."""
+
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+from threading import Event as Flag
+from threading import Thread
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+from anthropic import Anthropic, AsyncAnthropic, BadRequestError, RateLimitError
+from provider import refused
+
+from context_compression import Session, count_tokens
+from context_compression.formats import parse
+from context_compression.loops.anthropic import acreate, arun_tools, create, run_tools
+from context_compression.messages_api import (
+    Answer,
+    Entry,
+    MessagesAPI,
+    rate_limited,
+    slow,
+    too_long,
+)
+from context_compression.pacing import Event
+from context_compression.plan import ref_of
+from context_compression.summarizer import SummaryReply, SummaryRequest
+from context_compression.testing import conversation, log
+from context_compression.validity import problems
+
+pytestmark = pytest.mark.anyio
+
+BUDGET = 20_000
+SMALL = {"token_budget": BUDGET, "keep_recent_tokens": 2_000, "preserve_messages": 1}
+REQUEST: dict[str, Any] = {
+    "model": "claude-test-1",
+    "max_tokens": 500,
+    "tools": [{"name": "read", "input_schema": {"type": "object"}}],
+}
+DONE = Answer("Done.")
+
+
+def read(part: int) -> str:
+    """Some 1,700 tokens."""
+    return log(Random(part), 60)
+
+
+def calling(*parts: int, name: str = "read") -> Answer:
+    """An answer that reads parts."""
+    return Answer(
+        "",
+        stop_reason="tool_use",
+        content=[
+            {"type": "tool_use", "id": f"toolu_{part}", "name": name, "input": {"part": part}}
+            for part in parts
+        ],
+    )
+
+
+class Conversing:
+    """A session, the events it told of, and clients for an API."""
+
+    def __init__(self, folder: Path, api: MessagesAPI, **options: Any) -> None:
+        self.events: list[Event] = []
+        options["settings"] = SMALL | options.get("settings", {})
+        self.session = Session(folder, "s", on_event=self.events.append, **options)
+        self.session.record({"role": "user", "content": "Read all parts. Never write."})
+        self.client = Anthropic(api_key="any", base_url=api.base_url, max_retries=0)
+        self.aclient = AsyncAnthropic(api_key="any", base_url=api.base_url, max_retries=0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / ".compression"
+
+
+def sent(api: MessagesAPI) -> Iterator[list[dict[str, Any]]]:
+    return (request.body["messages"] for request in api.requests)
+
+
+def tool_results(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return [block for block in message["content"] if block["type"] == "tool_result"]
+
+
+@pytest.fixture
+async def both(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
+    """`run_tools`, or `arun_tools`, called the same way."""
+    asynchronous = request.param == "async"
+
+    async def loop(chat: Conversing, tools: Any, **more: Any) -> Any:
+        if asynchronous:
+            async with chat.aclient as client:
+                return await arun_tools(chat.session, client, tools, **REQUEST | more)
+        with chat.client as client:
+            call = partial(run_tools, chat.session, client, tools, **REQUEST | more)
+            return await anyio.to_thread.run_sync(call)
+
+    yield loop
+
+
+each_way = pytest.mark.parametrize("both", ["sync", "async"], indirect=True)
+
+
+@each_way
+async def test_every_request_of_a_long_loop_fits_and_is_valid(folder: Path, both: Any):
+    with MessagesAPI([*map(calling, range(40)), DONE]) as api:
+        chat = Conversing(folder, api)
+
+        answer = await both(chat, {"read": read})
+
+    assert answer.content[0].text == "Done."
+    assert len(api.requests) == 41
+    for request in api.requests:
+        body = request.body
+        used = count_tokens(body["messages"], tools=body["tools"], model=REQUEST["model"])
+        assert used < chat.session.settings.threshold_tokens
+        assert problems(parse(body["messages"]).messages, user_first=True) == ()
+        assert refused(body["messages"], "anthropic") == []
+    assert [event.kind for event in chat.events[:2]] == ["start", "end"]
+    assert {event.reason for event in chat.events} == {"threshold"}
+    assert all(e.tokens_after < e.tokens_before for e in chat.events if e.kind == "end")
+    assert all(chat.session.restore(ref_of(read(part))) == read(part) for part in range(30))
+
+
+@each_way
+async def test_results_come_in_the_order_of_the_calls_and_errors_are_results(
+    folder: Path, both: Any
+):
+    second_ran = anyio.Event()
+
+    def failing(part: int) -> str:
+        if part == 1:
+            raise ValueError("no part 1")
+        second_ran.set()
+        return f"part {part}"
+
+    with MessagesAPI([calling(1, 2, 3), calling(4, name="write"), DONE]) as api:
+        chat = Conversing(folder, api)
+
+        await both(chat, {"read": failing})
+
+    [_, first, second] = sent(api)
+    assert tool_results(first[-1]) == [
+        {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ValueError: no part 1",
+         "is_error": True},
+        {"type": "tool_result", "tool_use_id": "toolu_2", "content": "part 2"},
+        {"type": "tool_result", "tool_use_id": "toolu_3", "content": "part 3"},
+    ]  # fmt: skip
+    [unknown] = tool_results(second[-1])
+    assert unknown["is_error"]
+    assert "There is no tool 'write'. There are: context_restore, read." in unknown["content"]
+
+
+async def test_calls_of_one_answer_run_side_by_side(folder: Path):
+    third = anyio.Event()
+
+    async def waiting(part: int) -> dict[str, int]:
+        if part == 3:
+            third.set()
+        await third.wait()
+        return {"part": part}
+
+    with MessagesAPI([calling(1, 2, 3), DONE]) as api:
+        chat = Conversing(folder, api)
+        async with chat.aclient as client:
+            await arun_tools(chat.session, client, {"read": waiting}, **REQUEST)
+
+    results = tool_results(list(sent(api))[-1][-1])
+    assert [r["content"] for r in results] == ['{"part": 1}', '{"part": 2}', '{"part": 3}']
+
+
+@each_way
+async def test_the_model_can_restore_what_a_note_names(folder: Path, both: Any):
+    ref = ref_of(read(0))
+    restore = {"type": "tool_use", "id": "r", "name": "context_restore", "input": {"ref": ref}}
+    script: list[Entry] = [*map(calling, range(12)), Answer("", content=[restore]), DONE]
+    with MessagesAPI(script) as api:
+        chat = Conversing(folder, api)
+
+        await both(chat, {"read": read})
+
+    offered = [[tool["name"] for tool in request.body["tools"]] for request in api.requests]
+    assert offered[0] == ["read"]
+    assert offered[-1] == ["read", "context_restore"]
+    for messages, names in zip(sent(api), offered, strict=True):
+        assert ("context_restore" in names) or ("context_restore" not in str(messages))
+    [result] = tool_results(list(sent(api))[-1][-1])
+    assert read(0) in result["content"]
+    assert "quoted from the archive" in result["content"]
+
+
+@each_way
+async def test_a_request_refused_as_too_long_is_sent_once_more_and_smaller(folder: Path, both: Any):
+    with MessagesAPI([calling(1, 2, 3), too_long(), DONE]) as api:
+        chat = Conversing(folder, api)
+
+        answer = await both(chat, {"read": read})
+
+    assert answer.content[0].text == "Done."
+    [_, large, small] = sent(api)
+    assert count_tokens(small) < 0.6 * count_tokens(large)
+    assert refused(small, "anthropic") == []
+    [start, end] = chat.events
+    assert (start.reason, end.reason, end.will_retry) == ("overflow", "overflow", True)
+
+
+@each_way
+async def test_refused_twice_the_error_rises_and_nothing_loops(folder: Path, both: Any):
+    with MessagesAPI([calling(1, 2, 3), too_long()]) as api:
+        chat = Conversing(folder, api)
+
+        with pytest.raises(BadRequestError, match="prompt is too long"):
+            await both(chat, {"read": read})
+
+        assert len(api.requests) == 3
+
+
+@each_way
+async def test_a_rate_limit_is_no_overflow(folder: Path, both: Any):
+    with MessagesAPI([calling(1, 2, 3), rate_limited()]) as api:
+        chat = Conversing(folder, api)
+
+        with pytest.raises(RateLimitError):
+            await both(chat, {"read": read})
+
+        assert len(api.requests) == 2
+        assert chat.events == []
+
+
+@each_way
+async def test_switched_off_nothing_is_compressed(folder: Path, both: Any):
+    with MessagesAPI([*map(calling, range(20)), too_long()]) as api:
+        chat = Conversing(folder, api, settings={"auto_compress": False})
+
+        with pytest.raises(BadRequestError):
+            await both(chat, {"read": read})
+
+        assert len(api.requests) == 21
+        assert count_tokens(list(sent(api))[-1]) > BUDGET
+        assert chat.events == []
+
+
+def test_an_answer_is_recorded_as_a_request_may_hold_it(folder: Path):
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "s1g"}
+    call = {"type": "tool_use", "id": "a", "name": "read", "input": {"part": None}}
+    with MessagesAPI([Answer("", content=[thinking, {"type": "text", "text": ""}, call])]) as api:
+        chat = Conversing(folder, api)
+        with chat.client as client:
+            create(chat.session, client, **REQUEST)
+
+    assert chat.session.view()[-1] == {"role": "assistant", "content": [thinking, call]}
+
+
+def test_an_answer_that_says_nothing_is_not_recorded(folder: Path):
+    with MessagesAPI([Answer("")]) as api:
+        chat = Conversing(folder, api)
+        with chat.client as client:
+            answer = run_tools(chat.session, client, {}, **REQUEST)
+
+    assert answer.content == []
+    assert len(chat.session.view()) == 1
+
+
+def test_calls_left_open_by_an_earlier_run_are_made_first(folder: Path):
+    with MessagesAPI([calling(1, 2), DONE]) as api:
+        chat = Conversing(folder, api)
+        with chat.client as client:
+            create(chat.session, client, **REQUEST)
+
+            run_tools(chat.session, client, {"read": read}, **REQUEST)
+
+    [_, second] = sent(api)
+    assert [r["content"] for r in tool_results(second[-1])] == [read(1), read(2)]
+
+
+def test_system_tools_and_the_model_s_own_window_count(folder: Path):
+    with MessagesAPI([DONE]) as api:
+        chat = Conversing(folder, api)
+        with chat.client as client:
+            create(chat.session, client, **REQUEST, system=read(1))
+
+    used = chat.session.status().usage.used_tokens
+    assert used > count_tokens(chat.session.view(), system=read(1), model=REQUEST["model"])
+    assert chat.session.model == REQUEST["model"]
+    assert chat.session.settings.token_budget == BUDGET
+
+
+class Writing:
+    """A summarizer that waits until it may answer; `began` says that it was asked."""
+
+    def __init__(self) -> None:
+        self.began, self.may_end = anyio.Event(), anyio.Event()
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        self.began.set()
+        await self.may_end.wait()
+        return SummaryReply("## Goal\nRead all parts.")
+
+
+async def test_a_manual_compression_aborts_the_request_which_is_sent_again_smaller(folder: Path):
+    with MessagesAPI([*map(calling, range(6)), slow(), DONE]) as api:
+        summarizer = Writing()
+        chat = Conversing(folder, api, summarizer=summarizer)
+        answers: list[Any] = []
+        session = chat.session
+
+        async def loop() -> None:
+            answers.append(await arun_tools(session, chat.aclient, {"read": read}, **REQUEST))
+
+        async def compress() -> None:
+            await session.acompress(strategy="summarize", force=True)
+
+        async with chat.aclient, anyio.create_task_group() as group:
+            group.start_soon(loop)
+            assert await anyio.to_thread.run_sync(api.wait_for, 7)
+            group.start_soon(compress)
+            await summarizer.began.wait()
+            await anyio.wait_all_tasks_blocked()
+            assert len(api.requests) == 7
+            summarizer.may_end.set()
+
+    assert answers[0].content[0].text == "Done."
+    [*_, aborted, again] = sent(api)
+    assert count_tokens(again) < count_tokens(aborted)
+    assert "Read all parts." in str(again)
+    assert refused(again, "anthropic") == []
+    assert [(e.kind, e.reason) for e in chat.events] == [("start", "manual"), ("end", "manual")]
+
+
+async def test_a_compression_in_another_thread_aborts_the_request_too(folder: Path):
+    with MessagesAPI([*map(calling, range(6)), slow(), DONE]) as api:
+        chat = Conversing(folder, api)
+        session = chat.session
+
+        async def loop() -> None:
+            await arun_tools(session, chat.aclient, {"read": read}, **REQUEST)
+
+        async with chat.aclient, anyio.create_task_group() as group:
+            group.start_soon(loop)
+            assert await anyio.to_thread.run_sync(api.wait_for, 7)
+            compress = partial(session.compress, strategy="offload", force=True)
+            await anyio.to_thread.run_sync(compress)
+
+    [*_, aborted, again] = sent(api)
+    assert count_tokens(again) < count_tokens(aborted)
+
+
+def test_without_an_event_loop_a_manual_compression_waits_for_the_answer(folder: Path):
+    asked = Flag()
+
+    def answer(body: dict[str, Any]) -> str:
+        asked.set()
+        return "Done." if compressing.is_alive() else ""
+
+    with MessagesAPI([*map(calling, range(6)), Answer(answer, first_after=0.2)]) as api:
+        chat = Conversing(folder, api)
+        compress = partial(chat.session.compress, strategy="offload", force=True)
+        compressing = Thread(target=lambda: asked.wait() and compress())
+        compressing.start()
+        with chat.client as client:
+            run_tools(chat.session, client, {"read": read}, **REQUEST)
+        compressing.join()
+
+    assert len(api.requests) == 7
+    assert chat.session.view()[-1]["content"] == [{"type": "text", "text": "Done."}]
+    assert [e.kind for e in chat.events] == ["start", "end"]
+
+
+async def test_no_request_begins_before_a_compression_is_done(folder: Path):
+    with MessagesAPI() as api:
+        summarizer = Writing()
+        chat = Conversing(folder, api, summarizer=summarizer)
+        chat.session.record(*conversation(20))
+        happened: list[str] = []
+
+        async def compress() -> None:
+            await chat.session.acompress(strategy="summarize", force=True)
+            happened.append("compressed")
+
+        async def request() -> None:
+            async with chat.session.arequest():
+                happened.append("request")
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(compress)
+            await summarizer.began.wait()
+            group.start_soon(request)
+            await anyio.wait_all_tasks_blocked()
+            assert happened == []
+            summarizer.may_end.set()
+
+    assert happened == ["compressed", "request"]
+
+
+async def test_what_is_recorded_while_a_compression_runs_is_kept(folder: Path):
+    with MessagesAPI([*map(calling, range(12)), DONE]) as api:
+        summarizer = Writing()
+        settings = {"strategy": "summarize"}
+        chat = Conversing(folder, api, summarizer=summarizer, settings=settings)
+        said = {"role": "user", "content": "And hurry up."}
+
+        async def speak() -> None:
+            await summarizer.began.wait()
+            chat.session.record(said)
+            summarizer.may_end.set()
+
+        async with chat.aclient as client, anyio.create_task_group() as group:
+            group.start_soon(speak)
+            await arun_tools(chat.session, client, {"read": read}, **REQUEST)
+
+    assert any(said in messages for messages in sent(api))
+    assert said in chat.session.state().recorded
+
+
+async def test_cancelling_the_loop_leaves_a_conversation_that_goes_on(folder: Path):
+    with MessagesAPI([calling(1), slow(), DONE]) as api:
+        chat = Conversing(folder, api)
+        async with chat.aclient as client:
+            async with anyio.create_task_group() as group:
+                group.start_soon(
+                    partial(arun_tools, chat.session, client, {"read": read}, **REQUEST)
+                )
+                assert await anyio.to_thread.run_sync(api.wait_for, 2)
+                group.cancel_scope.cancel()
+
+            answer = await acreate(chat.session, client, **REQUEST)
+
+    assert answer.stop_reason == "end_turn"
+    assert chat.events == []

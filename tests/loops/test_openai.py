@@ -1,0 +1,248 @@
+"""Loops with a client of the `openai` shape: a script, without the package."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import anyio
+import pytest
+from provider import refused
+from pydantic import BaseModel
+
+from context_compression import Session, count_tokens
+from context_compression.formats import parse
+from context_compression.loops.openai import acreate, arun_tools, run_tools
+from context_compression.pacing import Event
+from context_compression.plan import ref_of
+from context_compression.testing import log
+from context_compression.validity import problems
+
+pytestmark = pytest.mark.anyio
+
+BUDGET = 20_000
+SMALL = {"token_budget": BUDGET, "keep_recent_tokens": 2_000, "preserve_messages": 1}
+REQUEST: dict[str, Any] = {
+    "model": "gpt-5",
+    "tools": [{"type": "function", "function": {"name": "read", "parameters": {}}}],
+}
+
+
+class Said(BaseModel, extra="allow"):
+    """What the client answers with: any keys."""
+
+
+class TooLong(Exception):
+    """As `openai.BadRequestError` looks."""
+
+    status_code = 400
+    body = {  # noqa: RUF012
+        "code": "context_length_exceeded",
+        "message": "This model's maximum context length is 128000 tokens.",
+    }
+
+
+class Slow(Exception):
+    """As `openai.RateLimitError` looks: it speaks of tokens, too."""
+
+    status_code = 429
+    body = {"message": "Rate limit reached: too many tokens per min."}  # noqa: RUF012
+
+
+def answer(**message: Any) -> Said:
+    message = {"role": "assistant", "content": None, "refusal": None} | message
+    choice = Said.model_validate({"message": Said.model_validate(message)})
+    return Said.model_validate({"choices": [choice], "usage": {"total_tokens": 9}})
+
+
+def calling(*parts: int, arguments: str | None = None) -> Said:
+    return answer(
+        annotations=[],
+        tool_calls=[
+            {"id": f"call_{part}", "type": "function",
+             "function": {"name": "read", "arguments": arguments or json.dumps({"part": part})}}
+            for part in parts
+        ],
+    )  # fmt: skip
+
+
+DONE = answer(content="Done.")
+
+
+def read(part: int) -> str:
+    return log(Random(part), 60)
+
+
+class Client:
+    """Answers with the next entry of a script, or raises it; the last one is repeated."""
+
+    def __init__(self, *script: Said | Exception) -> None:
+        self.script = script
+        self.sent: list[dict[str, Any]] = []
+        self.chat = self.completions = self
+
+    def create(self, **request: Any) -> Said:
+        self.sent.append(request)
+        entry = self.script[min(len(self.sent), len(self.script)) - 1]
+        if isinstance(entry, Exception):
+            raise entry
+        return entry
+
+
+class AsyncClient(Client):
+    """The same for an event loop."""
+
+    async def create(self, **request: Any) -> Said:  # pyright: ignore[reportIncompatibleMethodOverride]
+        await anyio.lowlevel.checkpoint()
+        return super().create(**request)
+
+
+class Conversing:
+    """A session and the events it told of."""
+
+    def __init__(self, folder: Path, **options: Any) -> None:
+        self.events: list[Event] = []
+        options["settings"] = SMALL | options.get("settings", {})
+        self.session = Session(folder / ".compression", "s", on_event=self.events.append, **options)
+        self.session.record(
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Read all parts. Never write."},
+        )
+
+    async def run(self, client: Client, tools: Any) -> Said:
+        if isinstance(client, AsyncClient):
+            return await arun_tools(self.session, client, tools, **REQUEST)
+        return run_tools(self.session, client, tools, **REQUEST)
+
+
+each_way = pytest.mark.parametrize("kind", [Client, AsyncClient])
+
+
+@each_way
+async def test_every_request_of_a_long_loop_fits_and_is_valid(tmp_path: Path, kind: type[Client]):
+    client = kind(*map(calling, range(40)), DONE)
+    chat = Conversing(tmp_path)
+
+    result: Any = await chat.run(client, {"read": read})
+
+    assert result is DONE
+    assert len(client.sent) == 41
+    for request in client.sent:
+        messages = request["messages"]
+        used = count_tokens(messages, tools=request["tools"], model=REQUEST["model"])
+        assert used < chat.session.settings.threshold_tokens
+        assert problems(parse(messages).messages, user_first=False) == ()
+        assert refused(messages, "openai") == []
+        names = [tool["function"]["name"] for tool in request["tools"]]
+        assert ("context_restore" in names) or ("context_restore" not in str(messages))
+    assert {event.reason for event in chat.events} == {"threshold"}
+    assert all(chat.session.restore(ref_of(read(part))) == read(part) for part in range(30))
+
+
+@each_way
+async def test_results_come_in_the_order_of_the_calls_and_errors_say_so(
+    tmp_path: Path, kind: type[Client]
+):
+    def failing(part: int) -> Any:
+        if part == 1:
+            raise ValueError("no part 1")
+        return {"部分": part}
+
+    client = kind(calling(1, 2), calling(3, arguments="{oops"), DONE)
+    chat = Conversing(tmp_path)
+
+    await chat.run(client, {"read": failing})
+
+    assert client.sent[1]["messages"][-2:] == [
+        {"role": "tool", "tool_call_id": "call_1", "content": "Error: ValueError: no part 1"},
+        {"role": "tool", "tool_call_id": "call_2", "content": '{"部分": 2}'},
+    ]
+    assert "not a JSON object: {oops" in client.sent[2]["messages"][-1]["content"]
+
+
+@each_way
+async def test_the_model_can_restore_what_a_note_names(tmp_path: Path, kind: type[Client]):
+    arguments = json.dumps({"ref": ref_of(read(0)), "lines": "2-3"})
+    function = {"name": "context_restore", "arguments": arguments}
+    restore = answer(tool_calls=[{"id": "r", "type": "function", "function": function}])
+    client = kind(*map(calling, range(25)), restore, DONE)
+    chat = Conversing(tmp_path)
+
+    await chat.run(client, {"read": read})
+
+    result = client.sent[-1]["messages"][-1]["content"]
+    assert "\n".join(read(0).split("\n")[1:3]) in result
+    assert "quoted from the archive" in result
+
+
+@each_way
+async def test_refused_once_it_is_sent_again_smaller(tmp_path: Path, kind: type[Client]):
+    client = kind(calling(1, 2, 3), TooLong(), DONE)
+    chat = Conversing(tmp_path)
+
+    await chat.run(client, {"read": read})
+
+    [_, large, small] = (request["messages"] for request in client.sent)
+    assert count_tokens(small) < 0.6 * count_tokens(large)
+    assert [(e.reason, e.will_retry) for e in chat.events] == [
+        ("overflow", False),
+        ("overflow", True),
+    ]
+
+
+@each_way
+async def test_refused_twice_the_error_rises(tmp_path: Path, kind: type[Client]):
+    client = kind(calling(1, 2, 3), TooLong())
+    chat = Conversing(tmp_path)
+
+    with pytest.raises(TooLong):
+        await chat.run(client, {"read": read})
+
+    assert len(client.sent) == 3
+
+
+@each_way
+async def test_a_rate_limit_is_no_overflow(tmp_path: Path, kind: type[Client]):
+    client = kind(calling(1, 2, 3), Slow())
+    chat = Conversing(tmp_path)
+
+    with pytest.raises(Slow):
+        await chat.run(client, {"read": read})
+
+    assert (len(client.sent), chat.events) == (2, [])
+
+
+@each_way
+async def test_switched_off_nothing_is_compressed(tmp_path: Path, kind: type[Client]):
+    client = kind(*map(calling, range(20)), TooLong())
+    chat = Conversing(tmp_path, settings={"auto_compress": False})
+
+    with pytest.raises(TooLong):
+        await chat.run(client, {"read": read})
+
+    assert count_tokens(client.sent[-1]["messages"]) > BUDGET
+    assert chat.events == []
+
+
+async def test_an_answer_is_recorded_as_a_request_may_hold_it(tmp_path: Path):
+    audio = {"id": "audio_1", "data": "UklGRg==", "transcript": "Done.", "expires_at": 1}
+    client = AsyncClient(answer(audio=audio, annotations=[], reasoning_content="Hm."))
+    chat = Conversing(tmp_path)
+
+    await acreate(chat.session, client, **REQUEST)
+
+    assert chat.session.view()[-1] == {
+        "role": "assistant",
+        "audio": {"id": "audio_1"},
+        "reasoning_content": "Hm.",
+    }
+
+
+def test_the_package_of_the_client_is_not_needed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "openai", None)  # importing it raises
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+
+    for name in ("openai", "anthropic"):
+        importlib.reload(importlib.import_module(f"context_compression.loops.{name}"))
