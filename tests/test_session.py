@@ -629,3 +629,65 @@ def test_a_refused_compression_leaves_not_even_an_empty_folder(tmp_path: Path) -
         session.compress(messages=messages, target_tokens=5)
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("pattern", ["a{1000000000}", "(ab){100000000}", "(" * 900, "a" * 2_000])
+def test_a_pattern_that_would_fill_the_memory_is_refused(pattern: str, tmp_path: Path) -> None:
+    session = Session(tmp_path, "one")
+    ref = session.offload("abc\n" * 10)
+
+    with pytest.raises(StoreError, match=r"pattern|regular expression"):
+        session.restore(ref, pattern=pattern)
+
+
+def test_a_compression_that_only_mends_is_kept(tmp_path: Path) -> None:
+    session = Session(tmp_path, "one")
+    begun = {"role": "assistant", "content": "Part 1 is done. " * 9}
+    session.record(begun, {"role": "user", "content": "Look into part 2."})
+
+    result = session.compress(strategy="window", force=True)
+
+    assert result.changed
+    assert session.view() == result.messages
+    assert session.store.summaries() == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{}",
+        '{"type": "message"}',
+        '{"type": "undo"}',
+        '{"type": "rewind"}',
+        '{"type": "rewind", "to": 99}',
+        '{"type": "offload", "refs": 5}',
+        '{"type": "compression"}',
+        '{"type": "restore"}',
+    ],
+)
+def test_an_event_that_makes_no_sense_is_passed_over_and_reported(
+    line: str, tmp_path: Path
+) -> None:
+    session = Session(tmp_path, "one")
+    session.record({"role": "user", "content": "hello"})
+    log = tmp_path / "sessions" / "one" / "events.jsonl"
+    log.write_text(log.read_text("utf-8") + line + "\n", encoding="utf-8")
+
+    reopened = Session(tmp_path, "one")
+
+    assert reopened.view() == [{"role": "user", "content": "hello"}]
+    assert any("makes no sense" in said for said in reopened.status().warnings)
+
+
+def test_messages_that_json_writes_another_way_are_compressed_all_the_same(tmp_path: Path) -> None:
+    pair = chr(0xD83D) + chr(0xDE00)
+    messages = [
+        {"role": "user", "content": ({"type": "text", "text": f"Task {pair} " + "word " * 300},)},
+        {"role": "assistant", "content": "done " * 300},
+        {"role": "user", "content": "Go on."},
+    ]
+    session = Session(tmp_path, "one")
+
+    result = session.compress(messages=messages, target_tokens=300)
+
+    assert result.changed

@@ -1,5 +1,6 @@
 """Keeping the originals of a compression, and what receipts may promise because of it."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ class Archiver:
         self._before_writing()
         if self._news:
             self._log.append(*self._news)
-        if state_of(self._log).view[: len(messages)] != list(messages):
+        view = state_of(self._log).view[: len(messages)]
+        if view != list(messages) and view != json.loads(json.dumps(messages)):
             raise StoreError(
                 f"Something else was recorded in {self._log.id} meanwhile, so the view was "
                 "not changed. Compress again."
@@ -99,7 +101,7 @@ class Archiver:
         if result.summary:
             text = result.summary.text
             points = [e.text for e in result.summary.ledger if e.kind in ("constraint", "decision")]
-        elif result.strategy == "window":
+        elif result.strategy == "window" and result.dropped:
             contents = (part["content"] for part in result.layout if isinstance(part, dict))
             digests = (as_text(content) for content in contents)
             text = next((digest for digest in digests if digest.startswith(COMPRESSED)), "")

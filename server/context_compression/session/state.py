@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from context_compression.formats import parse
-from context_compression.messages import Text, ToolResult
+from context_compression.messages import Text, ToolResult, is_array, is_object
 from context_compression.store import SessionLog
 
 
@@ -81,9 +81,62 @@ def state_of(log: SessionLog) -> State:
     """What a log says now."""
     events = log.events()
     state = State(warnings=list(events.warnings))
-    for event in events.items:
-        state.replay(event)
+    for number, event in enumerate(events.items, 1):
+        if _makes_sense(event, state):
+            state.replay(event)
+        else:
+            kind = event.get("type")
+            state.warnings.append(
+                f"events.jsonl: event {number} ({kind}) makes no sense and was passed over"
+            )
     return state
+
+
+def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
+    """Whether an event has what its type needs and fits the events before it."""
+    match event:
+        case {"type": "message", "message": {"role": str()}}:
+            return True
+        case {"type": "compression", "n": int(), "messages_in": int(covered), "layout": list(),
+              "tokens_before": int(), "tokens_after": int(), "compressed": list()}:  # fmt: skip
+            return 0 <= covered <= len(state.view) and _are_refs(event) and _fits(event, covered)
+        case {"type": "compression" | "message"}:
+            return False
+        case {"type": "undo"}:
+            return bool(state.compressions) and isinstance(event.get("messages_in"), int)
+        case {"type": "rewind"}:
+            to = event.get("to")
+            return isinstance(to, int) and 0 <= to <= len(state.recorded)
+        case {"type": "restore"}:
+            return isinstance(event.get("ref"), str) and isinstance(event.get("tokens"), int)
+        case {"type": "offload"}:
+            return _are_refs(event)
+        case {"type": "plan"}:
+            return isinstance(event.get("plan_id"), str) and "covered" in event
+        case {"type": "answer"}:
+            return isinstance(event.get("plan_id"), str) and isinstance(event.get("text"), str)
+        case _:
+            return isinstance(event.get("type"), str)
+
+
+def _are_refs(event: Mapping[str, Any]) -> bool:
+    refs = event.get("refs", {})
+    return is_object(refs) and all(
+        is_object(about) and isinstance(about.get("what"), str) and {"message", "block"} <= {*about}
+        for about in refs.values()
+    )
+
+
+def _fits(event: Mapping[str, Any], covered: int) -> bool:
+    """Whether a layout names messages that are there."""
+    for part in event["layout"]:
+        if is_object(part):
+            continue
+        if not (is_array(part) and len(part) == 2 and all(isinstance(n, int) for n in part)):
+            return False
+        if not 0 <= part[0] <= part[1] <= covered:
+            return False
+    return True
 
 
 def news_of(

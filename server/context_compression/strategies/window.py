@@ -18,7 +18,7 @@ from context_compression.strategies.floor import anchored
 from context_compression.strategies.keep import cost, keep_only
 
 CODE = re.compile(
-    r"```|^\s{4,}\S|^\s*(?:def|class|import|from|function|const|fn|func)\b|^\$ ", re.M
+    r"```|^[ \t]{4,}\S|^[ \t]*(?:def|class|import|from|function|const|fn|func)\b|^\$ ", re.M
 )
 VERY_SHORT = 20
 """Characters below which a message counts as very short."""
