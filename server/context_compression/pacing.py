@@ -126,9 +126,9 @@ class Pace:
         """Whether an unasked compression may help: the last one did, or there is more by now."""
         return self._vain is None or tokens > GROWTH * self._vain
 
-    def tried(self, tokens_after: int, threshold: int) -> None:
-        """What came of an unasked compression."""
-        self._vain = tokens_after if tokens_after >= threshold else None
+    def tried(self, tokens_after: int, *, in_vain: bool) -> None:
+        """What came of an unasked compression: whether the view is still over its threshold."""
+        self._vain = tokens_after if in_vain else None
 
     def answered(self) -> None:
         """The model answered: the next refusal may be recovered from again."""

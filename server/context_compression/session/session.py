@@ -267,12 +267,13 @@ class Session:
             yield told
         except BaseException as error:
             if reason == "threshold" and isinstance(error, Exception):
-                self._pace.tried(before, 0)
+                self._pace.tried(before, in_vain=True)
             text = str(error) or type(error).__name__
             self.on_event(Event("end", reason, before, before, aborted=True, error=text))
             raise
         result = told[0]
-        self._pace.tried(result.tokens_after, self.settings.threshold_tokens)
+        now = self._used()
+        self._pace.tried(int(now.used_tokens), in_vain=now.over_threshold)
         summary = result.summary
         self.on_event(
             Event(
