@@ -4,6 +4,7 @@ One implementation serves both colours: a generator that yields summary requests
 `compress` and `acompress` drive it.
 """
 
+import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -25,6 +26,7 @@ from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequ
 from context_compression.tokens import Counter, TextCounter, anchor_in, anchored
 from context_compression.usage import Messages, for_model
 
+logger = logging.getLogger(__name__)
 STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
     "offload": offload.propose,
     "truncate": truncate.propose,
@@ -325,6 +327,7 @@ class _Job:
                 proposed = yield from summarize.propose(self.plan)
             except SummaryError as error:
                 self.failures.append(f"no summary: {error}")
+                logger.warning("no summary: %s", error)
                 if self.settings.on_summary_failure == "skip":
                     return None
             else:

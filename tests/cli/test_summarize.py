@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from context_compression.messages_api import MessagesAPI, overloaded
+from context_compression.testing.messages_api import MessagesAPI, overloaded
 
 from .conftest import Desk
 

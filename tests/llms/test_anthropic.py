@@ -14,7 +14,7 @@ import pytest
 
 from context_compression.errors import SummaryError
 from context_compression.llms.anthropic import AnthropicSummarizer
-from context_compression.messages_api import (
+from context_compression.testing.messages_api import (
     Answer,
     Entry,
     MessagesAPI,

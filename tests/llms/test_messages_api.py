@@ -8,7 +8,7 @@ import anthropic
 import pytest
 from anthropic.types import Message, MessageParam
 
-from context_compression.messages_api import (
+from context_compression.testing.messages_api import (
     Answer,
     MessagesAPI,
     dropped,

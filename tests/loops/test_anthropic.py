@@ -17,7 +17,7 @@ from provider import refused
 from context_compression import Session, count_tokens
 from context_compression.formats import parse
 from context_compression.loops.anthropic import acreate, arun_tools, create, run_tools
-from context_compression.messages_api import (
+from context_compression.testing.messages_api import (
     Answer,
     Entry,
     MessagesAPI,

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp_door import agrees, ask, connected, everything_in, workspace_in, write_messages
 
 from context_compression import Session
-from context_compression.messages_api import (
+from context_compression.testing.messages_api import (
     Entry,
     MessagesAPI,
     empty,

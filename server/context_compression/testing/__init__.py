@@ -1,4 +1,4 @@
-"""Fakes and builders for tests: realistic random conversations, and a summarizer with a script.
+"""Fakes and builders for tests: random conversations, a scripted summarizer; a Messages API server.
 
 `conversation(turns=4, seed=7)` is always the same conversation: no clock, no global randomness.
 """
