@@ -8,7 +8,7 @@ from typing import Any
 from context_compression.edits import View
 from context_compression.evidence import CLASSES, Class, Facts, Lexicon, facts
 from context_compression.ledger import Entry
-from context_compression.messages import Message
+from context_compression.messages import Message, texts_of
 from context_compression.summarizer import SummaryReply
 
 
@@ -213,9 +213,18 @@ def loss_report(
     for edit in view.edits:
         for message in edit.becomes:
             _add(shown, facts(message, lexicon))
+    quoted = "\n".join(
+        text
+        for edit in view.edits
+        for message in edit.becomes
+        for block in message.blocks
+        for text in texts_of(block)
+    )
     report: dict[Class, Loss] = {}
     for name in CLASSES:
         retained = total[name] & shown[name]
+        if name not in ("paths", "numbers"):  # what a note of ours quotes is in view, too
+            retained |= {item for item in total[name] - retained if item in quoted}
         recoverable = (total[name] - retained) & kept[name]
         lost = len(total[name]) - len(retained) - len(recoverable)
         report[name] = Loss(len(total[name]), len(retained), len(recoverable), lost)
