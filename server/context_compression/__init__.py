@@ -9,8 +9,9 @@ them and accounts for it in a `result`; `store` and `session` keep what left; `m
 are the doors.
 """
 
-from context_compression.compress import acompress, compress, truncate_tool_output
+from context_compression.compress import truncate_tool_output
 from context_compression.errors import BudgetTooSmall, ContextCompressionError
+from context_compression.library import acompress, compress
 from context_compression.result import Result
 from context_compression.session import Session
 from context_compression.settings import Settings

@@ -38,7 +38,7 @@ Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
 class Keeper(Protocol):
-    """Keeps originals; a `Session` is one."""
+    """Keeps the originals of one compression; a session makes one for each."""
 
     @property
     def archive(self) -> Archive:

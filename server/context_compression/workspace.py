@@ -13,8 +13,7 @@ from typing import Any
 from context_compression import hosts
 from context_compression.errors import ConversationNotFound
 from context_compression.hosts import Access, Transcript, claude_code
-from context_compression.plan import ref_of
-from context_compression.session import Session
+from context_compression.session import Session, name_for
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summarizer import Summarizer
@@ -192,7 +191,7 @@ class Workspace:
         model: str | None = None,
     ) -> Session:
         """The session of a conversation a program holds itself, named after its first message."""
-        name = f"messages-{ref_of(messages[0] if messages else '')}"
+        name = name_for(messages)
         return Session(self.store, name, settings=settings or self.settings(), model=model)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from context_compression.errors import SummaryError
 from context_compression.llms.anthropic import AnthropicSummarizer
+from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
 from context_compression.testing.messages_api import (
     Answer,
     Entry,
@@ -30,7 +31,6 @@ from context_compression.testing.messages_api import (
     tool_call,
     truncated,
 )
-from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
 
 pytestmark = pytest.mark.anyio
 

@@ -17,6 +17,10 @@ from provider import refused
 from context_compression import Session, count_tokens
 from context_compression.formats import parse
 from context_compression.loops.anthropic import acreate, arun_tools, create, run_tools
+from context_compression.pacing import Event
+from context_compression.plan import ref_of
+from context_compression.summarizer import SummaryReply, SummaryRequest
+from context_compression.testing import conversation, log
 from context_compression.testing.messages_api import (
     Answer,
     Entry,
@@ -25,10 +29,6 @@ from context_compression.testing.messages_api import (
     slow,
     too_long,
 )
-from context_compression.pacing import Event
-from context_compression.plan import ref_of
-from context_compression.summarizer import SummaryReply, SummaryRequest
-from context_compression.testing import conversation, log
 from context_compression.validity import problems
 
 pytestmark = pytest.mark.anyio

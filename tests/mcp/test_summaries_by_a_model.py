@@ -13,6 +13,7 @@ from mcp import Client
 from mcp_door import agrees, ask, connected, everything_in, workspace_in, write_messages
 
 from context_compression import Session
+from context_compression.testing import conversation
 from context_compression.testing.messages_api import (
     Entry,
     MessagesAPI,
@@ -22,7 +23,6 @@ from context_compression.testing.messages_api import (
     slow,
     too_long,
 )
-from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio

@@ -7,6 +7,6 @@ reading.py   what was archived: whole, by lines, by pattern
 """
 
 from context_compression.session.reading import NO_LINE, as_text, select
-from context_compression.session.session import PLAN_SECONDS, Asked, Session, Status
+from context_compression.session.session import PLAN_SECONDS, Asked, Session, Status, name_for
 
-__all__ = ["NO_LINE", "PLAN_SECONDS", "Asked", "Session", "Status", "as_text", "select"]
+__all__ = ["NO_LINE", "PLAN_SECONDS", "Asked", "Session", "Status", "as_text", "name_for", "select"]

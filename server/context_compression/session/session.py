@@ -675,3 +675,8 @@ class Session:
     def state(self) -> State:
         """What the log says now."""
         return state_of(self._log)
+
+
+def name_for(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The id of the session of a conversation that has none: after its first message."""
+    return f"messages-{ref_of(messages[0] if messages else '')}"

@@ -1,0 +1,47 @@
+"""`compress` and `acompress` with a store: the originals are on disk, whatever names the place."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_compression import Session, Store, acompress, compress
+from context_compression.testing import conversation
+
+pytestmark = pytest.mark.anyio
+
+
+def mine(folder: Path) -> Session:
+    return Session(folder, "mine")
+
+
+@pytest.mark.parametrize("place", [str, Path, Store, mine])
+async def test_with_a_store_the_originals_are_on_disk(place: Any, tmp_path: Path) -> None:
+    messages = conversation(turns=8, seed=3)
+    store = place(tmp_path / ".compression")
+
+    result = compress(messages, target_tokens=2_000, store=store)
+
+    assert result.changed
+    kept = Store(tmp_path / ".compression")
+    session = Session(kept, kept.sessions()[0])
+    assert session.view() == result.messages
+    assert all(session.original(ref) == whole for ref, whole in result.originals.items())
+    again = await acompress(messages, target_tokens=2_000, store=store)
+    assert again.messages == result.messages
+
+
+def test_without_a_store_the_originals_are_in_the_result_alone() -> None:
+    messages = conversation(turns=8, seed=3)
+
+    result = compress(messages, target_tokens=2_000)
+
+    assert result.originals
+    assert "context_restore" not in str(result.messages)
+
+
+def test_an_empty_conversation_makes_no_folder(tmp_path: Path) -> None:
+    result = compress([], store=tmp_path / ".compression", target_tokens=10)
+
+    assert not result.changed
+    assert list(tmp_path.iterdir()) == []
