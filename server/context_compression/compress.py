@@ -85,31 +85,7 @@ def compress(
     store: Keeper | None = None,
     summarizer: Summarizer | None = None,
 ) -> Result:
-    """A smaller, valid conversation from which every byte that left can be brought back.
-
-    Args:
-        messages: Anthropic or OpenAI messages; not changed, and the same dialect comes out.
-        target_tokens: what to come down to, system prompt and tool schemas included; without it
-            only when over the threshold, down to the target of the settings.
-        system: the system prompt, where it is given beside the messages.
-        tools: the tool definitions.
-        model: whose tokens and window count.
-        counter: the caller's own way to count, text in, tokens out.
-        strategy: `auto`, or one by name.
-        pins: messages to keep whole: by index, or by a text they contain.
-        focus: what the remaining work is about.
-        force: compress below the threshold too, on whatever lies before the recent messages.
-        settings: a `Settings`, or some of its values.
-        store: keeps the originals on disk; without one they are in `result.originals`.
-        summarizer: answers summary requests.
-
-    Raises:
-        InvalidConversation: not a conversation in a format we know.
-        InvalidTarget: not a positive number of tokens.
-        InvalidSettings: an unknown setting or strategy.
-        BudgetTooSmall: `auto` was given a target below the floor.
-        StoreError: the originals could not be kept; nothing was changed.
-    """
+    """What `library.compress` does, with any `Keeper` for a store; arguments and errors are its."""
     run = start(Ask(
         messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
         counter=counter, strategy=strategy, pins=pins, focus=focus, force=force, settings=settings,
