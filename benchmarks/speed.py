@@ -59,11 +59,13 @@ def renamed(lines: str, number: int) -> str:
 
 def deep_size(value: Any) -> int:
     """Bytes of parsed JSON in memory."""
+    from context_compression.messages import is_array, is_object
+
     size = sys.getsizeof(value)
-    if isinstance(value, dict):
-        return size + sum(deep_size(item) for item in value.values())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(value, list):
-        return size + sum(map(deep_size, value))  # pyright: ignore[reportUnknownArgumentType]
+    if is_object(value):
+        return size + sum(map(deep_size, value.values()))
+    if is_array(value):
+        return size + sum(map(deep_size, value))
     return size
 
 

@@ -12,6 +12,8 @@ import click
 
 from context_compression.store.files import to_json
 
+BAR = 16
+"""Dots beside the moving part of the bar: how much is left to do is not known."""
 PATIENCE_SECONDS = 0.5
 
 
@@ -50,8 +52,9 @@ def working(what: str) -> Generator[None]:
     def turn() -> None:
         if done.wait(PATIENCE_SECONDS):
             return
-        for sign in cycle("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"):
-            click.echo(f"\r{sign} {what} …", err=True, nl=False)
+        for place in cycle((*range(BAR), *range(BAR, 0, -1))):
+            bar = f"{'.' * place}===={'.' * (BAR - place)}"
+            click.echo(f"\r[{bar}] {what} …", err=True, nl=False)
             if done.wait(0.1):
                 break
         click.echo("\r\x1b[K", err=True, nl=False)
