@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from threading import Condition, Event, Thread
 from typing import Any, Self, TypeAlias
+from zlib import crc32
 
 Body: TypeAlias = dict[str, Any]
 
@@ -62,8 +63,8 @@ class Answer:
     error: Refusal | None = None
 
 
-Entry: TypeAlias = str | Callable[[Body], str] | Answer | Refusal
-"""A string, or a function of the request's body, is the text of an answer."""
+Entry: TypeAlias = str | Callable[[Body], str | Answer] | Answer | Refusal
+"""A string is the text of an answer; a function makes either from the request's body."""
 
 # every field can be set: `slow(first_after=2)`, `dropped(stop_after=0)`
 slow = partial(Answer, first_after=3600)
@@ -144,7 +145,8 @@ class MessagesAPI:
                 return _tokens(body)
             entry = self._script[min(self._taken, len(self._script) - 1)]
             self._taken += 1
-        return entry if isinstance(entry, Answer | Refusal) else Answer(entry)
+        made = entry(body) if callable(entry) else entry
+        return Answer(made) if isinstance(made, str) else made
 
 
 class _Exchange(BaseHTTPRequestHandler):
@@ -219,8 +221,9 @@ def _message(answer: Answer, body: Body) -> Body:
         content.append({"type": "tool_use", "id": "toolu_1", "name": answer.tool, "input": {}})
     content += answer.content
     usage = {"input_tokens": _tokens(body["messages"]), "output_tokens": _tokens(content)}
+    said = json.dumps([body["messages"], content]).encode()
     return {
-        "id": "msg_1",
+        "id": f"msg_{crc32(said):08x}",  # agent hosts take one id for one message
         "type": "message",
         "role": "assistant",
         "model": body["model"],
@@ -233,19 +236,34 @@ def _message(answer: Answer, body: Body) -> Body:
 
 
 def _events(message: Body) -> Iterator[Body]:
-    """A message as the events it is streamed in; text goes in two halves."""
+    """A message as the events it is streamed in."""
     usage = message["usage"]
     begun: Body = {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}}
     yield {"type": "message_start", "message": message | begun}
     for index, block in enumerate(message["content"]):
-        text = block.get("text", "")
-        start = block | ({"text": ""} if text else {})
+        start, deltas = _piecewise(block)
         yield {"type": "content_block_start", "index": index, "content_block": start}
-        for part in (text[: len(text) // 2], text[len(text) // 2 :]) if text else ():
-            delta = {"type": "text_delta", "text": part}
+        for delta in deltas:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     stop = {name: message[name] for name in ("stop_reason", "stop_sequence", "stop_details")}
     said = {"output_tokens": usage["output_tokens"]}
     yield {"type": "message_delta", "delta": stop, "usage": said}
     yield {"type": "message_stop"}
+
+
+def _piecewise(block: Body) -> tuple[Body, list[Body]]:
+    """A block as it is begun, and what is added to it: text or arguments, in two halves."""
+    begun = dict(block)
+    if text := block.get("text"):
+        begun["text"] = ""
+        return begun, [{"type": "text_delta", "text": part} for part in _halves(text)]
+    if block.get("input"):
+        begun["input"] = {}
+        halves = _halves(json.dumps(block["input"]))
+        return begun, [{"type": "input_json_delta", "partial_json": part} for part in halves]
+    return begun, []
+
+
+def _halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
