@@ -13,13 +13,13 @@ from contextlib import (
     contextmanager,
 )
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic
 from typing import Any, TypeAlias
 
-from context_compression.compress import Ask, acompress, compress, start
+from context_compression.compress import Ask, Keeper, acompress, compress, start
 from context_compression.errors import (
     BudgetTooSmall,
     NothingToUndo,
@@ -34,6 +34,7 @@ from context_compression.overflow import is_overflow
 from context_compression.pacing import POLL_SECONDS, Event, Pace, Reason
 from context_compression.plan import ref_of
 from context_compression.result import Result
+from context_compression.savings import Savings
 from context_compression.session.archiver import Archiver, Rehearsal, promises
 from context_compression.session.reading import as_text, select
 from context_compression.session.state import (
@@ -48,6 +49,7 @@ from context_compression.session.state import (
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summarizer import Summarizer, SummaryReply
+from context_compression.threads import aside, check_cancelled
 from context_compression.tokens import Anchor, Counter, TextCounter, anchored
 from context_compression.usage import Item, Usage, breakdown, for_model, largest, usage
 
@@ -85,6 +87,8 @@ class Status:
         messages_recorded: how many were recorded.
         messages_compressed: how many of those are not in the view as they came.
         tokens_saved: freed by compressions, less what was restored.
+        savings: the same over all requests, with what it cost. Where somebody else keeps the
+            history, what they did not take over saved nothing.
         breakdown: tokens by kind of content.
         largest: the blocks that take up most.
         could_free: tokens offload and truncate would free, asked for by hand.
@@ -98,6 +102,7 @@ class Status:
     messages_compressed: int
     compressions: int
     tokens_saved: int
+    savings: Savings
     breakdown: Mapping[str, int]
     largest: Sequence[Item]
     could_free: int
@@ -351,8 +356,7 @@ class Session:
             if not rehearsed.changed:
                 return rehearsed
         with self._log.locked():
-            asked = self._asked(messages, before_writing, options)
-            return compress(**asked, summarizer=self.summarizer)
+            return compress(self._asked(messages, before_writing, options), self.summarizer)
 
     async def _alocked_compress(
         self,
@@ -360,17 +364,21 @@ class Session:
         messages: Sequence[Mapping[str, Any]] | None = None,
         before_writing: Callable[[], object] = lambda: None,
     ) -> Result:
+        def unless_cancelled() -> None:
+            check_cancelled()
+            before_writing()
+
         async with self._turn():
-            asked = self._asked(messages, before_writing, options)
-            return await acompress(**asked, summarizer=self.summarizer)
+            ask = await aside(partial(self._asked, messages, unless_cancelled, options))
+            return await acompress(ask, self.summarizer, aside)
 
     def _asked(
         self,
         messages: Sequence[Mapping[str, Any]] | None,
         before_writing: Callable[[], object],
         options: dict[str, Any],
-    ) -> dict[str, Any]:
-        """The arguments of the library's function, for the state of now."""
+    ) -> Ask:
+        """What is asked for, in the state of now."""
         state = self.state()
         news = [] if messages is None else news_of(state, messages, anew=True)
         for event in news:
@@ -378,15 +386,9 @@ class Session:
         options = options | {"settings": self._settings(options.get("settings"))}
         if "loop" in options:
             options["pins"] = tuple(range(len(state.view))[options.pop("loop") :])
-        return {
-            "messages": state.view,
-            "system": self.system,
-            "tools": self.tools,
-            "model": self.model,
-            "counter": self.counter,
-            "store": Archiver(self._log, self.store, state, news, before_writing),
-            **options,
-        }
+        return self._ask(
+            state.view, Archiver(self._log, self.store, state, news, before_writing), **options
+        )
 
     @asynccontextmanager
     async def _turn(self) -> AsyncGenerator[None]:
@@ -413,16 +415,17 @@ class Session:
         settings = self._settings(options.pop("settings", None))
         options.pop("loop", None)
         state = self.state()
-        return compress(
-            state.view if messages is None else messages,
-            system=self.system,
-            tools=self.tools,
-            model=self.model,
-            counter=self.counter,
-            settings=settings,
-            store=Rehearsal(promises(self._log, state)),
-            **options,
-        )
+        shown = state.view if messages is None else messages
+        rehearsal = Rehearsal(promises(self._log, state))
+        summarizer = options.pop("summarizer", None)
+        return compress(self._ask(shown, rehearsal, settings=settings, **options), summarizer)
+
+    def _ask(self, messages: Sequence[Mapping[str, Any]], store: Keeper, **options: Any) -> Ask:
+        """With what is known of this conversation."""
+        return Ask(
+            messages=messages, system=self.system, tools=self.tools, model=self.model,
+            counter=self.counter, store=store, **options,
+        )  # fmt: skip
 
     def _settings(self, given: Settings | Mapping[str, Any] | None) -> Settings:
         """The session's settings, some of them changed for one call, or others altogether."""
@@ -522,19 +525,8 @@ class Session:
         wanted = {"on_summary_failure": "skip", "summary_attempts": 1}
         changed = self._settings(options.pop("settings", None)).changed(wanted)
         covered = state.view[: plan["messages_in"]]
-        run = start(
-            Ask(
-                messages=covered,
-                system=self.system,
-                tools=self.tools,
-                model=self.model,
-                counter=self.counter,
-                settings=changed,
-                store=Archiver(self._log, self.store, state, news, before_writing),
-                can_ask=True,
-                **options,
-            )
-        )
+        archiver = Archiver(self._log, self.store, state, news, before_writing)
+        run = start(self._ask(covered, archiver, settings=changed, can_ask=True, **options))
         try:
             request = next(run)
             for text in answers:
@@ -652,15 +644,18 @@ class Session:
         if anchor:
             tokens = anchored(counter, parsed, anchor)
             used = Usage(tokens, used.total_budget, used.threshold_tokens)
-        freed = sum(c["tokens_before"] - c["tokens_after"] for c in state.compressions)
+        recorded, compressions, freed = len(state.recorded), [*state.compressions], state.freed
+        for event in [] if messages is None else news_of(state, messages, anew=True):
+            state.replay(event)
         plain = self.preview(shown, strategy="offload", force=True)
         return Status(
             usage=used,
             messages=len(shown),
-            messages_recorded=len(state.recorded),
-            messages_compressed=sum(len(c["compressed"]) for c in state.compressions),
-            compressions=len(state.compressions),
+            messages_recorded=recorded,
+            messages_compressed=sum(len(c["compressed"]) for c in compressions),
+            compressions=len(compressions),
             tokens_saved=freed - sum(state.restored.values()),
+            savings=state.tally.savings(state.freed, counter.text),
             breakdown=breakdown(parsed, counter),
             largest=largest(parsed, counter),
             could_free=plain.tokens_freed,

@@ -7,6 +7,7 @@ from typing import Any
 
 from context_compression.formats import parse
 from context_compression.messages import Text, ToolResult, is_array, is_object
+from context_compression.savings import Tally
 from context_compression.store import SessionLog
 
 
@@ -23,6 +24,7 @@ class State:
     plans: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     answers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     made: int = 0
+    tally: Tally = field(default_factory=Tally)
     _before: list[tuple[list[dict[str, Any]], int]] = field(
         default_factory=list[tuple[list[dict[str, Any]], int]], repr=False
     )
@@ -57,6 +59,12 @@ class State:
                 self.answers.setdefault(event["plan_id"], []).append(event["text"])
             case _:
                 pass
+        self.tally.take(event, self.freed)
+
+    @property
+    def freed(self) -> int:
+        """Tokens by which compressions make the view smaller."""
+        return sum(c["tokens_before"] - c["tokens_after"] for c in self.compressions)
 
     @property
     def behind(self) -> int:

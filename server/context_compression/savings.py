@@ -1,0 +1,101 @@
+"""What compression saved a conversation, and what that cost: tokens over all its requests.
+
+A request sends the whole view. So what a compression freed is saved once in each request after it,
+and the definitions of our tools are paid once in each. Tokens are not money: a provider charges a
+tenth for what its cache still holds, and a compression makes a part of that invalid.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from context_compression.tokens import family_of
+
+SCHEMAS = 1_630
+"""o200k tokens of our tools' definitions and instructions, to the next ten; a test holds it."""
+
+
+@dataclass(frozen=True)
+class Savings:
+    """Tokens a conversation's requests went without, and tokens spent to get there.
+
+    Attributes:
+        per_request: by how many the next request is smaller.
+        requests: how many were answered so far.
+        kept_out: what those requests would have held beside what they held.
+        brought_back: what restores put into them again.
+        summaries: tokens of the calls in which summaries were written.
+        cost: of those calls in dollars, where prices are known.
+        schemas: tokens of our tools' definitions in each request, where it has them.
+    """
+
+    per_request: int = 0
+    requests: int = 0
+    kept_out: int = 0
+    brought_back: int = 0
+    summaries: int = 0
+    cost: float = 0.0
+    schemas: int = 0
+
+    @property
+    def schemas_sent(self) -> int:
+        """Tokens of our tools' definitions in all requests."""
+        return self.schemas * self.requests
+
+    @property
+    def net(self) -> int:
+        """Tokens saved in all; negative where it cost more than it saved."""
+        return self.kept_out - self.brought_back - self.summaries - self.schemas_sent
+
+    def offering_tools(self, model: str | None) -> "Savings":
+        """The same for a conversation whose requests offer our tools to `model`."""
+        return replace(self, schemas=round(SCHEMAS * family_of(model).factor))
+
+
+@dataclass
+class Tally:
+    """Adds up a session's log, event by event."""
+
+    requests: int = 0
+    kept_out: int = 0
+    brought_back: int = 0
+    restored: int = 0
+    summaries: int = 0
+    cost: float = 0.0
+    by_caller: list[str] = field(default_factory=list[str])
+    """Summaries an agent wrote itself, in a call of which nobody told us what it took."""
+
+    def take(self, event: Mapping[str, Any], freed: int) -> None:
+        """Take one event into account; `freed` is what compressions free in the view after it."""
+        match event:
+            case {"type": "message", "message": {"role": "assistant"}}:
+                self.requests += 1
+                self.kept_out += freed
+                self.brought_back += self.restored
+            case {"type": "restore", "tokens": int(tokens)}:
+                self.restored += tokens
+            case {"type": "compression", "summary": str(text)}:
+                spent = _number(event, "input_tokens") + _number(event, "output_tokens")
+                self.summaries += int(spent)
+                self.cost += _number(event, "cost")
+                if not spent:
+                    self.by_caller.append(text)
+            case _:
+                pass
+
+    def savings(self, freed: int, count: Callable[[str], int]) -> Savings:
+        """The sums, with the tokens of a text as `count` has them."""
+        return Savings(
+            per_request=freed - self.restored,
+            requests=self.requests,
+            kept_out=self.kept_out,
+            brought_back=self.brought_back,
+            summaries=self.summaries + sum(map(count, self.by_caller)),
+            cost=self.cost,
+        )
+
+
+def _number(event: Mapping[str, Any], name: str) -> float:
+    """What a line of the log says, 0 where it says nothing that is a number."""
+    value = event.get(name)
+    return value if isinstance(value, int | float) else 0
