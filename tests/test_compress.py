@@ -19,6 +19,7 @@ from context_compression import (
     compress,
     count_tokens,
 )
+from context_compression.compress import Ask
 from context_compression.compress import compress as compress_only
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
 from context_compression.messages import COMPRESSED
@@ -605,7 +606,7 @@ def test_what_cannot_be_kept_is_not_compressed() -> None:
     disk = Refusing()
 
     with pytest.raises(OSError, match="no space left"):
-        compress_only(messages, target_tokens=1_000, store=disk)
+        compress_only(Ask(messages=messages, target_tokens=1_000, store=disk))
 
     assert messages == before
     assert disk.asked == 1
@@ -614,8 +615,8 @@ def test_what_cannot_be_kept_is_not_compressed() -> None:
 def test_nothing_is_kept_where_nothing_was_done_or_the_budget_is_too_small() -> None:
     disk = Refusing()
 
-    compress_only(talk(3), store=disk)
+    compress_only(Ask(messages=talk(3), store=disk))
     with pytest.raises(BudgetTooSmall):
-        compress_only(talk(3), target_tokens=1, store=disk)
+        compress_only(Ask(messages=talk(3), target_tokens=1, store=disk))
 
     assert disk.asked == 0

@@ -5,7 +5,7 @@ One implementation serves both colours: a generator that yields summary requests
 """
 
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeAlias
@@ -35,6 +35,9 @@ STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
     "summarize": summarize.propose,
 }
 Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
+Found: TypeAlias = SummaryRequest | Result
+Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]
+"""Does a piece of work where it holds nobody up: in a thread, beside an event loop."""
 
 
 class Keeper(Protocol):
@@ -52,7 +55,7 @@ class Keeper(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What is asked for; see `compress`."""
+    """What is asked for; `library.compress` says what each means."""
 
     messages: Messages
     target_tokens: int | None = None
@@ -69,30 +72,13 @@ class Ask:
     can_ask: bool = False
 
 
-def compress(
-    messages: Messages,
-    *,
-    target_tokens: int | None = None,
-    system: Any = None,
-    tools: Any = None,
-    model: str | None = None,
-    counter: TextCounter | None = None,
-    strategy: str = "auto",
-    pins: Sequence[int | str] = (),
-    focus: str | None = None,
-    force: bool = False,
-    settings: Settings | Mapping[str, Any] | None = None,
-    store: Keeper | None = None,
-    summarizer: Summarizer | None = None,
-) -> Result:
-    """What `library.compress` does, with any `Keeper` for a store; arguments and errors are its."""
-    run = start(Ask(
-        messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
-        counter=counter, strategy=strategy, pins=pins, focus=focus, force=force, settings=settings,
-        store=store, can_ask=summarizer is not None,
-    ))  # fmt: skip
+def compress(ask: Ask, summarizer: Summarizer | None = None) -> Result:
+    """What is asked for; the errors are those of `library.compress`."""
+    run = start(replace(ask, can_ask=summarizer is not None))
     if summarizer is None:
-        return unasked(run)
+        found = advanced(run)
+        assert isinstance(found, Result), "a run without a summarizer asked for a summary"
+        return found
     import asyncio  # brings sockets along, and only a model needs them
 
     try:
@@ -102,53 +88,49 @@ def compress(
     raise InvalidSettings("In an event loop a model is asked through acompress, not compress.")
 
 
-async def acompress(
-    messages: Messages,
-    *,
-    target_tokens: int | None = None,
-    system: Any = None,
-    tools: Any = None,
-    model: str | None = None,
-    counter: TextCounter | None = None,
-    strategy: str = "auto",
-    pins: Sequence[int | str] = (),
-    focus: str | None = None,
-    force: bool = False,
-    settings: Settings | Mapping[str, Any] | None = None,
-    store: Keeper | None = None,
-    summarizer: Summarizer | None = None,
-) -> Result:
-    """`compress` for an event loop: the same arguments, the same result, the same errors."""
-    run = start(Ask(
-        messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
-        counter=counter, strategy=strategy, pins=pins, focus=focus, force=force, settings=settings,
-        store=store, can_ask=summarizer is not None,
-    ))  # fmt: skip
-    return unasked(run) if summarizer is None else await drive(run, summarizer)
+async def acompress(ask: Ask, summarizer: Summarizer | None, aside: Aside) -> Result:
+    """`compress` for an event loop, which goes on while `aside` works."""
+    run = start(replace(ask, can_ask=summarizer is not None))
+    return await drive(run, summarizer, aside)
 
 
-def unasked(run: Run) -> Result:
-    """The result of a run that asks nothing."""
-    try:
-        next(run)
-    except StopIteration as done:
-        return done.value
-    raise AssertionError("a run without a summarizer asked for a summary")
+async def _at_once(work: Callable[[], Found]) -> Found:
+    return work()
 
 
-async def drive(run: Run, summarizer: Summarizer) -> Result:
+async def drive(run: Run, summarizer: Summarizer | None, aside: Aside = _at_once) -> Result:
     """The result of a run, its requests answered by `summarizer`; cancelling it stops it."""
+    found = await aside(partial(advanced, run))
+    while not isinstance(found, Result):
+        assert summarizer, "a run without a summarizer asked for a summary"
+        found = await aside(partial(advanced, run, await _answer(summarizer, found)))
+    return found
+
+
+async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryReply | SummaryError:
     try:
-        request = next(run)
-        while True:
-            try:
-                reply = await summarizer.summarize(request)
-            except SummaryError as error:
-                request = run.throw(error)
-            except Exception as error:  # anybody's own summarizer may fail in its own way
-                request = run.throw(SummaryError(f"{type(error).__name__}: {error}"))
-            else:
-                request = run.send(SummaryReply(reply) if isinstance(reply, str) else reply)
+        reply: Any = await summarizer.summarize(request)
+    except SummaryError as error:
+        return error
+    except Exception as error:  # anybody's own summarizer may fail in its own way
+        return SummaryError(f"{type(error).__name__}: {error}")
+    if isinstance(reply, SummaryReply):
+        return reply
+    if isinstance(reply, str):
+        return SummaryReply(reply)
+    return SummaryError(f"The summarizer answered with {type(reply).__name__}, not a SummaryReply.")
+
+
+def advanced(run: Run, answer: SummaryReply | SummaryError | None = None) -> Found:
+    """A run's next request, or its result; `answer` is to the request before."""
+    try:
+        match answer:
+            case None:
+                return next(run)
+            case SummaryReply():
+                return run.send(answer)
+            case SummaryError():
+                return run.throw(answer)
     except StopIteration as done:
         return done.value
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from context_compression.compress import Ask
 from context_compression.compress import acompress as acompress_in_memory
 from context_compression.compress import compress as compress_in_memory
 from context_compression.result import Result
@@ -15,10 +16,13 @@ from context_compression.session import Session, name_for
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summarizer import Summarizer
+from context_compression.threads import aside, twin_of
 from context_compression.tokens import TextCounter
 from context_compression.usage import Messages
 
 Place: TypeAlias = Store | Session | str | Path
+OF_A_CALL = ("messages", "target_tokens", "strategy", "pins", "focus", "force", "settings")
+"""What goes with each compression of a session; all else it is made with."""
 
 
 def compress(
@@ -63,48 +67,38 @@ def compress(
         BudgetTooSmall: `auto` was given a target below the floor.
         StoreError: the originals could not be kept; nothing was changed.
     """
-    asked: dict[str, Any] = {
-        "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
-        "force": force, "settings": settings,
-    }  # fmt: skip
-    about: dict[str, Any] = {
-        "system": system, "tools": tools, "model": model, "counter": counter,
-        "summarizer": summarizer,
-    }  # fmt: skip
+    ask = Ask(
+        messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
+        counter=counter, strategy=strategy, pins=pins, focus=focus, force=force, settings=settings,
+    )  # fmt: skip
     if store is None or not messages:
-        return compress_in_memory(messages, **asked, **about)
-    return _session(store, messages, about).compress(messages=messages, **asked)
+        return compress_in_memory(ask, summarizer)
+    return _session(store, ask, summarizer).compress(**_of_a_call(ask))
 
 
+@twin_of(compress)
 async def acompress(
     messages: Messages,
     *,
-    target_tokens: int | None = None,
-    system: Any = None,
-    tools: Any = None,
-    model: str | None = None,
-    counter: TextCounter | None = None,
-    strategy: str = "auto",
-    pins: Sequence[int | str] = (),
-    focus: str | None = None,
-    force: bool = False,
-    settings: Settings | Mapping[str, Any] | None = None,
     store: Place | None = None,
     summarizer: Summarizer | None = None,
+    **options: Any,
 ) -> Result:
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
-    asked: dict[str, Any] = {
-        "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
-        "force": force, "settings": settings,
-    }  # fmt: skip
-    about: dict[str, Any] = {
-        "system": system, "tools": tools, "model": model, "counter": counter,
-        "summarizer": summarizer,
-    }  # fmt: skip
+    ask = Ask(messages=messages, **options)
     if store is None or not messages:
-        return await acompress_in_memory(messages, **asked, **about)
-    return await _session(store, messages, about).acompress(messages=messages, **asked)
+        return await acompress_in_memory(ask, summarizer, aside)
+    return await _session(store, ask, summarizer).acompress(**_of_a_call(ask))
 
 
-def _session(store: Place, messages: Messages, about: Mapping[str, Any]) -> Session:
-    return store if isinstance(store, Session) else Session(store, name_for(messages), **about)
+def _session(store: Place, ask: Ask, summarizer: Summarizer | None) -> Session:
+    if isinstance(store, Session):
+        return store
+    return Session(
+        store, name_for(ask.messages), system=ask.system, tools=ask.tools, model=ask.model,
+        counter=ask.counter, summarizer=summarizer,
+    )  # fmt: skip
+
+
+def _of_a_call(ask: Ask) -> dict[str, Any]:
+    return {name: getattr(ask, name) for name in OF_A_CALL}
