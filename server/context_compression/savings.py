@@ -5,14 +5,18 @@ and the definitions of our tools are paid once in each. Tokens are not money: a 
 tenth for what its cache still holds, and a compression makes a part of that invalid.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from context_compression.messages import is_array, is_object
 from context_compression.tokens import family_of
 
 SCHEMAS = 1_630
 """o200k tokens of our tools' definitions and instructions, to the next ten; a test holds it."""
+OURS = re.compile(r"(^|_)context_(status|compress|config|summary|offload|restore)$")
+"""Our tools, whatever a host puts before their names: `mcp__ctx__context_status`."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,18 @@ class Savings:
         """Tokens saved in all; negative where it cost more than it saved."""
         return self.kept_out - self.brought_back - self.summaries - self.schemas_sent
 
+    def told(self) -> dict[str, int]:
+        """What is worth saying of it: what is 0 is left out, but not the net."""
+        said = {
+            "fewer_per_request": self.per_request,
+            "requests": self.requests,
+            "kept_out": self.kept_out,
+            "brought_back": self.brought_back,
+            "spent_on_summaries": self.summaries,
+            "spent_on_schemas": self.schemas_sent,
+        }
+        return {name: tokens for name, tokens in said.items() if tokens} | {"net": self.net}
+
     def offering_tools(self, model: str | None) -> "Savings":
         """The same for a conversation whose requests offer our tools to `model`."""
         return replace(self, schemas=round(SCHEMAS * family_of(model).factor))
@@ -62,13 +78,16 @@ class Tally:
     restored: int = 0
     summaries: int = 0
     cost: float = 0.0
+    called: bool = False
+    """Whether an agent called one of our tools, so that its requests offer them."""
     by_caller: list[str] = field(default_factory=list[str])
     """Summaries an agent wrote itself, in a call of which nobody told us what it took."""
 
     def take(self, event: Mapping[str, Any], freed: int) -> None:
         """Take one event into account; `freed` is what compressions free in the view after it."""
         match event:
-            case {"type": "message", "message": {"role": "assistant"}}:
+            case {"type": "message", "message": {"role": "assistant"} as message}:
+                self.called = self.called or any(map(OURS.search, _calls(message)))
                 self.requests += 1
                 self.kept_out += freed
                 self.brought_back += self.restored
@@ -83,9 +102,9 @@ class Tally:
             case _:
                 pass
 
-    def savings(self, freed: int, count: Callable[[str], int]) -> Savings:
-        """The sums, with the tokens of a text as `count` has them."""
-        return Savings(
+    def savings(self, freed: int, count: Callable[[str], int], model: str | None = None) -> Savings:
+        """The sums, with the tokens of a text as `count` has them, and of the tools for `model`."""
+        sums = Savings(
             per_request=freed - self.restored,
             requests=self.requests,
             kept_out=self.kept_out,
@@ -93,6 +112,16 @@ class Tally:
             summaries=self.summaries + sum(map(count, self.by_caller)),
             cost=self.cost,
         )
+        return sums.offering_tools(model) if self.called else sums
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the tools a message calls, in either dialect."""
+    for name in ("content", "tool_calls"):
+        blocks = message.get(name)
+        for block in filter(is_object, blocks) if is_array(blocks) else ():
+            called = block.get("function") if name == "tool_calls" else block
+            yield str(called.get("name")) if is_object(called) else ""
 
 
 def _number(event: Mapping[str, Any], name: str) -> float:

@@ -131,6 +131,9 @@ def status(session: str, found: Status) -> str:
             f"{found.compressions} compressions, {found.messages_compressed} of "
             f"{found.messages_recorded} messages compressed, {saved}"
         )
+    if found.savings.requests and (told := found.savings.told()) != {"net": 0}:
+        said = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in told.items())
+        lines.append(f"over all requests, in tokens: {said}")
     if found.refs:
         newest = list(found.refs.items())[-LISTED:]
         lines += ["", *table([("newest refs", f"of {len(found.refs)}"), *newest], left=2)]
@@ -152,10 +155,11 @@ def sessions(folder: Path, found: Sequence[Record]) -> str:
             f"{about['messages']:,}",
             f"{about['messages_recorded']:,}",
             f"{about['compressions']:,}",
+            f"{about['tokens_saved_net']:,}",
         )
         for about in found
     ]
-    head = ("session", "last written", "messages", "recorded", "compressions")
+    head = ("session", "last written", "messages", "recorded", "compressions", "net tokens saved")
     return "\n".join([str(folder), "", *table([head, *rows], left=2)])
 
 

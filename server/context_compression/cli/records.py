@@ -8,6 +8,7 @@ from context_compression.llms.forecast import Forecast
 from context_compression.result import Result
 from context_compression.session import Session, Status
 from context_compression.store import Store
+from context_compression.tokens import Counter
 
 Record = dict[str, Any]
 
@@ -86,6 +87,7 @@ def status(session: str, found: Status) -> Record:
         "messages_compressed": found.messages_compressed,
         "compressions": found.compressions,
         "tokens_saved": found.tokens_saved,
+        "tokens_over_all_requests": found.savings.told(),
         "could_free": found.could_free,
         "breakdown": by_kind(found),
         "largest": [asdict(item) for item in found.largest],
@@ -107,6 +109,7 @@ def sessions(store: Store, ids: Sequence[str]) -> list[Record]:
                 "messages": len(state.view),
                 "messages_recorded": len(state.recorded),
                 "compressions": len(state.compressions),
+                "tokens_saved_net": state.tally.savings(state.freed, Counter().text).net,
             }
         )
     return found

@@ -61,6 +61,9 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "compression_due": used.over_threshold,
     }
     detailed = asked.response_format == "detailed"
+    # a program that passes messages need not offer our tools to its model
+    offered = asked.messages is None
+    savings = status.savings.offering_tools(session.model) if offered else status.savings
     newest = list(status.refs)[: -REFS[asked.response_format] - 1 : -1]
     more = {
         "session": session.id,
@@ -78,6 +81,7 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "compressions": status.compressions,
         "messages_compressed": status.messages_compressed,
         "tokens_saved": status.tokens_saved,
+        "tokens_over_all_requests": savings.told() if savings.requests else None,
         "refs_total": len(status.refs),
         "newest_refs": {ref: status.refs[ref] for ref in newest},
         "settings": _settings(session.settings, whole=detailed),
