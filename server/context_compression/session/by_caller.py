@@ -1,0 +1,132 @@
+"""A summary that the caller writes: one call asks for it, the next one brings it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any
+
+from context_compression.compress import start
+from context_compression.errors import PlanError, SummaryError
+from context_compression.plan import ref_of
+from context_compression.result import Result
+from context_compression.session.archiver import Archiver
+from context_compression.session.recorded import Recorded
+from context_compression.session.state import State, age_of, news_of, timestamp
+from context_compression.summarizer import SummaryReply
+
+PLAN_SECONDS = 3_600
+"""How long a caller may take to write a summary."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A summary that the caller is asked to write.
+
+    Attributes:
+        plan_id: to be given back with it.
+        instructions: what to write.
+        part: which of the plan's summaries it is, from 1.
+        messages: how many messages the plan looks at.
+    """
+
+    plan_id: str
+    instructions: str
+    part: int
+    messages: int
+
+
+class ByCaller(Recorded):
+    """A conversation whose summaries the caller may write."""
+
+    def ask(
+        self,
+        *,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        before_writing: Callable[[], object] = lambda: None,
+        **options: Any,
+    ) -> Asked | Result:
+        """Compress, but let the caller write the summary: what it is asked for, or the result.
+
+        Takes the arguments of `compress`. The plan is kept on disk; `answer` continues it.
+
+        Raises:
+            ContextCompressionError: as `compress`; the conversation is as it was.
+        """
+        with self._log.locked():
+            state = self.state()
+            news = [] if messages is None else news_of(state, messages, anew=True)
+            for event in news:
+                state.replay(event)
+            plan = {
+                "type": "plan",
+                "created_at": timestamp(),
+                "plan_id": token_hex(6),
+                "messages_in": len(state.view),
+                "covered": ref_of(state.view),
+                "options": {name: value for name, value in options.items() if value is not None},
+            }
+            asked = self._continued(plan, state, news, [], before_writing)
+            if isinstance(asked, Asked):
+                before_writing()
+                self._log.append(*news, plan)
+            return asked
+
+    def answer(
+        self, plan_id: str, summary: str, *, before_writing: Callable[[], object] = lambda: None
+    ) -> Asked | Result:
+        """Continue a plan with the summary it asked for; asks on where it takes several.
+
+        Raises:
+            PlanError: the plan is unknown, has expired, or what it covers has changed.
+            SummaryError: the summary cannot be used; the plan waits for a better one.
+        """
+        with self._log.locked():
+            state = self.state()
+            plan = state.plans.get(plan_id)
+            if plan is None:
+                raise PlanError(
+                    f"There is no plan {plan_id!r} in {self.id}. Call context_compress without "
+                    "plan_id to get one."
+                )
+            if age_of(plan["created_at"]) > PLAN_SECONDS:
+                raise PlanError(
+                    f"Plan {plan_id} has expired: it was made more than {PLAN_SECONDS // 60} "
+                    "minutes ago. Call context_compress without plan_id to get a new one."
+                )
+            if ref_of(state.view[: plan["messages_in"]]) != plan["covered"]:
+                raise PlanError(
+                    f"What plan {plan_id} covers has changed since it was made, so its summary "
+                    "does not fit any more. Call context_compress without plan_id to get a new one."
+                )
+            answers = [*state.answers.get(plan_id, []), summary]
+            asked = self._continued(plan, state, [], answers, before_writing)
+            if isinstance(asked, Asked):
+                event = {"type": "answer", "created_at": timestamp(), "plan_id": plan_id}
+                self._log.append({**event, "text": summary})
+            return asked
+
+    def _continued(
+        self,
+        plan: Mapping[str, Any],
+        state: State,
+        news: Sequence[dict[str, Any]],
+        answers: Sequence[str],
+        before_writing: Callable[[], object],
+    ) -> Asked | Result:
+        """Run a plan with the answers given so far, up to the next request or the end."""
+        options = dict(plan["options"])
+        wanted = {"on_summary_failure": "skip", "summary_attempts": 1}
+        changed = self._settings(options.pop("settings", None)).changed(wanted)
+        covered = state.view[: plan["messages_in"]]
+        archiver = Archiver(self._log, self.store, state, news, before_writing)
+        run = start(self._ask(covered, archiver, settings=changed, can_ask=True, **options))
+        try:
+            request = next(run)
+            for text in answers:
+                request = run.send(SummaryReply(text, "caller"))
+        except StopIteration as done:
+            result: Result = done.value
+            if answers and not result.changed:
+                raise SummaryError("; ".join(result.notes)) from None
+            return result
+        return Asked(plan["plan_id"], request.instructions, len(answers) + 1, len(covered))

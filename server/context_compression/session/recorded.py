@@ -1,0 +1,205 @@
+"""One conversation on disk: record it, view it, bring anything back, undo.
+
+The log only grows. A view is what replaying it gives: messages as recorded, and each compression's
+layout over the view of its time. So an undo is one more line, and nothing is ever rewritten.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from context_compression.compress import Ask, Keeper, compress
+from context_compression.errors import NothingToUndo, StoreDamaged, UnknownRef
+from context_compression.formats import parse
+from context_compression.plan import ref_of
+from context_compression.result import Result
+from context_compression.session.archiver import Rehearsal, promises
+from context_compression.session.reading import as_text, select
+from context_compression.session.state import (
+    State,
+    news_of,
+    original_of,
+    state_of,
+    timestamp,
+    undoing,
+)
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.tokens import Counter, TextCounter
+from context_compression.usage import Usage, for_model, usage
+
+
+class Recorded:
+    """A conversation in a store; `Session` says what the arguments are."""
+
+    def __init__(
+        self,
+        store: Store | str | Path,
+        id: str,
+        *,
+        settings: Settings | Mapping[str, Any] | None = None,
+        model: str | None = None,
+        system: Any = None,
+        tools: Any = None,
+        counter: TextCounter | None = None,
+    ) -> None:
+        self.store = store if isinstance(store, Store) else Store(store)
+        self.id = id
+        self.model, self.system, self.tools, self.counter = model, system, tools, counter
+        self.settings = for_model(settings, model)
+        self._log = self.store.session(id)
+
+    def record(self, *messages: Mapping[str, Any]) -> None:
+        """Add messages to the conversation; they are on disk when this returns.
+
+        Raises:
+            InvalidConversation: not messages in a format we know; nothing was recorded.
+        """
+        parse(messages)
+        now = timestamp()
+        self._log.append(
+            *({"type": "message", "created_at": now, "message": dict(m)} for m in messages)
+        )
+
+    def follow(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Bring the record up to a conversation that somebody else keeps, such as a transcript.
+
+        What is new is recorded; where the other's history was changed, ours is rewound to the last
+        message both have.
+        """
+        self._log.append(*news_of(self.state(), messages))
+
+    def view(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
+        """The messages that the model would be sent now.
+
+        Given the conversation as somebody else keeps it: the view that `follow` would lead to.
+        """
+        state = self.state()
+        for event in [] if messages is None else news_of(state, messages):
+            state.replay(event)
+        return state.view
+
+    def usage(self, messages: Sequence[Mapping[str, Any]] | None = None) -> Usage:
+        """How full the context is, with the view in it, or with `messages`."""
+        return usage(
+            self.view() if messages is None else messages, system=self.system, tools=self.tools,
+            model=self.model, counter=self.counter, settings=self.settings,
+        )  # fmt: skip
+
+    def preview(
+        self, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
+    ) -> Result:
+        """What `compress` would do to the view, or to `messages`, without doing it."""
+        settings = self._settings(options.pop("settings", None))
+        options.pop("loop", None)
+        state = self.state()
+        shown = state.view if messages is None else messages
+        rehearsal = Rehearsal(promises(self._log, state))
+        summarizer = options.pop("summarizer", None)
+        return compress(self._ask(shown, rehearsal, settings=settings, **options), summarizer)
+
+    def _ask(self, messages: Sequence[Mapping[str, Any]], store: Keeper, **options: Any) -> Ask:
+        """With what is known of this conversation."""
+        return Ask(
+            messages=messages, system=self.system, tools=self.tools, model=self.model,
+            counter=self.counter, store=store, **options,
+        )  # fmt: skip
+
+    def _settings(self, given: Settings | Mapping[str, Any] | None) -> Settings:
+        """The session's settings, some of them changed for one call, or others altogether."""
+        if isinstance(given, Settings):
+            return given
+        return self.settings.changed(given) if given else self.settings
+
+    def restore(
+        self,
+        ref: str,
+        *,
+        lines: tuple[int, int] | None = None,
+        pattern: str | None = None,
+        note: bool = True,
+    ) -> str:
+        """What was archived under a ref, byte for byte; or some of its lines.
+
+        Args:
+            ref: at least its first four digits.
+            lines: first and last line, from 1, both included.
+            pattern: only lines in which this regular expression is found, with their numbers.
+            note: write down that it was restored, so that it is not offloaded again.
+
+        Raises:
+            UnknownRef: nothing is archived under this ref.
+            StoreDamaged: the archive does not hold what the ref says.
+            StoreError: an impossible range or pattern.
+        """
+        full = self._log.full_ref(ref)
+        if full is None:
+            known = ", ".join(list(self.state().refs)[-5:]) or "none yet"
+            raise UnknownRef(f"Nothing is archived under {ref!r} here. The newest refs: {known}.")
+        text = as_text(self.original(full))
+        shown = select(text, lines, pattern)
+        if note:
+            self.note_restored(full, shown)
+        return shown
+
+    def note_restored(self, ref: str, shown: str) -> None:
+        """Write down how much of a (full) ref was brought back, so that it is not offloaded again.
+
+        For those who show a part of what `restore(note=False)` gave them.
+        """
+        tokens = Counter(self.model, self.counter).text(shown)
+        event = {"type": "restore", "created_at": timestamp(), "ref": ref, "tokens": tokens}
+        self._log.append(event)
+
+    def original(self, ref: str) -> Any:
+        """What was archived under a full ref: a text, or a message as it came."""
+        about = self.state().refs.get(ref)
+        if about is None:
+            raise UnknownRef(f"Nothing is archived under {ref!r}.")
+        original = original_of(about, self._log.read_originals)
+        if ref_of(original) != ref:
+            raise StoreDamaged(
+                f"{self._log.folder} does not hold what ref {ref} stands for; the file was changed."
+            )
+        return original
+
+    def archived(self) -> Iterator[tuple[str, str, Any]]:
+        """All that is archived here, the oldest first: ref, what it is, and the original.
+
+        Raises:
+            StoreDamaged: a file of originals cannot be read.
+        """
+        read = cache(self._log.read_originals)
+        for ref, about in self.state().refs.items():
+            yield ref, about["what"], original_of(about, read)
+
+    def offload(self, text: str, *, what: str = "text") -> str:
+        """Move a text to the archive; returns its ref."""
+        ref = ref_of(text)
+        if self._log.full_ref(ref) is None:
+            about = {"what": what, "text": text, "message": None, "block": None}
+            self._log.write_offloaded(ref, text)
+            self._log.append({"type": "offload", "created_at": timestamp(), "refs": {ref: about}})
+        return ref
+
+    def undo(self) -> list[dict[str, Any]]:
+        """Take the last compression back; returns the view, with all recorded since.
+
+        Raises:
+            NothingToUndo: there is none.
+        """
+        with self._log.locked():
+            state = self.state()
+            if not state.compressions:
+                raise NothingToUndo(f"{self.id} has no compression to undo.")
+            self._log.append(undoing(state.compressions[-1], timestamp()))
+        return self.view()
+
+    def delete(self) -> None:
+        """Remove the conversation and all its originals from disk; this cannot be undone."""
+        self.store.delete(self.id)
+
+    def state(self) -> State:
+        """What the log says now."""
+        return state_of(self._log)

@@ -1,0 +1,77 @@
+"""How a conversation stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_compression.formats import parse
+from context_compression.savings import Savings
+from context_compression.session.recorded import Recorded
+from context_compression.session.state import news_of
+from context_compression.tokens import Anchor, Counter, anchored
+from context_compression.usage import Item, Usage, breakdown, largest
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a conversation stands.
+
+    Attributes:
+        usage: how full its context is.
+        messages: how many the view has.
+        messages_recorded: how many were recorded.
+        messages_compressed: how many of those are not in the view as they came.
+        tokens_saved: freed by compressions, less what was restored.
+        savings: the same over all requests, with what it cost. Where somebody else keeps the
+            history, what they did not take over saved nothing.
+        breakdown: tokens by kind of content.
+        largest: the blocks that take up most.
+        could_free: tokens that `offload` alone would free, asked for by hand.
+        refs: what was archived, by ref, newest last.
+        warnings: torn lines and the like.
+    """
+
+    usage: Usage
+    messages: int
+    messages_recorded: int
+    messages_compressed: int
+    compressions: int
+    tokens_saved: int
+    savings: Savings
+    breakdown: Mapping[str, int]
+    largest: Sequence[Item]
+    could_free: int
+    refs: Mapping[str, str]
+    warnings: Sequence[str]
+
+
+def status_of(
+    session: Recorded, messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None
+) -> Status:
+    """How a conversation stands; `Session.status` says what the arguments are."""
+    state = session.state()
+    shown = state.view if messages is None else messages
+    counter = Counter(session.model, session.counter)
+    parsed = parse(shown).messages
+    used = session.usage(shown)
+    if anchor:
+        tokens = anchored(counter, parsed, anchor)
+        used = Usage(tokens, used.total_budget, used.threshold_tokens)
+    recorded, compressions, freed = len(state.recorded), [*state.compressions], state.freed
+    for event in [] if messages is None else news_of(state, messages, anew=True):
+        state.replay(event)
+    plain = session.preview(shown, strategy="offload", force=True)
+    return Status(
+        usage=used,
+        messages=len(shown),
+        messages_recorded=recorded,
+        messages_compressed=sum(len(c["compressed"]) for c in compressions),
+        compressions=len(compressions),
+        tokens_saved=freed - sum(state.restored.values()),
+        savings=state.tally.savings(state.freed, counter.text, session.model),
+        breakdown=breakdown(parsed, counter),
+        largest=largest(parsed, counter),
+        could_free=plain.tokens_freed,
+        refs={ref: about["what"] for ref, about in state.refs.items()},
+        warnings=state.warnings,
+    )
