@@ -161,6 +161,26 @@ def _closed(history: Messages) -> Messages:
     return history
 
 
+def plain(messages: Sequence[Message]) -> Messages:
+    """A view with blocks for contents, texts for results, and nothing else in it."""
+    return [
+        {"role": message["role"], "content": [*map(_plain, _blocks(message["content"]))]}
+        for message in messages
+    ]
+
+
+def _blocks(content: str | list[Block]) -> list[Block]:
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [block for block in blocks if block["type"] in ("text", "tool_use", "tool_result")]
+
+
+def _plain(block: Block) -> Block:
+    content = block.get("content") or ""
+    if block["type"] != "tool_result" or isinstance(content, str):
+        return block
+    return {**block, "content": "\n".join(part.get("text", "") for part in content)}
+
+
 def problems(messages: Sequence[Message]) -> list[str]:
     """What the Messages API would refuse of a view."""
     if not messages:
