@@ -13,7 +13,7 @@ Point: TypeAlias = tuple[float, float]
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 250, 46, 52
-SMALLEST, LARGEST = 0.04, 1.0
+TICKS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #24292f }
 .title { font-weight: 600; font-size: 15px }
@@ -40,47 +40,43 @@ text { font: 13px system-ui, sans-serif; fill: #24292f }
 
 def chart(title: str, series: Mapping[str, Sequence[Point]]) -> str:
     """The drawing; the first series is drawn thickest."""
-    body = "\n".join(_body(title, series))
+    smallest = 0.9 * min(size for points in series.values() for size, _ in points)
+    body = "\n".join(_body(title, series, min(smallest, 0.045)))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{escape(title)}">\n<style>{STYLE}</style>\n{body}\n</svg>\n'
     )
 
 
-def _body(title: str, series: Mapping[str, Sequence[Point]]) -> Iterator[str]:
+def _body(title: str, series: Mapping[str, Sequence[Point]], smallest: float) -> Iterator[str]:
     yield _text(LEFT, 24, title, "title")
     for step in range(6):
         y = _y(step / 5)
         yield f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
         yield _text(LEFT - 8, y + 4, f"{step / 5:.1f}", "quiet", anchor="end")
-    for size in (0.05, 0.1, 0.25, 0.5, 1.0):
-        yield f'<path class="grid" d="M{_x(size):.1f} {_y(0):.1f}v5"/>'
-        yield _text(_x(size), _y(0) + 20, f"{size:.0%}", "quiet", anchor="middle")
+    for size in TICKS:
+        if size >= smallest:
+            x = _x(size, smallest)
+            yield f'<path class="grid" d="M{x:.1f} {_y(0):.1f}v5"/>'
+            yield _text(x, _y(0) + 20, f"{size:.0%}", "quiet", anchor="middle")
     middle = (LEFT + WIDTH - RIGHT) / 2
     yield _text(middle, HEIGHT - 10, "size of the view, of the history's", "quiet", anchor="middle")
     for number, (name, points) in reversed([*enumerate(series.items())]):
-        yield from _drawn(name, points, number)
-    for y, number, name in _labels(series):
+        placed = [(_x(size, smallest), _y(q), f"{q:.2f} at {size:.0%}") for size, q in points]
+        yield from _drawn(name, sorted(placed), number)
+        y = TOP + 16 + 24 * number
         yield f'<circle class="f{number % 7}" cx="{WIDTH - RIGHT + 22}" cy="{y - 4:.1f}" r="4.5"/>'
         yield _text(WIDTH - RIGHT + 34, y, name, "" if number else "title")
 
 
-def _drawn(name: str, points: Sequence[Point], number: int) -> Iterator[str]:
+def _drawn(name: str, points: Sequence[tuple[float, float, str]], number: int) -> Iterator[str]:
     colour = number % 7
     if len(points) > 1:
-        path = "L".join(f"{_x(size):.1f} {_y(quality):.1f}" for size, quality in sorted(points))
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
         yield f'<path class="line c{colour}{"" if number else " ours"}" d="M{path}"/>'
-    for size, quality in points:
-        place = f'cx="{_x(size):.1f}" cy="{_y(quality):.1f}"'
-        tip = f"<title>{escape(name)}: {quality:.2f} at {size:.0%}</title>"
-        yield f'<circle class="f{colour}" {place} r="4.5">{tip}</circle>'
-
-
-def _labels(series: Mapping[str, Sequence[Point]]) -> Iterator[tuple[float, int, str]]:
-    """Where each name is written: best first, none over another."""
-    order = sorted(enumerate(series.items()), key=lambda each: -max(q for _, q in each[1][1]))
-    for place, (number, (name, _)) in enumerate(order):
-        yield TOP + 16 + 24 * place, number, name
+    for x, y, what in points:
+        tip = f"<title>{escape(name)}: {what}</title>"
+        yield f'<circle class="f{colour}" cx="{x:.1f}" cy="{y:.1f}" r="4.5">{tip}</circle>'
 
 
 def _text(x: float, y: float, text: str, kind: str, anchor: str = "start") -> str:
@@ -88,10 +84,9 @@ def _text(x: float, y: float, text: str, kind: str, anchor: str = "start") -> st
     return f'<text class="{kind}" {place}>{escape(text)}</text>'
 
 
-def _x(size: float) -> float:
-    """On a logarithmic scale."""
-    share = math.log(size / SMALLEST) / math.log(LARGEST / SMALLEST)
-    return LEFT + share * (WIDTH - LEFT - RIGHT)
+def _x(size: float, smallest: float) -> float:
+    """On a logarithmic scale up to the whole history."""
+    return LEFT + (1 - math.log(size) / math.log(smallest)) * (WIDTH - LEFT - RIGHT)
 
 
 def _y(quality: float) -> float:

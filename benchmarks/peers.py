@@ -40,12 +40,12 @@ class Peer:
     """
 
     name: str
-    compress: Callable[[Any, int], Any]
+    compress: Callable[[Any, float], Any]
     write: Callable[[Messages], Any] = list
     read: Callable[[Any], Messages] = list
     has_budget: bool = True
 
-    def view(self, messages: Messages, target: int) -> Messages:
+    def view(self, messages: Messages, target: float) -> Messages:
         return self.read(self.compress(self.write(messages), target))
 
 
@@ -58,9 +58,9 @@ def trim_messages(counter: TextCounter | None) -> Peer:
     trim = import_module("langchain_core.messages").trim_messages
     count = _langchain_tokens if counter else "approximate"
 
-    def compress(messages: Any, target: int) -> Any:
+    def compress(messages: Any, target: float) -> Any:
         return trim(
-            messages, max_tokens=target, token_counter=count, strategy="last",
+            messages, max_tokens=int(target), token_counter=count, strategy="last",
             include_system=True, start_on=["human", "ai"],
         )  # fmt: skip
 
@@ -72,8 +72,8 @@ def clear_tool_uses(counter: TextCounter | None) -> Peer:
     approximately = import_module("langchain_core.messages.utils").count_tokens_approximately
     count = _langchain_tokens if counter else approximately
 
-    def compress(messages: Any, target: int) -> Any:
-        edit(trigger=target, keep=3).apply(messages, count_tokens=count)
+    def compress(messages: Any, target: float) -> Any:
+        edit(trigger=int(target), keep=3).apply(messages, count_tokens=count)
         return messages
 
     name = "LangChain ClearToolUsesEdit"
@@ -84,10 +84,10 @@ def token_budget(counter: TextCounter | None) -> Peer:
     framework = import_module("agent_framework")
     tokenizer = _Tokenizer(counter) if counter else framework.CharacterEstimatorTokenizer()
 
-    def compress(messages: Any, target: int) -> Any:
+    def compress(messages: Any, target: float) -> Any:
         steps = [framework.SelectiveToolCallCompactionStrategy(keep_last_tool_call_groups=20)]
         strategy = framework.TokenBudgetComposedStrategy(
-            token_budget=target, tokenizer=tokenizer, strategies=steps
+            token_budget=int(target), tokenizer=tokenizer, strategies=steps
         )
         run = framework.apply_compaction(messages, strategy=strategy, tokenizer=tokenizer)
         return asyncio.run(run)
@@ -99,7 +99,7 @@ def token_budget(counter: TextCounter | None) -> Peer:
 def headroom(counter: TextCounter | None) -> Peer:
     compress: Any = import_module("headroom").compress
 
-    def compressed(messages: Any, target: int) -> Any:
+    def compressed(messages: Any, target: float) -> Any:
         return compress(messages, model="claude-sonnet-4-5-20250929").messages
 
     return Peer("headroom compress", compressed, has_budget=False)
@@ -130,7 +130,7 @@ def strands_auto(counter: TextCounter | None) -> Peer:
             yield {"contentBlockStop": {}}
             yield {"messageStop": {"stopReason": "end_turn"}}
 
-    def compress(messages: Any, target: int) -> Any:
+    def compress(messages: Any, target: float) -> Any:
         model = Listener()
         agent(model=model, messages=messages, context_manager="auto", callback_handler=None)(_NEXT)
         return model.sent

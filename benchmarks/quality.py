@@ -106,7 +106,7 @@ class Place:
                 yield self.ours(name, target)
             for peer in self.peers:
                 if peer.has_budget:
-                    yield self.row(name, peer.name, target, peer.view(self.copy(), int(target)))
+                    yield self.row(name, peer.name, target, peer.view(self.copy(), target))
         if summary is None:
             yield from self.loose(min(targets.values()))
 
@@ -114,7 +114,7 @@ class Place:
         """Those who cannot be told a size, and ours at theirs."""
         for peer in self.peers:
             if not peer.has_budget:
-                row = self.row(OWN, peer.name, target, peer.view(self.copy(), int(target)))
+                row = self.row(OWN, peer.name, target, peer.view(self.copy(), target))
                 yield row
                 if self.task.wants(OURS):
                     yield self.ours(peer.name, row.size)
@@ -212,12 +212,12 @@ def _gathered(pool: Executor, paths: Sequence[Path], task: Task) -> list[Row]:
 
 
 def drawing(outcome: Outcome) -> str:
-    """The chart of quality over size."""
+    """The chart of quality over size, where the size is a share of the history's."""
     series: dict[str, list[tuple[float, float]]] = {}
     for method in outcome.methods:
-        for each in (*outcome.budgets, OWN):
+        for each in outcome.labels:
             rows = outcome.of(each, method)
-            if rows and "tokens" not in each:
+            if rows and each != SUMMARY and "tokens" not in each:
                 series.setdefault(method, []).append((macro(rows, of_history), q(rows)))
     return chart("What later steps need and still find (Q)", series)
 
