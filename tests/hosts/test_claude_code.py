@@ -1,48 +1,26 @@
-import gzip
-import json
-from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
+import transcripts
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
+from transcripts import FIXTURES, Row, shown, written
 
 from context_compression import formats, hosts
 from context_compression.errors import TranscriptError
-from context_compression.hosts.claude_code.branch import live_branch
 from context_compression.hosts.claude_code.context import CLEARED
-from context_compression.messages import Message
 
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "claude_code"
-Row = dict[str, Any]
+FOLDER = FIXTURES / "claude_code"
 
 
 def rows_of(name: str) -> list[Row]:
-    lines = (FIXTURES / f"{name}.jsonl").read_text(encoding="utf-8").split("\n")
-    return [json.loads(line) for line in lines if line]
+    return transcripts.rows_of(FOLDER / f"{name}.jsonl")
 
 
 def read(name: str) -> hosts.Transcript:
-    return hosts.read(FIXTURES / f"{name}.jsonl")
-
-
-def written(path: Path, rows: Iterable[Row]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def shown(transcript: hosts.Transcript) -> list[str]:
-    """Each message as one line: role, then its texts, calls and results."""
-    return [line(message) for message in formats.parse(transcript.messages).messages]
-
-
-def line(message: Message) -> str:
-    calls = [f"{call.name}({call.id})" for call in message.calls]
-    results = [f"{result.call_id}: {result.text}" for result in message.results]
-    return " | ".join([message.role, *filter(None, [message.text]), *calls, *results])
+    return hosts.read(FOLDER / f"{name}.jsonl")
 
 
 def test_a_session_is_read_as_the_model_saw_it():
@@ -51,7 +29,7 @@ def test_a_session_is_read_as_the_model_saw_it():
     assert shown(transcript) == snapshot(
         [
             "user | List the two folders.",
-            "assistant | I look. | Bash(toolu_1) | Bash(toolu_2)",
+            "assistant | <thinking> | I look. | Bash(toolu_1) | Bash(toolu_2)",
             "user | toolu_1: a.py | toolu_2: b.py",
             "assistant | One file in each.",
             "user | <local-command-caveat>A command was run.</local-command-caveat>",
@@ -288,7 +266,7 @@ def test_rows_written_twice_count_once(tmp_path: Path):
 
 
 def test_a_damaged_line_costs_only_itself(tmp_path: Path):
-    lines = (FIXTURES / "session.jsonl").read_bytes().split(b"\n")
+    lines = (FOLDER / "session.jsonl").read_bytes().split(b"\n")
     lines[15] = lines[15][:40]  # the caveat
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"\n".join(lines))
@@ -305,7 +283,7 @@ def test_a_damaged_line_costs_only_itself(tmp_path: Path):
 
 def test_a_torn_last_line_is_reported_and_the_rest_is_kept(tmp_path: Path):
     path = tmp_path / "s.jsonl"
-    path.write_bytes((FIXTURES / "session.jsonl").read_bytes() + b'{"parentUuid":"a7","ty')
+    path.write_bytes((FOLDER / "session.jsonl").read_bytes() + b'{"parentUuid":"a7","ty')
 
     transcript = hosts.read(path)
 
@@ -336,7 +314,7 @@ NONSENSE = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.none(),
 def test_no_row_however_strange_stops_the_reader(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ):
-    name = data.draw(st.sampled_from(sorted(path.stem for path in FIXTURES.glob("*.jsonl"))))
+    name = data.draw(st.sampled_from(sorted(path.stem for path in FOLDER.glob("*.jsonl"))))
     rows = data.draw(st.permutations(rows_of(name)))
     for row in rows:
         damage(row, data)
@@ -363,70 +341,3 @@ def damage(row: Row, data: st.DataObject) -> None:
             part[key] = data.draw(NONSENSE)
             return
         part = cast(Row, inner)
-
-
-# What EXPECTED.json says otherwise. It is one reader's account: here is why ours differs.
-KNOWN_DIFFERENCES = {
-    # The fourteen results that the microcompaction cleared lie before the recorded piece begins:
-    # its row names their ids, none of them stands in the file.
-    "claude-code-cli-e3f40e1f": {"cleared_tool_results": (14, 0)},
-}
-
-
-def test_live_context_of_real_sessions_is_what_another_reader_found(data_folder: Path):
-    folder = data_folder / "conversations"
-    expected = json.loads((folder / "native" / "EXPECTED.json").read_text(encoding="utf-8"))
-    mains = {n: e for n, e in expected.items() if "claude-code" in n and "all_sidechain" not in e}
-    differences: dict[str, Any] = {}
-
-    for name, about in mains.items():
-        transcript = hosts.read(folder / name)
-        found = {
-            **live_records(folder / name, transcript),
-            "last_prompt_tokens": transcript.usage and transcript.usage[0],
-        }
-        wanted = {**about["live"], "last_prompt_tokens": about["last_prompt_tokens"]}
-        wrong = {key: (wanted[key], found[key]) for key in wanted if wanted[key] != found[key]}
-        differences |= {Path(name).name.split(".")[0]: wrong} if wrong else {}
-
-    assert len(mains) == 18
-    assert differences == KNOWN_DIFFERENCES
-
-
-def live_records(path: Path, transcript: hosts.Transcript) -> dict[str, Any]:
-    rows = [row for row in unpacked(path) if "uuid" in row]
-    branch = live_branch({row["uuid"]: row for row in rows}).rows
-    return {
-        "records": len(branch),
-        "user_assistant": sum(row["type"] in ("user", "assistant") for row in branch),
-        "first_uuid": branch[0]["uuid"],
-        "last_uuid": branch[-1]["uuid"],
-        "has_summary": any(row.get("isCompactSummary") for row in branch),
-        "cleared_tool_results": json.dumps(transcript.messages).count(json.dumps(CLEARED)),
-    }
-
-
-def unpacked(path: Path) -> list[Row]:
-    with gzip.open(path, "rb") as file:
-        return [json.loads(line) for line in file]
-
-
-def test_real_subagents_are_conversations_of_their_own(data_folder: Path):
-    # EXPECTED.json leaves them empty: it reads them as if they were main transcripts.
-    paths = sorted((data_folder / "conversations/native").glob("claude-code-subagents/**/agent-*"))
-
-    transcripts = [hosts.read(path) for path in paths]
-
-    assert [len(transcript.messages) for transcript in transcripts] == [4] * 5
-    assert len({transcript.session_id for transcript in transcripts}) == 5
-    assert all(transcript.usage for transcript in transcripts)
-
-
-def test_calls_and_results_of_real_sessions_stand_together(data_folder: Path):
-    for path in sorted((data_folder / "conversations/native").glob("claude-code*/**/*.gz")):
-        messages = formats.parse(hosts.read(path).messages).messages
-
-        for message, following in pairwise(messages):
-            if message.calls:
-                answered = [result.call_id for result in following.results]
-                assert answered == [call.id for call in message.calls], path

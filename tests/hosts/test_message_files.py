@@ -209,9 +209,9 @@ def test_a_file_that_may_not_be_read_says_so(tmp_path: Path):
 def test_a_file_over_the_limit_is_refused_before_it_is_read(tmp_path: Path):
     path = tmp_path / "huge.jsonl"
     with path.open("wb") as file:
-        file.truncate(500_000_000)  # a hole: reading it would say that it is binary
+        file.truncate(3_000_000_000)  # a hole: reading it would say that it is binary
 
-    with pytest.raises(TranscriptError, match="500,000,000 bytes; at most 268,435,456"):
+    with pytest.raises(TranscriptError, match="3,000,000,000 bytes; at most 2,147,483,648"):
         hosts.read(path)
 
 

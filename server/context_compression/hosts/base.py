@@ -1,15 +1,19 @@
-"""What a host reader gives back, and what it has to offer to be one."""
+"""What a transcript is, and what a host's module offers to have its transcripts read."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from context_compression.hosts.lines import Rows
+from context_compression.hosts.lines import At
 
 LONGEST_NAME = 120  # characters; most file systems end at 255 bytes
+
+Row: TypeAlias = dict[str, Any]
+Load: TypeAlias = Callable[[At], Row]
+"""A row that was passed before, read from the file again; empty where it is no longer there."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class Transcript:
     usage: tuple[int, int] | None = None
     """`(tokens, messages)`: what the provider counted for the last request, system prompt and tools
     included, and how many of `messages`, from the first on, that request held."""
+    window: int | None = None
+    """Tokens of the model's window, where the host writes that down."""
     model: str | None = None
     system: Any = None
     """The system prompt, with what the host told the model beside the messages."""
@@ -34,15 +40,30 @@ class Transcript:
     """What could not be read or was left out, in plain words."""
 
 
+class Reader(Protocol):
+    """What one transcript has said so far: fed row by row, asked at any time, then fed again.
+
+    It keeps what may still be in the context, not all that ever was.
+    """
+
+    def add(self, row: Row, at: At) -> None:
+        """Take the next row into account. Parts of it that are never asked for may be dropped."""
+        ...
+
+    def transcript(self, path: Path, load: Load) -> Transcript:
+        """The conversation as it stands now; its warnings are about the rows passed."""
+        ...
+
+
 class Host(Protocol):
-    """Reads the transcripts of one host. A module with these two functions is one."""
+    """Knows the transcripts of one host. A module with these two functions is one."""
 
     def recognises(self, row: Mapping[str, Any]) -> bool:
         """Whether only this host writes such a row."""
         ...
 
-    def read(self, path: Path, rows: Rows) -> Transcript:
-        """The conversation in the rows; what `rows` warns of is in the transcript's warnings."""
+    def reader(self) -> Reader:
+        """For one transcript, from its first row on."""
         ...
 
 
@@ -57,3 +78,11 @@ def folder_name(name: str) -> str:
 def name_of(path: Path) -> str:
     """A session id from a file's name: `chat.jsonl.gz` -> `chat`."""
     return folder_name(re.sub(r"(\.jsonl?)?(\.gz)?$", "", path.name))
+
+
+def counted(what: str, counts: Mapping[str, int]) -> list[str]:
+    """`"Rows were skipped: 3 (mode 2, tag 1)."`; nothing where there are none."""
+    most = sorted(counts.items(), key=lambda item: -item[1])[:5]
+    listed = ", ".join(f"{name} {count}" for name, count in most if count)
+    total = sum(counts.values())
+    return [f"{what}: {total:,} ({listed})."] if total else []

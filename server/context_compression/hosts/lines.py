@@ -9,125 +9,190 @@ import gzip
 import json
 import stat
 import zlib
-from collections import deque
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from context_compression.errors import TranscriptError
 from context_compression.messages import is_object
 
 GZIP = b"\x1f\x8b"
 NAMED = 5  # line numbers listed in a warning
+LONGEST = 256 * 1024 * 1024
+"""Bytes of one line, or of a file that is one JSON value: it has to be held as a whole."""
 WANTED = (
-    "Pass a transcript of Claude Code, or messages as JSON: a list of messages, an object with "
-    '"messages", or one message per line.'
+    "Pass a transcript of Claude Code, Codex, Gemini CLI, opencode, Pi or Copilot CLI, or messages "
+    'as JSON: a list of messages, an object with "messages", or one message per line.'
 )
 
 
+class At(NamedTuple):
+    """Where a line stands in its file, unpacked: its first byte, and how many it has."""
+
+    offset: int
+    length: int
+
+
+class Line(NamedTuple):
+    """A line, its number from 1, and the byte behind it."""
+
+    data: bytes
+    number: int
+    end: int
+
+    @property
+    def at(self) -> At:
+        """Where it stands."""
+        return At(self.end - len(self.data), len(self.data))
+
+
 @contextmanager
-def opened(path: Path, max_bytes: int) -> Generator["Lines"]:
-    """The lines of a file, unpacked where it is gzip.
+def translated(path: Path) -> Generator[None]:
+    """What goes wrong with a file, in words that say what to do.
 
     Raises:
-        TranscriptError: no such file, not a file, over `max_bytes` (before anything is read),
-            unreadable, or binary.
+        TranscriptError: in place of what the operating system says.
     """
-    if "\0" in str(path):
-        raise TranscriptError(f"{str(path)!r} is not a path. {WANTED}")
     try:
-        about = path.stat()
-        if stat.S_ISDIR(about.st_mode):
-            raise TranscriptError(f"{path} is a folder. Pass the path of one file in it.")
-        if not stat.S_ISREG(about.st_mode):
-            raise TranscriptError(f"{path} is a device or a pipe. Only ordinary files are read.")
-        if about.st_size > max_bytes:
-            raise _too_large(path, f"{about.st_size:,} bytes", max_bytes)
-        with path.open("rb") as file:
-            start = file.peek(4096)
-            packed = start.startswith(GZIP)
-            if not packed and b"\0" in start:
-                raise TranscriptError(f"{path} is binary, or not UTF-8 text. {WANTED}")
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
-            yield Lines(stream, path, max_bytes)
+        yield
     except (FileNotFoundError, NotADirectoryError) as error:
         raise TranscriptError(f"There is no file {path}. {WANTED}") from error
     except PermissionError as error:
         raise TranscriptError(
             f"{path} may not be read by this user. Give read permission, or pass a copy."
         ) from error
-    except (OSError, zlib.error) as error:  # damaged gzip is one of the two
+    except (OSError, EOFError, zlib.error) as error:  # the latter two: damaged gzip
         raise TranscriptError(f"{path} cannot be read: {error}. Pass another file.") from error
 
 
+def check_file(path: Path, max_bytes: int) -> None:
+    """Whether there is an ordinary file that is not too large; nothing of it is read.
+
+    Raises:
+        TranscriptError: there is not.
+    """
+    if "\0" in str(path):
+        raise TranscriptError(f"{str(path)!r} is not a path. {WANTED}")
+    with translated(path):
+        about = path.stat()
+    if stat.S_ISDIR(about.st_mode):
+        raise TranscriptError(f"{path} is a folder. Pass the path of one file in it.")
+    if not stat.S_ISREG(about.st_mode):
+        raise TranscriptError(f"{path} is a device or a pipe. Only ordinary files are read.")
+    if about.st_size > max_bytes:
+        raise too_large(path, f"{about.st_size:,} bytes", max_bytes)
+
+
+@contextmanager
+def opened(path: Path, max_bytes: int) -> Generator[BinaryIO]:
+    """The bytes of a file, unpacked where it is gzip.
+
+    Raises:
+        TranscriptError: no such file, not a file, over `max_bytes` (before anything is read),
+            unreadable, or binary.
+    """
+    check_file(path, max_bytes)
+    with translated(path), path.open("rb") as file:
+        start = file.peek(4096)
+        packed = start.startswith(GZIP)
+        if not packed and b"\0" in start:
+            raise TranscriptError(f"{path} is binary, or not UTF-8 text. {WANTED}")
+        yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+
+
+@dataclass
 class Lines:
-    r"""The lines of a stream that hold something, as bytes; split on `\n` and nothing else.
+    r"""The lines of a stream that hold something; split on `\n` and nothing else.
 
     `str.splitlines` would also split at U+2028, which stands unescaped in JSON strings.
     """
 
-    def __init__(self, stream: BinaryIO, path: Path, max_bytes: int) -> None:
-        self.number = 0
-        """The number of the line given last, from 1."""
-        self.cut_off = False
-        """Whether a packed file ended before its end."""
-        self._stream, self._path, self._left, self._max = stream, path, max_bytes, max_bytes
+    stream: BinaryIO
+    path: Path
+    max_bytes: int
+    end: int = 0
+    """The byte behind the line read last."""
+    number: int = 0
+    """Its number."""
+    cut_off: bool = False
+    """Whether a packed file ended before its end."""
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[Line]:
         return self
 
-    def __next__(self) -> bytes:
-        while line := self._line():
+    def __next__(self) -> Line:
+        while data := self._read():
             self.number += 1
+            self.end += len(data)
             if self.number == 1:
-                line = line.removeprefix(codecs.BOM_UTF8)
-            if line and not line.isspace():
-                return line
+                data = data.removeprefix(codecs.BOM_UTF8)
+            if data and not data.isspace():
+                return Line(data, self.number, self.end)
         raise StopIteration
 
-    def _line(self) -> bytes:
+    def _read(self) -> bytes:
         try:
-            line = self._stream.readline(self._left + 1)
+            data = self.stream.readline(LONGEST + 1)
         except EOFError:
             self.cut_off = True
             return b""
-        self._left -= len(line)
-        if self._left < 0:  # unpacked, or grown since we looked
-            raise _too_large(self._path, "more than is allowed", self._max)
-        return line
+        if len(data) > LONGEST:
+            raise too_large(self.path, "a line longer than is allowed", LONGEST)
+        if self.end + len(data) > self.max_bytes:  # unpacked, or grown since we looked
+            raise too_large(self.path, "more than is allowed", self.max_bytes)
+        return data
 
 
 class Rows:
-    """The JSON objects among lines; each can be had once.
+    """The JSON objects among lines, each with its place; can be had once.
 
-    Lines that hold none are skipped; once all rows have been read, `warnings` tells of them.
+    Lines that hold none are skipped; once all rows have been read, `warnings` tells of them. A torn
+    last line does not count as read: whoever goes on behind `last` later finds it whole.
+
+    Args:
+        lines: those not read yet.
+        first: those before them.
+        malformed: numbers of lines that hold no object, found earlier; new ones are added.
+        last: the line read last.
     """
 
-    def __init__(self, lines: Lines, first: list[bytes]) -> None:
+    def __init__(
+        self,
+        lines: Lines,
+        first: Iterable[Line] = (),
+        malformed: list[int] | None = None,
+        last: Line = Line(b"", 0, 0),  # noqa: B008  # a value
+    ) -> None:
+        self.malformed: list[int] = [] if malformed is None else malformed
+        self.last = last
         self._lines = lines
-        self._ahead: deque[dict[str, Any]] = deque()
-        self._malformed: list[int] = []
         self._torn = 0
-        self._rest = self._parsed(first)
+        self._rows = self._parsed(first)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        while self._ahead:
-            yield self._ahead.popleft()
-        yield from self._rest
+    def __iter__(self) -> Iterator[tuple[dict[str, Any], At]]:
+        return self._rows
 
-    def ahead(self, count: int) -> list[dict[str, Any]]:
-        """The first `count` rows; they will still be given."""
-        self._ahead.extend(islice(self._rest, count - len(self._ahead)))
-        return list(self._ahead)
+    def _parsed(self, first: Iterable[Line]) -> Iterator[tuple[dict[str, Any], At]]:
+        for line in chain(first, self._lines):
+            value = parse(line.data)
+            if value is None and not line.data.endswith(b"\n"):
+                self._torn = len(line.data)
+                return
+            self.last = line
+            if isinstance(value, dict):
+                yield cast(dict[str, Any], value), line.at
+            else:
+                self.malformed.append(line.number)
 
     @property
     def warnings(self) -> list[str]:
         """What could not be read, in plain words."""
         warnings: list[str] = []
-        if count := len(self._malformed):
-            named = ", ".join(map(str, self._malformed[:NAMED])) + ", …" * (count > NAMED)
+        if count := len(self.malformed):
+            named = ", ".join(map(str, self.malformed[:NAMED])) + ", …" * (count > NAMED)
             warnings.append(f"Lines that are no JSON object were skipped: {count} (line {named}).")
         if self._torn:
             warnings.append(
@@ -137,22 +202,6 @@ class Rows:
         if self._lines.cut_off:
             warnings.append("The packed file is cut off; what came after was left out.")
         return warnings
-
-    def _parsed(self, first: list[bytes]) -> Iterator[dict[str, Any]]:
-        """Every row; `first` are lines that were taken from the file already."""
-        for number, line in self._numbered(first):
-            value = parse(line)
-            if isinstance(value, dict):
-                yield cast(dict[str, Any], value)
-            elif value is None and not line.endswith(b"\n"):
-                self._torn = len(line)
-            else:
-                self._malformed.append(number)
-
-    def _numbered(self, first: list[bytes]) -> Iterator[tuple[int, bytes]]:
-        yield from enumerate(first, 1)
-        for line in self._lines:
-            yield self._lines.number, line
 
 
 def parse(data: bytes) -> Any:
@@ -174,7 +223,8 @@ def string(value: Mapping[str, Any], key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _too_large(path: Path, size: str, max_bytes: int) -> TranscriptError:
+def too_large(path: Path, size: str, max_bytes: int) -> TranscriptError:
+    """The error for a file, or a part of one, that is not read for its size."""
     return TranscriptError(
         f"{path} is too large: {size}; at most {max_bytes:,} bytes are read. Pass a smaller part."
     )

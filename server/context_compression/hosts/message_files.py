@@ -11,8 +11,8 @@ from typing import Any, TypeGuard
 
 from context_compression.errors import TranscriptError
 from context_compression.formats import ROLES
-from context_compression.hosts.base import Transcript, folder_name, name_of
-from context_compression.hosts.lines import WANTED, Rows, as_object, string
+from context_compression.hosts.base import Load, Row, Transcript, folder_name, name_of
+from context_compression.hosts.lines import WANTED, At, as_object, string
 from context_compression.messages import is_array
 
 NAME = "messages"
@@ -47,27 +47,40 @@ def read_document(path: Path, document: Any) -> Transcript:
     )
 
 
-def read_rows(path: Path, rows: Rows) -> Transcript:
-    """A conversation with one message per line; rows that are no message are skipped and counted.
+def reader() -> "MessageRows":
+    """For a file with one message per line."""
+    return MessageRows()
 
-    Raises:
-        TranscriptError: there is no message in any row.
-    """
-    messages: list[dict[str, Any]] = []
-    first_strange: Mapping[str, Any] = {}
-    strange = 0
-    for row in rows:
+
+class MessageRows:
+    """One message per row; rows that are no message are skipped and counted."""
+
+    def __init__(self) -> None:
+        self._messages: list[dict[str, Any]] = []
+        self._first_strange: Row = {}
+        self._strange = 0
+
+    def add(self, row: Row, at: At) -> None:
+        """Take a row into account."""
         message = row if "role" in row else row.get("message")
         if _is_message(message):
-            messages.append(message)
+            self._messages.append(message)
         else:
-            first_strange, strange = first_strange or row, strange + 1
-    if not messages:
-        found = _keys(first_strange) if strange else "no JSON objects"
-        raise TranscriptError(f"{path} holds no messages: its lines hold {found}. {WANTED}")
-    skipped = [f"Rows without a message were skipped: {strange}."] if strange else []
-    messages = _of_known_roles(path, messages)
-    return Transcript(path, NAME, name_of(path), messages, warnings=[*rows.warnings, *skipped])
+            self._first_strange = self._first_strange or row
+            self._strange += 1
+
+    def transcript(self, path: Path, load: Load) -> Transcript:
+        """The conversation so far.
+
+        Raises:
+            TranscriptError: there is no message in any row.
+        """
+        if not self._messages:
+            found = _keys(self._first_strange) if self._strange else "no JSON objects"
+            raise TranscriptError(f"{path} holds no messages: its lines hold {found}. {WANTED}")
+        messages = _of_known_roles(path, list(self._messages))
+        skipped = [f"Rows without a message were skipped: {self._strange}."] * bool(self._strange)
+        return Transcript(path, NAME, name_of(path), messages, warnings=skipped)
 
 
 def _of_known_roles(path: Path, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

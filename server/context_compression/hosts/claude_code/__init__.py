@@ -9,17 +9,19 @@ The format is the host's own and changes: what we do not know is passed over and
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from context_compression.hosts.base import Transcript, folder_name, name_of
-from context_compression.hosts.claude_code.branch import MESSAGES, Row, live_branch
+from context_compression.hosts.base import Load, Transcript, counted, folder_name, name_of
+from context_compression.hosts.claude_code.branch import MESSAGES, Row, blocks, live_branch
 from context_compression.hosts.claude_code.context import Context, blocks_of
 from context_compression.hosts.claude_code.current import find_current
-from context_compression.hosts.lines import Rows, as_object, string
+from context_compression.hosts.lines import At, as_object, string
+from context_compression.hosts.shelf import Shelf
 from context_compression.messages import is_array, is_object
 
-__all__ = ["NAME", "find_current", "read", "recognises"]
+__all__ = ["NAME", "find_current", "reader", "recognises"]
 
 NAME = "claude-code"
 SYNTHETIC = "<synthetic>"  # the model of messages that the host wrote itself
@@ -29,6 +31,7 @@ KNOWN = MESSAGES | {  # the others are links of the chain, or about the session
     "pr-link", "progress", "queue-operation", "summary", "tools-used",
 }  # fmt: skip
 OWN_KEYS = {"uuid", "sessionId", "leafUuid", "snapshot"}
+LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata")
 
 
 def recognises(row: Mapping[str, Any]) -> bool:
@@ -36,47 +39,70 @@ def recognises(row: Mapping[str, Any]) -> bool:
     return string(row, "type") in KNOWN and "role" not in row and not OWN_KEYS.isdisjoint(row)
 
 
-def read(path: Path, rows: Rows) -> Transcript:
-    """The live context of a session, or of a subagent where the file holds nothing else."""
-    chained: dict[str, Row] = {}
-    shapes: dict[str, Mapping[str, Any]] = {}  # system prompt and tools of requests
-    shape: Mapping[str, Any] = {}
-    unknown: Counter[str] = Counter()
-    for row in rows:
-        kind = string(row, "type") if _is_sound(row) else "damaged"
-        if uuid := string(row, "uuid"):
-            chained[uuid] = _slim(kind, row)  # a row written twice: first place, last content
-        if kind not in KNOWN:
-            unknown[kind or "none"] += 1
-        elif kind == "api-request-shape":
-            shapes[string(row, "shapeHash")] = as_object(row.get("shape"))
-        elif kind == "api-request":
-            shape = shapes.get(string(row, "shapeHash"), shape)
+def reader() -> "ClaudeCodeReader":
+    """For a session, or for a subagent where the file holds nothing else."""
+    return ClaudeCodeReader()
 
-    main = {uuid: row for uuid, row in chained.items() if not row.get("isSidechain")}
-    subagents = len(chained) - len(main) if main else 0
-    branch = live_branch(main or chained)
-    context = Context(branch)
-    return Transcript(
-        path=path,
-        host=NAME,
-        session_id=_session_id(branch.rows) or name_of(path),
-        messages=context.messages,
-        usage=context.usage,
-        model=_model(branch.rows),
-        system=[*blocks_of(shape.get("system")), *context.beside] or None,
-        tools=shape.get("tools"),
-        warnings=[
-            *rows.warnings,
-            *_counted("Rows of types we do not know were skipped", unknown),
-            *_counted("Attachments whose text is not in the file were left out", context.textless),
-            *_counted("Rows of subagents were left out", Counter(rows=subagents)),
-            *_counted(
-                "Rows whose parent is missing follow the row before", Counter(rows=branch.gaps)
-            ),
-            *(["The file begins in the middle of a conversation."] * branch.begins_in_the_middle),
-        ],
-    )
+
+class ClaudeCodeReader:
+    """An outline of all rows; the live ones are looked up when asked."""
+
+    def __init__(self) -> None:
+        self._chained: dict[str, Row] = {}
+        self._shapes: dict[str, Mapping[str, Any]] = {}  # system prompt and tools of requests
+        self._shape: Mapping[str, Any] = {}
+        self._unknown: Counter[str] = Counter()
+        self._shelf = Shelf()
+
+    def add(self, row: dict[str, Any], at: At) -> None:
+        """Take a row into account."""
+        kind = string(row, "type") if _is_sound(row) else "damaged"
+        if uuid := string(row, "uuid"):  # a row written twice: first place, last content
+            self._chained[uuid] = {**_outline(kind, row), "at": at}
+            if kind in MESSAGES:
+                self._shelf.put(at, _slim(row))
+        if kind not in KNOWN:
+            self._unknown[kind or "none"] += 1
+        elif kind == "api-request-shape":
+            self._shapes[string(row, "shapeHash")] = as_object(row.get("shape"))
+        elif kind == "api-request":
+            self._shape = self._shapes.get(string(row, "shapeHash"), self._shape)
+
+    def transcript(self, path: Path, load: Load) -> Transcript:
+        """The live context now."""
+        main = {uuid: row for uuid, row in self._chained.items() if not row.get("isSidechain")}
+        subagents = len(self._chained) - len(main) if main else 0
+        outline = live_branch(main or self._chained)
+        rows = [self._shelf.row(row["at"], lambda at: _slim(load(at))) for row in outline.rows]
+        # one that is not there any more: the file was written anew while we read
+        branch = replace(outline, rows=[row for row in rows if row])
+        self._shelf.only(row["at"] for row in outline.rows)
+        context = Context(branch)
+        shape = self._shape
+        return Transcript(
+            path=path,
+            host=NAME,
+            session_id=_session_id(branch.rows) or name_of(path),
+            messages=context.messages,
+            usage=context.usage,
+            model=_model(branch.rows),
+            system=[*blocks_of(shape.get("system")), *context.beside] or None,
+            tools=shape.get("tools"),
+            warnings=[
+                *counted("Rows of types we do not know were skipped", self._unknown),
+                *counted(
+                    "Attachments whose text is not in the file were left out", context.textless
+                ),
+                *counted("Rows of subagents were left out", {"rows": subagents}),
+                *counted(
+                    "Rows whose parent is missing follow the row before", {"rows": branch.gaps}
+                ),
+                *(
+                    ["The file begins in the middle of a conversation."]
+                    * branch.begins_in_the_middle
+                ),
+            ],
+        )
 
 
 def _is_sound(row: Row) -> bool:
@@ -87,12 +113,22 @@ def _is_sound(row: Row) -> bool:
     return isinstance(content, str) or (is_array(content) and all(map(is_object, content)))
 
 
-def _slim(kind: str, row: dict[str, Any]) -> Row:
-    """What we need of a row. `toolUseResult` says a result again; progress may be large."""
-    if kind not in MESSAGES:
-        row = {key: row.get(key) for key in ("uuid", "parentUuid", "isSidechain")}
-    row.pop("toolUseResult", None)
-    return {**row, "type": kind}
+def _slim(row: dict[str, Any]) -> dict[str, Any]:
+    row.pop("toolUseResult", None)  # says a result again
+    return row
+
+
+def _outline(kind: str, row: Row) -> dict[str, Any]:
+    """What the live branch is found by. Rows may be large and many, and most are not live."""
+    kept = {key: row[key] for key in LINKS if row.get(key)}
+    kept |= {"type": kind, "uuid": row["uuid"]}
+    if kind in ("user", "assistant"):
+        ids = [
+            {key: block[key] for key in ("type", "id", "tool_use_id") if key in block}
+            for block in (*blocks(row, "tool_use"), *blocks(row, "tool_result"))
+        ]
+        kept["message"] = {"id": as_object(row["message"]).get("id"), "content": ids}
+    return kept
 
 
 def _session_id(rows: list[Row]) -> str:
@@ -106,9 +142,3 @@ def _session_id(rows: list[Row]) -> str:
 def _model(rows: list[Row]) -> str | None:
     models = (string(r["message"], "model") for r in reversed(rows) if r["type"] == "assistant")
     return next((model for model in models if model and model != SYNTHETIC), None)
-
-
-def _counted(what: str, counts: Counter[str]) -> list[str]:
-    """`"Rows were skipped: 3 (mode 2, tag 1)."`; nothing where there are none."""
-    listed = ", ".join(f"{name} {count}" for name, count in counts.most_common(5))
-    return [f"{what}: {counts.total()} ({listed})."] if counts.total() else []

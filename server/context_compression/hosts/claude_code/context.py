@@ -67,7 +67,8 @@ class Context:
         calls = [string(result, "tool_use_id") for result in blocks(row, "tool_result")]
         owner = next((self._calls[call] for call in calls if call in self._calls), None)
         if owner is None:
-            self.messages.append({"role": "user", "content": content})
+            own = content if isinstance(content, str) else [*content]  # more may follow in it
+            self.messages.append({"role": "user", "content": own})
             return
         for block in content:
             call = string(block, "tool_use_id")

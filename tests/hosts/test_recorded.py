@@ -1,0 +1,115 @@
+"""Real transcripts of six hosts, read as another reader read them.
+
+`EXPECTED.json` is that reader's account, checked against what providers charged. Where ours says
+otherwise, the difference is a question; `DECIDED` holds the answers.
+"""
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transcripts import data_folder as folder
+from transcripts import recordings, rows_of
+
+from context_compression import compress, formats, hosts
+from context_compression.hosts.claude_code.branch import live_branch
+from context_compression.hosts.claude_code.context import CLEARED
+from context_compression.hosts.codex import CodexReader
+from context_compression.hosts.lines import At
+from context_compression.validity import problems
+
+RECORDED = [pytest.param(path, id=path.name.split(".")[0]) for path in recordings()]
+ABSENT = [pytest.param(None, id="none")]  # the fixture `data_folder` then says why it skips
+
+DECIDED: dict[str, dict[str, tuple[Any, Any]]] = {
+    # The fourteen results that the microcompaction cleared lie before the recorded piece begins:
+    # its row names their ids, none of them stands in the file.
+    "claude-code-cli-e3f40e1f": {"cleared_tool_results": (14, 0)},
+}
+"""By file and fact: what is expected, and what we found instead."""
+SUBAGENT = {"records": 0, "messages": 4}
+"""EXPECTED.json reads a subagent's transcript as if it were a main one and leaves it empty."""
+
+
+@pytest.mark.parametrize("path", RECORDED or ABSENT)
+def test_a_recorded_transcript_gives_what_another_reader_found(path: Path, data_folder: Path):
+    expected = _expected(path)
+
+    found = FOUND[path.relative_to(folder() / "conversations/native").parts[0]](path, expected)
+
+    differing = {key: (expected[key], found[key]) for key in found if expected[key] != found[key]}
+    assert found
+    assert differing == DECIDED.get(path.name.split(".")[0], {})
+
+
+def _expected(path: Path) -> dict[str, Any]:
+    """What EXPECTED.json says of a file, in one level."""
+    native = folder() / "conversations" / "native"
+    everything = json.loads((native / "EXPECTED.json").read_text(encoding="utf-8"))
+    about: dict[str, Any] = everything[f"native/{path.relative_to(native)}"]
+    return about | about.get("live", {})
+
+
+def _found_in_claude_code(path: Path, expected: dict[str, Any]) -> dict[str, Any]:
+    transcript = hosts.read(path)
+    if expected.get("all_sidechain"):
+        assert (len(transcript.messages), expected["live"]["records"]) == (4, 0)
+        assert transcript.usage
+        return {"all_sidechain": True}
+    rows = [row for row in rows_of(path) if "uuid" in row]
+    branch = live_branch({row["uuid"]: row for row in rows}).rows
+    return {
+        "compact_boundaries": sum(row.get("subtype") == "compact_boundary" for row in rows),
+        "records": len(branch),
+        "user_assistant": sum(row["type"] in ("user", "assistant") for row in branch),
+        "first_uuid": branch[0]["uuid"],
+        "last_uuid": branch[-1]["uuid"],
+        "has_summary": any(row.get("isCompactSummary") for row in branch),
+        "cleared_tool_results": json.dumps(transcript.messages).count(json.dumps(CLEARED)),
+        "last_prompt_tokens": transcript.usage and transcript.usage[0],
+    }
+
+
+def _found_in_codex(path: Path, expected: dict[str, Any]) -> dict[str, Any]:
+    reader = CodexReader()
+    for row in rows_of(path):
+        reader.add(row, At(0, 0))
+    transcript = hosts.read(path)
+    assert transcript.usage
+    charged = expected["last_token_usage"] | {"input_tokens": transcript.usage[0]}
+    return {"live_response_items": len(reader.items), "last_token_usage": charged}
+
+
+FOUND: dict[str, Callable[[Path, dict[str, Any]], dict[str, Any]]] = {
+    "claude-code": _found_in_claude_code,
+    "claude-code-subagents": _found_in_claude_code,
+    "codex": _found_in_codex,
+}
+
+
+@pytest.mark.parametrize("path", RECORDED or ABSENT)
+def test_calls_and_results_of_a_recorded_transcript_stand_together(path: Path, data_folder: Path):
+    messages = formats.parse(hosts.read(path).messages).messages
+
+    for message, following in pairwise(messages):
+        if message.calls:
+            answered = {result.call_id for result in following.results}
+            assert answered == {call.id for call in message.calls}
+
+
+@pytest.mark.parametrize("path", RECORDED or ABSENT)
+def test_a_recorded_transcript_compresses_to_a_valid_view(path: Path, data_folder: Path):
+    transcript = hosts.read(path)
+    before = json.dumps(transcript.messages)
+
+    result = compress(
+        transcript.messages, system=transcript.system, model=transcript.model, force=True
+    )
+
+    view = formats.parse(result.messages)
+    assert problems(view.messages, user_first=view.format.user_first) == ()
+    assert result.tokens_after <= result.tokens_before
+    assert json.dumps(transcript.messages) == before
