@@ -17,7 +17,7 @@ import pytest
 from generated import Messages
 from provider import refused
 
-from context_compression import Session, acompress, compress, count_tokens
+from context_compression import Result, Session, acompress, compress, count_tokens
 from context_compression.pacing import Event
 from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, tool_step
@@ -50,7 +50,7 @@ class Model:
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """The summary."""
         await anyio.lowlevel.checkpoint()
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         return SummaryReply(SUMMARY)
 
 
@@ -281,8 +281,8 @@ async def test_counting_and_compressing_hold_no_event_loop_up(tmp_path: Path) ->
 async def test_in_threads_the_same_input_gives_the_same_bytes() -> None:
     here = compress(work(), target_tokens=TARGET)
 
+    found: list[Result] = []
     async with anyio.create_task_group() as group:
-        found: list[Any] = []
 
         async def one() -> None:
             found.append(await acompress(work(), target_tokens=TARGET))
