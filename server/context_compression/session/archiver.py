@@ -84,10 +84,13 @@ class Archiver:
         return Kept(len(removed), tuple(warnings))
 
     def _next_number(self) -> int:
-        """One more than any compression has, even one that was killed before it counted."""
+        """One more than any compression has, even one that was killed before it counted.
+
+        What it left behind under its number, in the ledger and among the summaries, never counts.
+        """
         names = (path.stem for path in self._log.folder.glob("compact-*.json"))
         taken = (name.rpartition("-")[2] for name in names)
-        return max(self._state.made, *map(int, filter(str.isdecimal, taken)), 0) + 1
+        return max(*self._state.numbers, *map(int, filter(str.isdecimal, taken)), 0) + 1
 
     def _remember(
         self, messages: Sequence[Mapping[str, Any]], result: Result, n: int, now: str
@@ -114,6 +117,7 @@ class Archiver:
             {
                 "created_at": now,
                 "session": self._log.id,
+                "n": n,
                 "strategy": result.strategy,
                 "turns": [sum(starts[: first + 1]), sum(starts[: last + 1])],
                 "messages": [first, last],
@@ -180,12 +184,15 @@ def promises(log: SessionLog, state: State) -> Archive:
             return None
         return found if isinstance(found, str) else None
 
+    def counts(entry: Mapping[str, Any]) -> bool:  # not that of a compression that was killed
+        return entry.get("n", 0) in state.numbers
+
     return Archive(
         restorable=True,
         path=partial(offloaded_path, log.root.name, log.id),
         restored=brought_back(state),
         original=original,
-        ledger=merge([], [from_json(entry) for entry in log.ledger()]),
+        ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
         prompts={
             path.stem: path.read_text(encoding="utf-8")
             for path in sorted((log.root / "prompts").glob("*.md"))

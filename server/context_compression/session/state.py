@@ -23,7 +23,7 @@ class State:
     warnings: list[str] = field(default_factory=list[str])
     plans: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     answers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    made: int = 0
+    numbers: set[int] = field(default_factory=lambda: {0})
     tally: Tally = field(default_factory=Tally)
     _before: list[tuple[list[dict[str, Any]], int]] = field(
         default_factory=list[tuple[list[dict[str, Any]], int]], repr=False
@@ -36,7 +36,7 @@ class State:
                 self.recorded.append(event["message"])
                 self.view.append(event["message"])
             case "compression":
-                self.made = event["n"]
+                self.numbers.add(event["n"])
                 self.compressions.append(dict(event))
                 covered = event["messages_in"]
                 view = laid_out(event["layout"], self.view)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -75,11 +76,24 @@ class Store:
     def summaries(
         self, *, session: str | None = None, limit: int | None = None
     ) -> list[dict[str, Any]]:
-        """What was added, newest first: of one session or of all, `limit` at most."""
+        """What was added, newest first: of one session or of all, `limit` at most.
+
+        That of a compression which was killed before it counted is none.
+        """
         entries = self._read_summaries()[::-1]
         if session is not None:
             entries = [entry for entry in entries if entry.get("session") == session]
-        return entries[:limit]
+        return list(islice(filter(self._counts, entries), limit))
+
+    def _counts(self, entry: Mapping[str, Any]) -> bool:
+        """Whether the compression of a summary was ended; what cannot be looked up counts."""
+        if "n" not in entry:
+            return True
+        with suppress(StoreError):
+            events = self.session(str(entry.get("session"))).events().items
+            made = (event.get("n") for event in events if event.get("type") == "compression")
+            return not events or entry["n"] in made
+        return True
 
     def session(self, id: str) -> SessionLog:
         """The log of session `id`, whether it exists or not; the same object for the same id."""
