@@ -9,7 +9,9 @@
     ├── TranscriptError        a file that cannot be read as a conversation
     │   ├── PathNotAllowed     it lies outside the folders we may read
     │   └── ConversationNotFound
+    ├── ExportError            a session that cannot be written for a host
     ├── SummaryError           a summarizer gave no summary
+    ├── SetupError             a host's configuration that cannot be read or changed
     └── StoreError             something about `.compression/`
         ├── StoreUnwritable    cannot be written: permissions, a full disk
         ├── StoreTooNew        written by a newer version
@@ -82,6 +84,10 @@ class ConversationNotFound(TranscriptError):
         super().__init__(message + (f" Candidates:{listed}" if listed else ""))
 
 
+class ExportError(ContextCompressionError):
+    """A session that cannot be written for a host; nothing was written."""
+
+
 class SummaryError(ContextCompressionError):
     """A summarizer gave no summary.
 
@@ -103,6 +109,10 @@ class SummaryError(ContextCompressionError):
         self.too_long = too_long
         self.attempts = attempts
         super().__init__(message)
+
+
+class SetupError(ContextCompressionError):
+    """A host's configuration that cannot be read or changed. It was left as it is."""
 
 
 class StoreError(ContextCompressionError):

@@ -2,7 +2,8 @@
 
     app.py        the command itself: its global options, and how it ends
     commands.py   what it can do, a function for each word
-    compress.py   the largest of them
+    compress.py   the largest of them, with export.py beside it
+    asked.py      a compression that both can be asked for
     arguments.py  what is typed, as values
     pages.py      what people read
     records.py    what programs read

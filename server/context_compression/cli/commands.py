@@ -1,4 +1,4 @@
-"""What the command can do, beside `compress`. Heavy modules are imported where they are used."""
+"""What the command can do but `compress` and `export`. Heavy modules are imported where used."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from context_compression.cli import pages, records
 from context_compression.cli.app import Options, as_json, warn
 from context_compression.cli.arguments import change_in, line_range
 from context_compression.cli.compress import compress
+from context_compression.cli.export import export
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.errors import UnknownRef
 from context_compression.session import Session
@@ -177,4 +178,4 @@ def demo() -> None:
     raise SystemExit(demo.run())
 
 
-COMMANDS = (serve, status, compress, restore, summaries, config, demo)
+COMMANDS = (serve, status, compress, export, restore, summaries, config, demo)
