@@ -1,161 +1,114 @@
-"""Times and memory of the core, against the bars of the project.
+"""Times and memory, here and elsewhere, on real conversations of growing length.
 
-    python benchmarks/speed.py [--tokens 200000,1000000] [--conversation FILE]
+    python benchmarks/speed.py [--tokens 50000,200000,1000000,5000000] [--runs 5]
+        [--only library,memory,session,peers,start] [--peers PYTHON] [--conversation FILE]
+        [--cpu] [--json FILE | --load FILE] [--markdown]
 
-Each run is a process of its own; shown are the median of the runs, the fastest and the slowest.
-Cold means: package imported, tokenizer not loaded. Warm means: tokenizer loaded, this conversation
-not counted yet. Memory is the peak that tracemalloc sees, without the loaded tokenizer, in
-multiples of the size of the conversation's objects.
+Conversations are recorded sessions one after another (`lengths.py`), compressed to a quarter. Each
+run is a process of its own; shown is the median, with the fastest and the slowest.
 
-The conversation is the bundled demo, repeated with other words until it is as long as wanted.
+    cold     package imported, tokenizer not loaded
+    warm     tokenizer loaded, this conversation never seen
+    again    the same conversation once more
+    a turn   5,000 tokens more in a session on disk
+    memory   peak beyond the loaded tokenizer, in sizes of the conversation's objects
+
+--peers names the Python of the environment that `peers.py` describes; without it peers are taken
+from this one. They count as they do by themselves; import and conversion are left out. --cpu
+measures the time the processes really ran, for a machine that others keep busy.
+The exit code is 1 where a bar was missed.
 """
 
 import argparse
 import json
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
-MESSAGES = list[dict[str, Any]]
-BUNDLED = Path(__file__).parents[1] / "server/context_compression/demo/conversation.jsonl"
-BARS = {  # seconds for 200K tokens; longer conversations in proportion
-    "compress cold": 0.4,
-    "compress warm": 0.15,
-    "count warm": 0.1,
-    "recount": 0.001,
+from lengths import conversation
+from peers import PEERS
+
+Figures: TypeAlias = dict[str, dict[int, list[float]]]
+"""What was measured of each run, by name and length in tokens."""
+
+KINDS = ("library", "memory", "session", "peers", "start")
+TIMINGS = Path(__file__).with_name("timings.py")
+MOST_SECONDS = 300  # that a peer may take
+LONG = 1_000_000  # tokens; beyond, two runs must do
+LINEAR = 1.2  # times the cost for a token that longer conversations may have
+FROM = 200_000  # tokens, from where growth is judged; below, what is constant counts
+BARS: Mapping[str, Mapping[int, float]] = {
+    "compress, cold": {200_000: 0.4},
+    "compress, warm": {200_000: 0.15, 1_000_000: 1.0},
+    "a turn more": {200_000: 0.02},
+    "restore": {50_000: 0.025, 200_000: 0.025, 1_000_000: 0.025, 5_000_000: 0.025},
+    "search": {5_000_000: 0.025},
+    "memory, allocated": {1_000_000: 1.0, 5_000_000: 1.0},
+    "start, beyond import mcp": {0: 0.3},
 }
-MEMORY_BAR = 1.0  # times the size of the conversation's objects in memory
-START_BAR = 0.3  # seconds from start to first answer beyond those of `import mcp`
+GROWING = ("compress, cold", "compress, warm", "compress again", "count", "count again", "plan")
+DETAILS = (": record", ": prepare", "resident", "again", ", cold")
+"""How figures end that a README can do without."""
 
 
-def grown(path: Path, tokens: int) -> MESSAGES:
-    """A conversation of about so many o200k tokens: the file's, repeated with renamed words."""
-    from context_compression import count_tokens
-
-    lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line]
-    round_ = [json.loads(line) for line in lines]
-    each = int(count_tokens(round_, model="gpt-4o"))
-    messages: MESSAGES = []
-    for number in range(-(-tokens // each)):
-        messages += json.loads(renamed("\n".join(lines), number))
-    while len(messages) > 2 and int(count_tokens(messages, model="gpt-4o")) > 1.02 * tokens:
-        del messages[-2 - len(messages) // 50 :]
-    return messages
-
-
-def renamed(lines: str, number: int) -> str:
-    """The lines as one JSON list, with ids and long words made different from other rounds'."""
-    text = "[" + lines.replace("\n", ",") + "]"
-    text = re.sub(r"(toolu_\w+)", rf"\g<1>x{number}", text)
-    return re.sub(r"\b(?!tool_)([a-z]{4,}_[a-z]+)\b", rf"\g<1>{number}", text) if number else text
+def measured(options: argparse.Namespace) -> Figures:
+    """All figures that were asked for."""
+    figures: Figures = {}
+    for length in map(int, options.tokens.split(",")):
+        messages = conversation(length, options.conversation)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "conversation.json")
+            path.write_text(json.dumps(messages, ensure_ascii=False), encoding="utf-8")
+            for _ in range(options.runs if length <= LONG else min(2, options.runs)):
+                for name, figure in run(path, length, options):
+                    figures.setdefault(name, {}).setdefault(length, []).append(figure)
+    if "start" in options.only:
+        figures["import mcp"] = {0: [timed(import_mcp) for _ in range(options.runs)]}
+        figures["start"] = {0: [timed(first_answer) for _ in range(options.runs)]}
+        pairs = zip(figures["start"][0], figures["import mcp"][0], strict=True)
+        figures["start, beyond import mcp"] = {0: [served - bare for served, bare in pairs]}
+    return figures
 
 
-def deep_size(value: Any) -> int:
-    """Bytes of parsed JSON in memory."""
-    from context_compression.messages import is_array, is_object
+def run(path: Path, length: int, options: argparse.Namespace) -> Iterator[tuple[str, float]]:
+    """The figures of one run over one conversation, by name."""
+    about = ("cpu" if options.cpu else "wall", str(path), str(length // 4))
+    for kind in ("library", "memory", "session"):
+        if kind in options.only:
+            found = child(sys.executable, kind, *about)
+            if kind == "session":
+                parts = (found["a turn more: record"], found["a turn more: prepare"])
+                found = {"a turn more": sum(parts), **found}
+            yield from found.items()
+    for peer in PEERS if "peers" in options.only else ():
+        found = child(options.peers, "peer", *about, peer)
+        yield from ((f"{peer}, {when}", figure) for when, figure in found.items())
 
-    size = sys.getsizeof(value)
-    if is_object(value):
-        return size + sum(map(deep_size, value.values()))
-    if is_array(value):
-        return size + sum(map(deep_size, value))
-    return size
+
+def child(python: str, *arguments: str) -> dict[str, float]:
+    """What a process of `timings.py` measured; nothing when it failed or took too long."""
+    print("\r" + " ".join(arguments)[-75:].ljust(75), end="", file=sys.stderr, flush=True)
+    command = [python, str(TIMINGS), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=MOST_SECONDS, check=True)
+    except subprocess.CalledProcessError as error:
+        print(f"\n{error.stderr.decode()[-300:]}", file=sys.stderr)
+        return {}
+    except subprocess.TimeoutExpired:
+        print(f"\nmore than {MOST_SECONDS} s", file=sys.stderr)
+        return {}
+    return json.loads(done.stdout.split(b"\n")[-2])
 
 
 def timed(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
-
-
-def measure(path: Path, target: int) -> dict[str, float]:
-    """All figures of this process, which has not counted anything yet."""
-    from context_compression import compress, count_tokens
-
-    text = path.read_text(encoding="utf-8")
-
-    def fresh(mark: str) -> MESSAGES:
-        """The same conversation in other words: nothing of it is in a cache."""
-        return json.loads(text.replace("the", mark))
-
-    messages = json.loads(text)
-    found = {"compress cold": timed(lambda: compress(messages, target_tokens=target))}
-    messages = fresh("thu")
-    found["count warm"] = timed(lambda: count_tokens(messages))
-    found["recount"] = timed(lambda: count_tokens(messages))
-    messages = fresh("tho")
-    found["compress warm"] = timed(lambda: compress(messages, target_tokens=target))
-    found["compress again"] = timed(lambda: compress(messages, target_tokens=target))
-    messages = fresh("thi")
-    size = deep_size(messages)
-    tracemalloc.start()
-    result = compress(messages, target_tokens=target)
-    found["memory"] = tracemalloc.get_traced_memory()[1] / size
-    found["tokens"] = result.tokens_before
-    found["ratio"] = result.ratio
-    return found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Times and memory against the bars.")
-    parser.add_argument("--tokens", default="200000,1000000")
-    parser.add_argument("--conversation", type=Path, default=BUNDLED)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.measure:
-        print(json.dumps(measure(Path(options.measure[0]), int(options.measure[1]))))
-        return
-    failed = False
-    for size in map(int, options.tokens.split(",")):
-        messages = grown(options.conversation, size)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "conversation.json")
-            path.write_text(json.dumps(messages), encoding="utf-8")
-            command = [sys.executable, __file__, "--measure", str(path), str(size // 4)]
-            runs = [json.loads(subprocess.check_output(command)) for _ in range(options.runs)]
-        failed |= report(size, len(messages), runs)
-    failed |= start_up(options.runs)
-    sys.exit(failed)
-
-
-def report(size: int, count: int, runs: list[dict[str, float]]) -> bool:
-    """Print one size's table; whether a bar was missed."""
-    print(f"\n{size:,} o200k tokens in {count:,} messages, to a quarter of that")
-    print("| what | median | fastest | slowest | bar |  |\n|---|--:|--:|--:|--:|---|")
-    failed = False
-    for name in ("compress cold", "compress warm", "compress again", "count warm", "recount"):
-        times = sorted(run[name] for run in runs)
-        bar = BARS[name] * size / 200_000 if name in BARS else None
-        middle = statistics.median(times)
-        failed |= bar is not None and middle > bar
-        shown = f"{1000 * bar:.1f} ms | {'met' if middle <= bar else 'MISSED'}" if bar else "| "
-        cells = " | ".join(f"{1000 * t:.1f} ms" for t in (middle, times[0], times[-1]))
-        print(f"| {name} | {cells} | {shown} |")
-    memory = statistics.median(run["memory"] for run in runs)
-    failed |= memory > MEMORY_BAR
-    verdict = "met" if memory <= MEMORY_BAR else "MISSED"
-    print(f"| peak memory | {memory:.2f} x input | | | {MEMORY_BAR:.2f} | {verdict} |")
-    return failed
-
-
-def start_up(runs: int) -> bool:
-    """Print what the server's start costs beyond `import mcp`; whether the bar was missed."""
-    bare = statistics.median(timed(import_mcp) for _ in range(runs))
-    served = statistics.median(timed(first_answer) for _ in range(runs))
-    verdict = "met" if served - bare <= START_BAR else "MISSED"
-    print(
-        f"\nstart to first answer: {served:.2f} s; bare import mcp {bare:.2f} s; "
-        f"over it {served - bare:.2f} s (bar {START_BAR:.2f} s, {verdict})"
-    )
-    return served - bare > START_BAR
 
 
 def import_mcp() -> None:
@@ -179,6 +132,85 @@ def first_answer() -> None:
         server.stdin.flush()
         assert b"protocolVersion" in server.stdout.readline()
         server.kill()
+
+
+def table(figures: Figures, names: Sequence[str], *, brief: bool) -> Iterator[str]:
+    """A Markdown table of some figures over all lengths."""
+    lengths = sorted({length for name in names for length in figures[name]})
+    heads = [
+        f"{length // 1000:,}K" if length < LONG else f"{length // LONG}M" for length in lengths
+    ]
+    yield f"| | {' | '.join(heads if lengths != [0] else ['time'])} | growth |"
+    yield "|---|" + "--:|" * (len(lengths) + 1)
+    for name in names:
+        by = figures[name]
+        cells = (shown(name, by[n], brief=brief) if n in by else "" for n in lengths)
+        growth = growth_of(by)
+        yield f"| {name} | {' | '.join(cells)} | {f'x {growth:.2f}' if growth else ''} |"
+
+
+def shown(name: str, runs: Sequence[float], *, brief: bool) -> str:
+    if name.startswith("memory"):
+        return f"x {statistics.median(runs):.2f}"
+    middle, *ends = (
+        f"{1000 * seconds:,.0f}" if seconds >= 0.01 else f"{1000 * seconds:.2g}"
+        for seconds in (statistics.median(runs), min(runs), max(runs))
+    )
+    return f"{middle} ms" if brief else f"{middle} ms ({'–'.join(ends)})"
+
+
+def growth_of(by: Mapping[int, Sequence[float]]) -> float | None:
+    """What a token costs in the longest conversation, in times of what it costs in one of 200K."""
+    longest = max(by)
+    if FROM not in by or longest == FROM:
+        return None
+    return statistics.median(by[longest]) / longest / (statistics.median(by[FROM]) / FROM)
+
+
+def missed(figures: Figures) -> Iterator[str]:
+    """The bars that were not met."""
+    for name, bars in BARS.items():
+        for length, bar in bars.items():
+            runs = figures.get(name, {}).get(length)
+            if runs and (middle := statistics.median(runs)) > bar:
+                yield f"{name} at {length:,} tokens: {middle:.3g}, bar {bar:g}"
+    for name in GROWING:
+        growth = growth_of(figures[name]) if name in figures else None
+        if growth and growth > LINEAR:
+            yield f"{name}: a token costs {growth:.2f} times as much in the longest, bar {LINEAR}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Times and memory, here and elsewhere.")
+    parser.add_argument("--tokens", default="50000,200000,1000000,5000000")
+    parser.add_argument("--conversation", type=Path, help="JSON lines, instead of recordings")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", type=lambda text: text.split(","), default=KINDS)
+    parser.add_argument("--peers", default=sys.executable, help="the Python that has them")
+    parser.add_argument("--cpu", action="store_true", help="time that processes really ran")
+    parser.add_argument("--json", type=Path, help="write the figures there")
+    parser.add_argument("--load", type=Path, help="take the figures from there")
+    parser.add_argument("--markdown", action="store_true", help="the README's table")
+    options = parser.parse_args()
+    if options.load:
+        loaded = json.loads(options.load.read_text(encoding="utf-8"))
+        figures: Figures = {name: {int(n): r for n, r in by.items()} for name, by in loaded.items()}
+    else:
+        figures = measured(options)
+        print(file=sys.stderr)
+    if options.json:
+        options.json.write_text(json.dumps(figures), encoding="utf-8")
+    starting = [name for name in figures if 0 in figures[name]]
+    others = [name for name in figures if name not in starting]
+    if options.markdown:
+        others = [
+            name for name in others if not name.endswith((": record", ": prepare", "resident"))
+        ]
+    for names in (others, starting):
+        if names:
+            print("\n" + "\n".join(table(figures, names, brief=options.markdown)))
+    print("\n" + "\n".join(failures := [*missed(figures)] or ["All bars are met."]))
+    sys.exit(failures != ["All bars are met."])
 
 
 if __name__ == "__main__":

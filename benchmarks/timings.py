@@ -1,0 +1,167 @@
+"""What `speed.py` measures, each in a process of its own: seconds by name, as JSON.
+
+    python benchmarks/timings.py library|memory|session|peer CLOCK CONVERSATION TARGET [PEER]
+
+CLOCK is `wall`, or `cpu` for the time this process really ran, where others keep the machine busy.
+The processes start with nothing counted and no tokenizer loaded.
+"""
+
+import json
+import resource
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from recordings import Messages
+
+TURN_TOKENS, TURNS = 5_000, 4
+NEVER_DUE = 100_000_000  # tokens of a window that no conversation fills
+RESTORED = 20
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+clock = CLOCKS["wall"]
+
+
+def library(text: str, target: int) -> dict[str, float]:
+    """The library's functions, without a store."""
+    from context_compression import BudgetTooSmall, compress, count_tokens
+
+    def refused() -> None:
+        """Plan a compression that cannot be: as small as it gets is worked out, then refused."""
+        try:
+            compress(messages, target_tokens=1)
+        except BudgetTooSmall:
+            return
+        raise AssertionError("a view of one token")
+
+    messages = json.loads(text)
+    found = {"compress, cold": timed(lambda: compress(messages, target_tokens=target))}
+    messages = fresh(text, 1)
+    found["count"] = timed(lambda: count_tokens(messages))
+    found["count again"] = timed(lambda: count_tokens(messages))
+    found["plan"] = timed(refused)
+    messages = fresh(text, 2)
+    found["compress, warm"] = timed(lambda: compress(messages, target_tokens=target))
+    found["compress again"] = timed(lambda: compress(messages, target_tokens=target))
+    return found
+
+
+def memory(text: str, target: int) -> dict[str, float]:
+    """Peak memory of a compression beyond the loaded tokenizer, in sizes of the conversation."""
+    from context_compression import compress, count_tokens
+
+    messages = fresh(text, 1)
+    size = deep_size(messages)
+    count_tokens([{"role": "user", "content": "Load the tokenizer."}])
+    before = forget_peak()
+    compress(messages, target_tokens=target)
+    resident = peak() - before
+    messages = fresh(text, 2)
+    tracemalloc.start()
+    compress(messages, target_tokens=target)
+    allocated = tracemalloc.get_traced_memory()[1]
+    return {"memory, allocated": allocated / size, "memory, resident": resident / size}
+
+
+def session(text: str, target: int) -> dict[str, float]:
+    """A session on disk that grows by turns of 5,000 tokens, and what is asked of it then."""
+    from lengths import parts
+
+    from context_compression import Session
+
+    turns = [*parts(json.loads(text), TURN_TOKENS)]
+    turns, earlier = turns[-TURNS:], [message for turn in turns[:-TURNS] for message in turn]
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Session(folder, "whole", settings={"token_budget": NEVER_DUE})
+        whole.record(*earlier)
+        whole.prepare()
+        recorded, prepared, again = list[float](), list[float](), list[float]()
+        for turn in turns:
+            recorded.append(timed(lambda turn=turn: whole.record(*turn)))
+            prepared.append(timed(whole.prepare))
+        smaller = Session(folder, "smaller", settings={"token_budget": NEVER_DUE})
+        smaller.record(*earlier)
+        first = timed(lambda: smaller.compress(target_tokens=target))
+        for turn in turns:
+            smaller.record(*turn)
+            again.append(timed(lambda: smaller.compress(target_tokens=target)))
+        status = timed(smaller.status)
+        refs = [*smaller.status().refs]
+        some = refs[:: max(1, len(refs) // RESTORED)]
+        restored = [timed(lambda ref=ref: smaller.restore(ref)) for ref in some]
+    return {
+        "a turn more: record": median(recorded),
+        "a turn more: prepare": median(prepared),
+        "compress, to disk": first,
+        "compress after a turn": median(again),
+        "status": status,
+        "restore": median(restored),
+    }
+
+
+def peer(text: str, target: int, name: str) -> dict[str, float]:
+    """Another way to shorten it, its import and the conversion of the messages left out."""
+    from peers import PEERS
+
+    made = PEERS[name](None)
+    found: dict[str, float] = {}
+    for mark, when in enumerate(("cold", "warm")):
+        messages = made.write(fresh(text, mark))
+        found[when] = timed(lambda messages=messages: made.compress(messages, target))
+    return found
+
+
+def fresh(text: str, mark: int) -> Messages:
+    """The conversation in other words for every mark: nothing of it is in a cache."""
+    return json.loads(text.replace("the", f"th{chr(ord('e') + mark)}"))
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = clock()
+    work()
+    return clock() - start
+
+
+def deep_size(value: Any) -> int:
+    """Bytes of parsed JSON in memory."""
+    from context_compression.messages import is_array, is_object
+
+    size = sys.getsizeof(value)
+    if is_object(value):
+        return size + sum(map(deep_size, value.values()))
+    if is_array(value):
+        return size + sum(map(deep_size, value))
+    return size
+
+
+def forget_peak() -> int:
+    """Let the peak of this process's memory start anew (on Linux); bytes it has now."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    return peak()
+
+
+def peak() -> int:
+    """The most bytes this process had in memory."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").split("\n")
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main(arguments: Sequence[str]) -> None:
+    global clock
+    what, which, path, target, *rest = arguments
+    clock = CLOCKS[which]
+    measure = {"library": library, "memory": memory, "session": session, "peer": peer}[what]
+    print(json.dumps(measure(Path(path).read_text(encoding="utf-8"), int(target), *rest)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
