@@ -73,19 +73,19 @@ def test_a_patch_is_the_input_of_its_call():
     assert call["input"]["input"].startswith("*** Begin Patch")
 
 
-def test_usage_is_that_of_the_last_request_and_the_messages_before_its_answer():
+def test_usage_is_that_of_the_last_request_with_its_answer():
     transcript = read("session")
 
-    assert transcript.usage == (1_700, 9)
+    assert transcript.usage == (1_710, 10)
     assert transcript.messages[9]["content"] == [{"type": "text", "text": "One file in each."}]
 
 
-def test_usage_written_after_the_tools_ran_counts_the_messages_before_the_calls(tmp_path: Path):
+def test_usage_written_after_the_tools_ran_counts_the_messages_up_to_the_calls(tmp_path: Path):
     until = [row["payload"].get("call_id") for row in rows("session")].index("call_3")
 
     transcript = hosts.read(written(tmp_path / "s.jsonl", rows("session")[:until]))
 
-    assert transcript.usage == (1_000, 3)
+    assert transcript.usage == (1_010, 4)
 
 
 def test_usage_written_before_the_tools_ran_counts_the_same(tmp_path: Path):
@@ -94,7 +94,7 @@ def test_usage_written_before_the_tools_ran_counts_the_same(tmp_path: Path):
 
     transcript = hosts.read(written(tmp_path / "s.jsonl", record))
 
-    assert transcript.usage == (1_500, 7)
+    assert transcript.usage == (1_510, 8)
 
 
 def test_a_compaction_leaves_its_history_and_what_followed():
@@ -107,7 +107,7 @@ def test_a_compaction_leaves_its_history_and_what_followed():
             "assistant | Ten.",
         ]
     )
-    assert transcript.usage == (900, 2)
+    assert transcript.usage == (910, 3)
 
 
 def test_what_was_charged_before_a_compaction_is_not_the_usage(tmp_path: Path):
@@ -135,7 +135,7 @@ def test_turns_taken_back_are_gone_with_what_was_told_before_them():
 
     assert shown(transcript)[-2:] == ["user | Keep them.", "assistant | Kept."]
     assert shown(transcript)[:-2] == shown(read("session"))
-    assert transcript.usage == (1_800, 11)
+    assert transcript.usage == (1_810, 12)
 
 
 def test_turns_taken_back_behind_a_compaction_are_said_to_be_a_guess(tmp_path: Path):

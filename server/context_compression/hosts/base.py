@@ -29,13 +29,16 @@ class Transcript:
     """Anthropic or OpenAI messages; texts and blocks are the objects that were read."""
     usage: tuple[int, int] | None = None
     """`(tokens, messages)`: what the provider counted for the last request, system prompt and tools
-    included, and how many of `messages`, from the first on, that request held."""
+    included, and how many of `messages`, from the first on, that is. The answer is among them where
+    the host notes its tokens faithfully."""
     window: int | None = None
     """Tokens of the model's window, where the host writes that down."""
     model: str | None = None
     system: Any = None
     """The system prompt, with what the host told the model beside the messages."""
     tools: Any = None
+    rows: list[list[str]] = field(default_factory=list[list[str]])
+    """The host's ids of the rows that each message was made of, where it has such ids."""
     warnings: list[str] = field(default_factory=list[str])
     """What could not be read or was left out, in plain words."""
 

@@ -67,7 +67,7 @@ Item: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Charged:
-    """What a request cost, and how many items, from the first on, it held."""
+    """What a request cost with its answer, and how many items, from the first on, those are."""
 
     tokens: int
     items: int
@@ -146,12 +146,14 @@ class CodexReader:
         self._window = window if isinstance(window, int) and window > 0 else self._window
 
     def _charge(self, usage: Any, total: Any) -> None:
-        tokens = as_object(usage).get("input_tokens")
-        if total == self._total or not isinstance(tokens, int) or tokens <= 0:
+        asked, said = (as_object(usage).get(part) for part in ("input_tokens", "output_tokens"))
+        if total == self._total or not isinstance(asked, int) or asked <= 0:
             return
         self._total = total
         items = len(self.items) if self._answer is None else self._answer
-        self._charged.append(Charged(tokens, items))
+        while items < len(self.items) and _is_the_models(self.items[items]):
+            items += 1  # outputs of its calls may stand behind it already
+        self._charged.append(Charged(asked + (said if isinstance(said, int) else 0), items))
         self._answer = None
 
     def _roll_back(self, turns: Any) -> None:
@@ -174,7 +176,7 @@ class CodexReader:
         usage = None
         if self._charged:
             newest = self._charged[-1]
-            usage = (newest.tokens, messages.held(newest.items))
+            usage = (newest.tokens, messages.holding(newest.items))
         told = string(as_object(self._meta.get("base_instructions")), "text")
         thread = string(self._meta, "id")
         return Transcript(
@@ -215,9 +217,9 @@ class Messages:
         self._results: list[Any] | None = None  # of the calls just made
         self._places = [self._place(item) for item in items]
 
-    def held(self, items: int) -> int:
-        """How many messages come before the one that the item behind the first `items` is in."""
-        return self._places[items] if items < len(self._places) else len(self.made)
+    def holding(self, items: int) -> int:
+        """How many messages the first `items` make."""
+        return self._places[items - 1] + 1 if items else 0
 
     def _place(self, item: Item) -> int:
         """Put an item where it belongs; the index of the message it is in."""

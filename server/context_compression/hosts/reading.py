@@ -9,7 +9,7 @@ from threading import Lock
 from typing import BinaryIO
 
 from context_compression.errors import TranscriptError
-from context_compression.hosts import claude_code, codex, message_files
+from context_compression.hosts import claude_code, codex, message_files, pi
 from context_compression.hosts.base import Host, Reader, Row, Transcript, name_of
 from context_compression.hosts.lines import (
     LONGEST,
@@ -26,7 +26,7 @@ from context_compression.hosts.lines import (
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
 """Of a file that is read row by row; one that is a single JSON value has to be smaller."""
-HOSTS: tuple[Host, ...] = (claude_code, codex)
+HOSTS: tuple[Host, ...] = (claude_code, codex, pi)
 LOOKED_AT = 20  # rows; the first may be of a type we do not know
 REMEMBERED = 4  # transcripts; few are looked at more than once
 MARK = 1024  # bytes before the place we came to, by which the file is known again

@@ -88,6 +88,7 @@ class ClaudeCodeReader:
             model=_model(branch.rows),
             system=[*blocks_of(shape.get("system")), *context.beside] or None,
             tools=shape.get("tools"),
+            rows=context.rows,
             warnings=[
                 *counted("Rows of types we do not know were skipped", self._unknown),
                 *counted(

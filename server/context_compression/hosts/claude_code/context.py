@@ -15,10 +15,15 @@ PROMPT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_inpu
 
 @dataclass(frozen=True)
 class Step:
-    """An assistant message, and the content of the user message behind it: its calls' results."""
+    """An assistant message, and the user message behind it: its calls' results."""
 
     message: dict[str, Any]
-    results: list[Any] = field(default_factory=list[Any])
+    answer: dict[str, Any] = field(default_factory=lambda: {"role": "user", "content": []})
+
+    @property
+    def results(self) -> list[Any]:
+        """The content of the answer."""
+        return self.answer["content"]
 
 
 class Context:
@@ -30,11 +35,14 @@ class Context:
 
     def __init__(self, branch: Branch) -> None:
         self.messages: list[dict[str, Any]] = []
+        self.rows: list[list[str]] = []
+        """The uuids of the rows that each message was made of."""
         self.beside: list[Mapping[str, Any]] = []
         """Text blocks that the model was told by the system in the course of the conversation."""
         self.textless: Counter[str] = Counter()
         """Attachments by type, where the host's version does not write the text the model saw."""
         self._branch = branch
+        self._uuids: dict[int, list[str]] = {}  # of rows, by the identity of their message
         self._steps: dict[str, Step] = {}  # by message id
         self._calls: dict[str, Step] = {}  # by call id, in the order of the calls
         self._cleared = _cleared(branch.rows)
@@ -68,24 +76,33 @@ class Context:
         owner = next((self._calls[call] for call in calls if call in self._calls), None)
         if owner is None:
             own = content if isinstance(content, str) else [*content]  # more may follow in it
-            self.messages.append({"role": "user", "content": own})
+            self._add({"role": "user", "content": own}, row)
             return
         for block in content:
             call = string(block, "tool_use_id")
             results = self._calls.get(call, owner).results
             if not call or all(call != result.get("tool_use_id") for result in results):
                 results.append({**block, "content": CLEARED} if call in self._cleared else block)
+        self._note(owner.answer, row)
+
+    def _add(self, message: dict[str, Any], row: Row) -> None:
+        self.messages.append(message)
+        self._note(message, row)
+
+    def _note(self, message: Mapping[str, Any], row: Row) -> None:
+        self._uuids.setdefault(id(message), []).append(row["uuid"])
 
     def _add_assistant(self, row: Row) -> None:
         content = row["message"]["content"]
         step = self._steps.get(message_id(row))
         if step is None:
             step = self._steps[message_id(row)] = Step({"role": "assistant", "content": content})
-            self.messages += [step.message, {"role": "user", "content": step.results}]
+            self.messages += [step.message, step.answer]
         else:
             there = blocks_of(step.message["content"])  # among them what a row written twice says
             new = [block for block in blocks_of(content) if block not in there]
             step.message["content"] = [*there, *new]
+        self._note(step.message, row)
         for call in blocks(row, "tool_use"):
             self._calls.setdefault(string(call, "id"), step)
 
@@ -97,7 +114,7 @@ class Context:
         """
         about, rendered = as_object(row.get("attachment")), row.get("rendered")
         if about.get("type") == "queued_command":  # the user's, typed while the agent was at work
-            self.messages.append({"role": "user", "content": about.get("prompt") or []})
+            self._add({"role": "user", "content": about.get("prompt") or []}, row)
         elif not is_array(rendered):
             self.textless[string(about, "type") or "none"] += 1
         else:
@@ -105,11 +122,13 @@ class Context:
             texts = [block for part in parts for block in part]
             if row.get("renderedRole") != "user":
                 self.beside += texts
-            elif not self.messages or isinstance(self.messages[-1]["content"], str):
-                said = self.messages.pop()["content"] if self.messages else ""
-                self.messages.append({"role": "user", "content": [*blocks_of(said), *texts]})
+            elif not self.messages:
+                self._add({"role": "user", "content": texts}, row)
             else:
-                self.messages[-1]["content"] += texts  # the same list: results may follow in it
+                last = self.messages[-1]
+                if isinstance(last["content"], str):
+                    last["content"] = blocks_of(last["content"])
+                last["content"] += texts  # the same list: results may follow in it
 
     def _finish(self) -> None:
         if any("rendered" in row for row in self._branch.rows):
@@ -118,6 +137,7 @@ class Context:
         for step in self._steps.values():
             step.results.sort(key=lambda block: order.get(string(block, "tool_use_id"), len(order)))
         self.messages = [message for message in self.messages if message["content"] != []]
+        self.rows = [self._uuids.get(id(message), []) for message in self.messages]
         self._before = {id(message): count for count, message in enumerate(self.messages)}
 
 
