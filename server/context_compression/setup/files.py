@@ -1,0 +1,223 @@
+"""Configuration that is others': read whole, replaced whole, and as it was before in a backup.
+
+~/.compression/installed/<name>-<hash of the path>/
+  about.json     the path, whether there was a file, the hash of what we wrote
+  <file name>    the file as it was before
+"""
+
+import difflib
+import json
+import os
+import stat
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+
+from context_compression.errors import SetupError, StoreError
+from context_compression.store import files
+
+ABOUT = "about.json"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of a file; `None` stands for no file."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it changes anything."""
+        return self.before != self.after
+
+    def diff(self) -> str:
+        """The change as `diff -u` shows it."""
+        old, new = _shown(self.before), _shown(self.after)
+        name, none = str(self.path), os.devnull
+        names = none if self.before is None else name, none if self.after is None else name
+        return "".join(_lines(difflib.unified_diff(old, new, names[0], names[1])))
+
+    def carry_out(self) -> None:
+        """Replace the file; a link stays one, and the file's mode stays.
+
+        Raises:
+            SetupError: it cannot be written, or somebody else has changed it meanwhile.
+        """
+        with _saying(self.path):
+            if read(self.path) != self.before:
+                raise SetupError(
+                    f"{self.path} was changed by somebody else meanwhile. Nothing was written; "
+                    "run this again."
+                )
+            if self.after is None:
+                self.path.unlink(missing_ok=True)
+            elif self.is_one:
+                _replace(self.path, self.after)
+
+
+@dataclass(frozen=True)
+class Backup:
+    """A file as it was before we changed it.
+
+    Attributes:
+        path: of the file.
+        before: its content; `None` where there was none.
+        written: the hash of what we made of it.
+        folders: those that were made for it, the outermost first.
+    """
+
+    path: Path
+    before: bytes | None
+    written: str
+    folders: tuple[Path, ...] = ()
+
+    def is_of(self, data: bytes | None) -> bool:
+        """Whether a file with this content is still as we wrote it."""
+        return data is not None and hash_of(data) == self.written
+
+
+class Backups:
+    """The backups of one user."""
+
+    def __init__(self, home: Path) -> None:
+        self._root = home / ".compression"
+
+    def place(self, path: Path) -> Path:
+        """The folder of the backup of a file."""
+        digest = hash_of(os.fsencode(path))[:8]
+        return self._root / "installed" / f"{path.stem.lstrip('.')}-{digest}"
+
+    def of(self, path: Path) -> Backup | None:
+        """The backup of a file, if we changed it.
+
+        Raises:
+            SetupError: there is one, and it cannot be read.
+        """
+        folder = self.place(path)
+        about = read(folder / ABOUT)
+        if about is None:
+            return None
+        try:
+            said = json.loads(about)
+            before = read(folder / path.name) if said["existed"] else None
+            return Backup(path, before, str(said["written"]), tuple(map(Path, said["folders"])))
+        except (ValueError, KeyError, TypeError) as error:
+            raise SetupError(
+                f"The backup in {folder} cannot be read. Move it away to go on without it."
+            ) from error
+
+    def keep(self, backup: Backup) -> Path:
+        """Write a backup, before the file is changed; returns its folder.
+
+        Raises:
+            SetupError: it cannot be written; nothing may be changed then.
+        """
+        folder = self.place(backup.path)
+        about = {
+            "version": files.FORMAT,
+            "path": str(backup.path),
+            "existed": backup.before is not None,
+            "written": backup.written,
+            "folders": list(map(str, backup.folders)),
+        }
+        try:
+            files.make_folder(self._root, "installed", folder.name)
+            if backup.before is not None:
+                files.replace_file(folder / backup.path.name, backup.before)
+            files.replace_file(folder / ABOUT, files.to_json(about, indent=2) + b"\n")
+        except (StoreError, OSError) as error:
+            raise SetupError(
+                f"No backup can be kept in {folder}, so nothing was changed: "
+                f"{error.__cause__ or error}."
+            ) from error
+        return folder
+
+    def forget(self, path: Path) -> None:
+        """Remove a backup that is not needed any more."""
+        folder = self.place(path)
+        for name in (ABOUT, path.name):
+            with suppress(OSError):
+                (folder / name).unlink()
+        with suppress(OSError):  # where it is not empty then, others' backups or a store are there
+            folder.rmdir()
+            folder.parent.rmdir()
+            if [inside.name for inside in self._root.iterdir()] == [".gitignore"]:
+                (self._root / ".gitignore").unlink()
+                self._root.rmdir()
+
+
+def hash_of(data: bytes) -> str:
+    """SHA-256, in hex."""
+    return sha256(data).hexdigest()
+
+
+def missing_folders(path: Path) -> tuple[Path, ...]:
+    """The folders that would have to be made for a file, the outermost first."""
+    return tuple(folder for folder in reversed(path.parents) if not folder.exists())
+
+
+def read(path: Path) -> bytes | None:
+    """What a file holds; `None` where there is none.
+
+    Raises:
+        SetupError: it cannot be read, or is no file.
+    """
+    with _saying(path):
+        try:
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise SetupError(f"{path} is no ordinary file. Nothing was changed.")
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+
+def remove_empty(folders: tuple[Path, ...]) -> None:
+    """Remove folders that were made for a file, as far as nothing else is in them by now."""
+    for folder in reversed(folders):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Puts `data` at `path`: whoever reads meets the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileNotFoundError):  # a new file has the mode that new files have
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    files.sync_folder(path.parent)
+
+
+@contextmanager
+def _saying(path: Path) -> Generator[None]:
+    """What the disk refuses becomes an error that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(
+            f"{path} cannot be read or written: {error.strerror or error}. Nothing was changed. "
+            "Correct its permissions, or make room."
+        ) from error
+
+
+def _shown(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "backslashreplace").splitlines(keepends=True)
+
+
+def _lines(diff: Iterator[str]) -> Iterator[str]:
+    for line in diff:
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

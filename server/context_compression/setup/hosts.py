@@ -1,0 +1,261 @@
+"""The hosts we know: where each keeps its configuration, and what our entry in it looks like.
+
+Seen working in the versions named, or else taken from the host's own documentation.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from context_compression.errors import SetupError
+from context_compression.messages import is_array, is_object
+from context_compression.setup import jsonc, toml, yaml
+from context_compression.setup.machine import PROGRAM, Machine, Server
+
+Entry = dict[str, Any]
+OPENCODE = ("opencode.json", "opencode.jsonc")
+Environment = Literal["whole", "listed", "desktop"]
+"""What of the user's environment a host passes on: all; a few and those its entry lists; what a
+desktop application is started with, which is little."""
+
+
+class Format(Protocol):
+    """How entries are read, put in and taken out. Each of our modules for a format is one.
+
+    Texts that cannot be understood raise `ValueError`.
+    """
+
+    def holds(self, text: str, under: str) -> bool:
+        """Whether there is a place for entries."""
+        ...
+
+    def entry_in(self, text: str, under: str, name: str) -> Any:
+        """What the entry says."""
+        ...
+
+    def with_entry(self, text: str, under: str, name: str, value: Mapping[str, Any]) -> str:
+        """The text with the entry."""
+        ...
+
+    def without_entry(self, text: str, under: str, name: str, *, tidy: bool) -> str:
+        """The text without it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host, and how it is told of a server.
+
+    Attributes:
+        name: what people type.
+        title: what it calls itself.
+        program: its command, where it has one.
+        user: its configuration for all projects.
+        under: where the entries stand in it.
+        entry: ours.
+        project: names of its configuration in a project's folder, the usual one first.
+        format: of the files.
+        strict: whether it takes JSON without comments only.
+        environment: what our server gets of the user's.
+        then: what has to be done for it to take notice.
+        seen: the version this was seen working in.
+    """
+
+    name: str
+    title: str
+    program: str | None
+    user: Callable[[Machine], Path]
+    under: str
+    entry: Callable[[Server], Entry]
+    project: tuple[str, ...] = ()
+    format: Format = jsonc
+    strict: bool = False
+    environment: Environment = "whole"
+    then: str = "Start it anew."
+    seen: str | None = None
+
+    def file(self, machine: Machine, *, in_project: bool = False) -> Path:
+        """The file our entry goes into.
+
+        Raises:
+            SetupError: the host has no configuration of its own in a project.
+        """
+        if not in_project:
+            return self.user(machine)
+        if not self.project:
+            raise SetupError(f"{self.title} reads no configuration in a project; omit --project.")
+        return first_of([machine.cwd / name for name in self.project])
+
+    def is_here(self, machine: Machine) -> bool:
+        """Whether the host seems to be on this machine."""
+        if self.program and machine.which(self.program):
+            return True
+        path = self.user(machine)
+        return path.exists() or (path.parent != machine.home and path.parent.is_dir())
+
+
+def first_of(paths: Sequence[Path]) -> Path:
+    """The first that is there, else the first."""
+    return next((path for path in paths if path.exists()), paths[0])
+
+
+def plain(server: Server) -> Entry:
+    """As most hosts take it."""
+    return {"command": server.command, "args": [*server.args]}
+
+
+def typed(server: Server) -> Entry:
+    """With the kind of server named."""
+    return {"type": "stdio", **plain(server)}
+
+
+def for_codex(server: Server) -> Entry:
+    """Codex passes few variables on; without CODEX_HOME its transcripts cannot be found."""
+    limits = {"startup_timeout_sec": 30, "tool_timeout_sec": 120}
+    return {**plain(server), "env_vars": ["CODEX_HOME"], **limits}
+
+
+def for_opencode(server: Server) -> Entry:
+    """The time limit, in ms, is for the start as well as for each call; 5,000 without it."""
+    command = [server.command, *server.args]
+    return {"type": "local", "command": command, "enabled": True, "timeout": 120_000}
+
+
+def for_pi(server: Server) -> Entry:
+    """Tools that are not `direct` are for scripts alone; the model never sees them."""
+    return {**plain(server), "exposure": "direct"}
+
+
+def for_goose(server: Server) -> Entry:
+    """Goose calls servers extensions, and wants all of this."""
+    return {
+        "enabled": True,
+        "type": "stdio",
+        "name": PROGRAM,
+        "description": "Context window management: usage, compression, offloading, restoring",
+        "cmd": server.command,
+        "args": [*server.args],
+        "envs": {},
+        "timeout": 300,
+    }
+
+
+def command_of(entry: Mapping[str, Any]) -> list[str] | None:
+    """The command an entry of any of these hosts starts; `None` where it starts none."""
+    command, args = entry.get("command") or entry.get("cmd"), entry.get("args")
+    parts = command if is_array(command) else [command, *(args if is_array(args) else ())]
+    return [str(part) for part in parts] if command else None
+
+
+def environ_of(entry: Mapping[str, Any]) -> dict[str, str]:
+    """The variables an entry of any of these hosts sets."""
+    given = entry.get("env") or entry.get("environment") or entry.get("envs")
+    return {name: str(value) for name, value in given.items()} if is_object(given) else {}
+
+
+def claude_desktop(machine: Machine) -> Path:
+    """On Windows an application from a package sees a folder of its own in place of AppData."""
+    name = "claude_desktop_config.json"
+    if machine.system == "win32":
+        local = machine.folder("LOCALAPPDATA") or machine.home / "AppData" / "Local"
+        for package in sorted((local / "Packages").glob("Claude_*")):
+            return package / "LocalCache" / "Roaming" / "Claude" / name
+    return machine.applications / "Claude" / name
+
+
+def claude_code(machine: Machine) -> Path:
+    """Beside its folder, unless that was moved."""
+    return (machine.folder("CLAUDE_CONFIG_DIR") or machine.home) / ".claude.json"
+
+
+def codex(machine: Machine) -> Path:
+    """`~/.codex`, or CODEX_HOME."""
+    return (machine.folder("CODEX_HOME") or machine.home / ".codex") / "config.toml"
+
+
+def gemini_cli(machine: Machine) -> Path:
+    """GEMINI_CLI_HOME stands for the home folder."""
+    home = machine.folder("GEMINI_CLI_HOME") or machine.home
+    return home / ".gemini" / "settings.json"
+
+
+def opencode(machine: Machine) -> Path:
+    """One of three names."""
+    folder = machine.folder("OPENCODE_CONFIG_DIR") or machine.config_home / "opencode"
+    return first_of([folder / name for name in (*OPENCODE, "config.json")])
+
+
+def pi(machine: Machine) -> Path:
+    """`~/.pi/agent`, or PI_CODING_AGENT_DIR."""
+    return (machine.folder("PI_CODING_AGENT_DIR") or machine.home / ".pi" / "agent") / "mcp.json"
+
+
+def vscode(machine: Machine) -> Path:
+    """Of the default profile."""
+    return machine.applications / "Code" / "User" / "mcp.json"
+
+
+def zed(machine: Machine) -> Path:
+    """On macOS it follows the XDG rules too, but for the variable."""
+    if machine.system == "win32":
+        return machine.applications / "Zed" / "settings.json"
+    home = machine.config_home if machine.system == "linux" else machine.home / ".config"
+    return home / "zed" / "settings.json"
+
+
+def goose(machine: Machine) -> Path:
+    """On Windows below the name of its first publisher."""
+    if root := machine.folder("GOOSE_PATH_ROOT"):
+        return root / "config" / "config.yaml"
+    if machine.system == "win32":
+        return machine.applications / "Block" / "goose" / "config" / "config.yaml"
+    return machine.config_home / "goose" / "config.yaml"
+
+
+CLAUDE_CODE = Host(
+    "claude-code", "Claude Code", "claude", claude_code, "mcpServers", typed,
+    project=(".mcp.json",), strict=True, seen="2.1.329",
+)  # fmt: skip
+HOSTS = (
+    CLAUDE_CODE,
+    Host(
+        "claude-desktop", "Claude Desktop", None, claude_desktop, "mcpServers", plain,
+        strict=True, environment="desktop", then="Quit it, not only its window, and start it anew.",
+    ),
+    Host(
+        "codex", "Codex", "codex", codex, "mcp_servers", for_codex,
+        project=(".codex/config.toml",), format=toml, environment="listed", seen="0.169.0",
+    ),
+    Host(
+        "gemini-cli", "Gemini CLI", "gemini", gemini_cli, "mcpServers", plain,
+        project=(".gemini/settings.json",), seen="0.61.0",
+    ),
+    Host(
+        "opencode", "opencode", "opencode", opencode, "mcp", for_opencode,
+        project=OPENCODE, seen="1.18.33",
+    ),
+    Host(
+        "pi", "Pi", "pi", pi, "mcpServers", for_pi, project=(".pi/mcp.json",), strict=True,
+        then="Start it anew. Pi before 0.99 has no MCP of its own and passes this file over.",
+    ),
+    Host(
+        "cursor", "Cursor", "cursor", lambda machine: machine.home / ".cursor" / "mcp.json",
+        "mcpServers", typed, project=(".cursor/mcp.json",), environment="desktop",
+        then="Switch it on in its settings, under MCP.",
+    ),
+    Host(
+        "vscode", "VS Code", "code", vscode, "servers", typed,
+        project=(".vscode/mcp.json",), environment="desktop",
+        then="Start it in the list of MCP servers (command MCP: List Servers).",
+    ),
+    Host(
+        "zed", "Zed", "zed", zed, "context_servers", plain,
+        project=(".zed/settings.json",), environment="desktop", then="It takes notice by itself.",
+    ),
+    Host(
+        "goose", "Goose", "goose", goose, "extensions", for_goose,
+        format=yaml, environment="desktop",
+    ),
+)  # fmt: skip
+BY_NAME = {host.name: host for host in HOSTS}

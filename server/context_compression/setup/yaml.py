@@ -1,0 +1,198 @@
+"""An entry in a YAML file of the kind hosts write, put in and taken out as text.
+
+No library is needed for that: sections begin at the left edge, entries stand below them, indented.
+A new entry goes right behind the head of its section, so that nobody has to know where what others
+wrote there ends. What is written in another way is refused, not guessed at.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_compression.messages import is_array, is_object
+
+KEY = re.compile(
+    r"""(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#{}\[\],&*!|>%@`?:-][^:]*?|-[^\s:]+)"""
+    r"""\s*:(?:\s+(?P<value>.*))?$"""
+)
+WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
+EMPTY = re.compile(r":[ \t]*(?:\{\}|null|~)")
+
+
+@dataclass(frozen=True)
+class Section:
+    """Where a section is, and the entry in it that was asked for."""
+
+    head: int
+    """its first line"""
+    indent: str = "  "
+    """of its entries"""
+    entry: tuple[int, int] | None = None
+    """the entry's first line, and the one behind its last"""
+    alone: bool = False
+    """whether it has no other entry"""
+
+
+def holds(text: str, under: str) -> bool:
+    """Whether there is a section of this name.
+
+    Raises:
+        ValueError: this is not YAML as we know it; the message says where.
+    """
+    return _section(_lines(text), under, "") is not None
+
+
+def entry_in(text: str, under: str, name: str) -> dict[str, Any] | None:
+    """What an entry says."""
+    lines = _lines(text)
+    section = _section(lines, under, name)
+    if section is None or section.entry is None:
+        return None
+    first, stop = section.entry
+    return _mapping([_bare(line) for line in lines[first + 1 : stop]])
+
+
+def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> str:
+    """The text with an entry: the first of its section, or in the place of the one it had."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = _lines(text)
+    section = _section(lines, under, name)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += newline
+    if section is None:
+        section = Section(len(lines))
+        lines.append(f"{under}:{newline}")
+    first, stop = section.entry or (section.head + 1, section.head + 1)
+    shown = [f"{section.indent}{_key(name)}:"]
+    shown += [f"{section.indent}  {_key(key)}: {_written(part)}" for key, part in value.items()]
+    lines[section.head] = EMPTY.sub(":", lines[section.head], count=1)
+    lines[first:stop] = [line + newline for line in shown]
+    return "".join(lines)
+
+
+def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
+    """The text without an entry; with `tidy` also without its section, should that be empty."""
+    lines = _lines(text)
+    section = _section(lines, under, name)
+    if section is None or section.entry is None:
+        return text
+    first, stop = section.entry
+    del lines[first:stop]
+    if section.alone:
+        lines[section.head] = "" if tidy else lines[section.head].replace(":", ": {}", 1)
+    return "".join(lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends. `str.splitlines` would split at characters that YAML keeps."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def _section(lines: Sequence[str], under: str, name: str) -> Section | None:
+    """Where a section is; `None` where there is none.
+
+    Raises:
+        ValueError: the file, or the section, is written in another way.
+    """
+    edges = _edges(lines)
+    heads = [at for at, key in edges.items() if key == under]
+    if not heads:
+        return None
+    if len(heads) > 1:
+        raise ValueError(f"it has two sections called {under}")
+    [head] = heads
+    end = next((at for at in edges if at > head), len(lines))
+    inside = [at for at in range(head + 1, end) if _bare(lines[at])]
+    if _bare(lines[head]).partition(":")[2].strip() not in ("", "{}", "null", "~"):
+        raise ValueError(f"its {under} stands in one line, {head + 1}; write it over several")
+    if not inside:
+        return Section(head)
+    indent = _indent(lines[inside[0]])
+    entries = [at for at in inside if _indent(lines[at]) == indent]
+    if not indent or any(KEY.match(_bare(lines[at]).strip()) is None for at in entries):
+        raise ValueError(f"its {under}, line {head + 1}, is no list of names with lines below each")
+    for at, following in zip(entries, [*entries[1:], end], strict=True):
+        found = KEY.match(_bare(lines[at]).strip())
+        if found and _scalar(found["key"]) == name:
+            stop = max(line for line in inside if line < following) + 1
+            return Section(head, indent, (at, stop), alone=len(entries) == 1)
+    return Section(head, indent)
+
+
+def _edges(lines: Sequence[str]) -> dict[int, str]:
+    """The lines that begin sections, with their keys.
+
+    Raises:
+        ValueError: something else stands at the left edge, or a tab.
+    """
+    found: dict[int, str] = {}
+    for at, line in enumerate(lines):
+        bare = _bare(line)
+        if bare and line.lstrip(" ").startswith("\t"):
+            raise ValueError(f"a tab indents line {at + 1}")
+        if not bare or bare.startswith(" ") or (found and re.match(r"-(\s|$)", bare)):
+            continue
+        if bare == "---" and not any(map(_bare, lines[:at])):
+            continue
+        key = KEY.match(bare)
+        if key is None:
+            raise ValueError(f"line {at + 1} begins no section")
+        found[at] = str(_scalar(key["key"]))
+    return found
+
+
+def _mapping(lines: Sequence[str]) -> dict[str, Any]:
+    """A mapping in block style: of scalars, lists of scalars, mappings of scalars."""
+    found: dict[str, Any] = {}
+    shown = [line for line in lines if line]
+    width = len(_indent(shown[0])) if shown else 0
+    name = ""
+    for line in shown:
+        pair, so_far = KEY.match(line.strip()), found.get(name)
+        if line.strip().startswith("- "):
+            found[name] = [*(so_far if is_array(so_far) else ()), _scalar(line.strip()[2:])]
+        elif pair and len(_indent(line)) == width:
+            name = str(_scalar(pair["key"]))
+            found[name] = _scalar(pair["value"] or "")
+        elif pair:
+            inside: Mapping[str, Any] = so_far if is_object(so_far) else {}
+            found[name] = {**inside, str(_scalar(pair["key"])): _scalar(pair["value"] or "")}
+    return found
+
+
+def _scalar(text: str) -> Any:
+    """`"'it''s'"` -> `"it's"`; what looks like JSON is read as such."""
+    text = text.strip()
+    if text[:1] == "'" == text[-1:] and len(text) > 1:
+        return text[1:-1].replace("''", "'")
+    if text in WORDS:
+        return WORDS[text]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _bare(line: str) -> str:
+    """A line without its end, and without a comment: a `#` behind space, outside of quotes."""
+    line = line.strip("\r\n\ufeff").rstrip()
+    for found in re.finditer(r"(?:^|(?<=\s))#", line):
+        before = line[: found.start()]
+        if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
+            return before.rstrip()
+    return line
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" "))]
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z][\w-]*", name) else json.dumps(name, ensure_ascii=False)
+
+
+def _written(value: Any) -> str:
+    """A value in one line: JSON is YAML."""
+    return json.dumps(value, ensure_ascii=False)

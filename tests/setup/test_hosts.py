@@ -1,0 +1,149 @@
+"""Where hosts keep their configuration on each system, and how our server is started."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from context_compression.errors import SetupError
+from context_compression.setup.hosts import BY_NAME, HOSTS, Host, command_of, environ_of
+from context_compression.setup.machine import Machine, Server, this_server
+
+HOME = Path("/home/me")
+ROAMING = "/home/me/AppData/Roaming"
+FILES = {
+    "linux": {
+        "claude-code": ".claude.json",
+        "claude-desktop": ".config/Claude/claude_desktop_config.json",
+        "codex": ".codex/config.toml",
+        "gemini-cli": ".gemini/settings.json",
+        "opencode": ".config/opencode/opencode.json",
+        "pi": ".pi/agent/mcp.json",
+        "cursor": ".cursor/mcp.json",
+        "vscode": ".config/Code/User/mcp.json",
+        "zed": ".config/zed/settings.json",
+        "goose": ".config/goose/config.yaml",
+    },
+    "darwin": {
+        "claude-desktop": "Library/Application Support/Claude/claude_desktop_config.json",
+        "opencode": ".config/opencode/opencode.json",
+        "vscode": "Library/Application Support/Code/User/mcp.json",
+        "zed": ".config/zed/settings.json",
+        "goose": ".config/goose/config.yaml",
+    },
+    "win32": {
+        "claude-desktop": "AppData/Roaming/Claude/claude_desktop_config.json",
+        "codex": ".codex/config.toml",
+        "opencode": ".config/opencode/opencode.json",
+        "vscode": "AppData/Roaming/Code/User/mcp.json",
+        "zed": "AppData/Roaming/Zed/settings.json",
+        "goose": "AppData/Roaming/Block/goose/config/config.yaml",
+    },
+}
+MOVED = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude.json"),
+    "codex": ("CODEX_HOME", "config.toml"),
+    "gemini-cli": ("GEMINI_CLI_HOME", ".gemini/settings.json"),
+    "goose": ("GOOSE_PATH_ROOT", "config/config.yaml"),
+    "opencode": ("OPENCODE_CONFIG_DIR", "opencode.json"),
+    "pi": ("PI_CODING_AGENT_DIR", "mcp.json"),
+    "zed": ("XDG_CONFIG_HOME", "zed/settings.json"),
+    "vscode": ("XDG_CONFIG_HOME", "Code/User/mcp.json"),
+}
+SERVER = Server("/opt/bin/context-compression", ("serve",))
+
+
+def machine(system: str = "linux", home: Path = HOME, /, **environ: str) -> Machine:
+    return Machine(system, environ, home, home / "project")
+
+
+@pytest.mark.parametrize(
+    ("system", "name", "file"),
+    [(system, name, file) for system, files in FILES.items() for name, file in files.items()],
+)
+def test_every_host_is_looked_for_in_its_place(system: str, name: str, file: str) -> None:
+    here = machine(system, APPDATA=ROAMING) if system == "win32" else machine(system)
+
+    assert BY_NAME[name].file(here) == HOME / file
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_folder_moved_by_an_environment_variable_is_found(name: str) -> None:
+    variable, file = MOVED[name]
+
+    assert BY_NAME[name].file(machine(**{variable: "/elsewhere"})) == Path("/elsewhere") / file
+    assert BY_NAME[name].file(machine(**{variable: ""})) == BY_NAME[name].file(machine())
+
+
+def test_the_packaged_claude_desktop_of_windows_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    own = tmp_path / "Packages" / "Claude_pzs8sxrjxfjjc" / "LocalCache" / "Roaming" / "Claude"
+    (tmp_path / "Packages" / "Claude_pzs8sxrjxfjjc").mkdir(parents=True)
+
+    found = BY_NAME["claude-desktop"].file(machine("win32", LOCALAPPDATA=str(tmp_path)))
+
+    assert found == own / "claude_desktop_config.json"
+
+
+def test_opencode_uses_the_file_that_is_there(tmp_path: Path) -> None:
+    here = machine("linux", tmp_path)
+    for folder in (tmp_path / ".config/opencode", here.cwd):
+        folder.mkdir(parents=True)
+        (folder / "opencode.jsonc").write_text("{}", encoding="utf-8")
+
+    assert BY_NAME["opencode"].file(here).name == "opencode.jsonc"
+    assert BY_NAME["opencode"].file(here, in_project=True) == here.cwd / "opencode.jsonc"
+
+
+def test_a_host_without_files_in_projects_says_so() -> None:
+    with pytest.raises(SetupError, match="omit --project"):
+        BY_NAME["goose"].file(machine(), in_project=True)
+
+
+def test_a_host_is_found_by_its_folder_or_its_program(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    program.touch(0o755)
+
+    assert not any(host.is_here(machine("linux", tmp_path, PATH="/nowhere")) for host in HOSTS)
+    assert BY_NAME["codex"].is_here(machine("linux", tmp_path, PATH=str(program.parent)))
+    (tmp_path / ".cursor").mkdir()
+    assert BY_NAME["cursor"].is_here(machine("linux", tmp_path, PATH="/nowhere"))
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_every_entry_says_the_command_in_a_way_we_read_again(host: Host) -> None:
+    entry = host.entry(SERVER)
+
+    assert command_of(entry) == [SERVER.command, "serve"]
+    assert environ_of(entry) == {}
+
+
+def test_the_script_that_was_started_is_what_hosts_start(tmp_path: Path) -> None:
+    script = tmp_path / "context-compression"
+    script.touch(0o755)
+
+    started = this_server(machine(), str(script), "/usr/bin/python3", ("--store", "/s"))
+
+    assert started == Server(str(script), ("--store", "/s", "serve"))
+
+
+def test_started_as_a_module_the_script_beside_python_is_taken(tmp_path: Path) -> None:
+    script = tmp_path / "context-compression"
+    script.touch(0o755)
+
+    started = this_server(machine(), "/x/__main__.py", str(tmp_path / "python"), ())
+
+    assert started.command == str(script)
+
+
+def test_without_any_script_the_module_is_started() -> None:
+    started = this_server(machine(PATH="/nowhere"), "/x/__main__.py", "/nowhere/python", ())
+
+    assert started == Server("/nowhere/python", ("-m", "context_compression", "serve"))
+
+
+def test_the_cache_of_uvx_is_no_place_to_start_from() -> None:
+    python = "/home/me/.cache/uv/archive-v0/x1/bin/python"
+
+    with pytest.raises(SetupError, match="uv tool install"):
+        this_server(machine(), sys.argv[0], python, ())
