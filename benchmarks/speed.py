@@ -1,7 +1,7 @@
 """Times and memory, here and elsewhere, on real conversations of growing length.
 
     python benchmarks/speed.py [--tokens 50000,200000,1000000,5000000] [--runs 5]
-        [--only library,memory,session,peers,start] [--peers PYTHON] [--conversation FILE]
+        [--only library,memory,session,search,peers,start] [--peers PYTHON] [--conversation FILE]
         [--cpu] [--json FILE | --load FILE] [--markdown]
 
 Conversations are recorded sessions one after another (`lengths.py`), compressed to a quarter. Each
@@ -36,7 +36,7 @@ from peers import PEERS
 Figures: TypeAlias = dict[str, dict[int, list[float]]]
 """What was measured of each run, by name and length in tokens."""
 
-KINDS = ("library", "memory", "session", "peers", "start")
+KINDS = ("library", "memory", "session", "search", "peers", "start")
 TIMINGS = Path(__file__).with_name("timings.py")
 MOST_SECONDS = 300  # that a peer may take
 LONG = 1_000_000  # tokens; beyond, two runs must do
@@ -78,7 +78,7 @@ def measured(options: argparse.Namespace) -> Figures:
 def run(path: Path, length: int, options: argparse.Namespace) -> Iterator[tuple[str, float]]:
     """The figures of one run over one conversation, by name."""
     about = ("cpu" if options.cpu else "wall", str(path), str(length // 4))
-    for kind in ("library", "memory", "session"):
+    for kind in ("library", "memory", "session", "search"):
         if kind in options.only:
             found = child(sys.executable, kind, *about)
             if kind == "session":

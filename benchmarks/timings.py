@@ -1,12 +1,13 @@
 """What `speed.py` measures, each in a process of its own: seconds by name, as JSON.
 
-    python benchmarks/timings.py library|memory|session|peer CLOCK CONVERSATION TARGET [PEER]
+    python benchmarks/timings.py library|memory|session|search|peer CLOCK CONVERSATION TARGET [PEER]
 
 CLOCK is `wall`, or `cpu` for the time this process really ran, where others keep the machine busy.
 The processes start with nothing counted and no tokenizer loaded.
 """
 
 import json
+import re
 import resource
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from recordings import Messages
 
 TURN_TOKENS, TURNS = 5_000, 4
 NEVER_DUE = 100_000_000  # tokens of a window that no conversation fills
-RESTORED = 20
+RESTORED = SEARCHES = 20
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 clock = CLOCKS["wall"]
 
@@ -104,6 +105,30 @@ def session(text: str, target: int) -> dict[str, float]:
     }
 
 
+def searching(text: str, target: int) -> dict[str, float]:
+    """Searches over a session's archive: for names in it, each with two words of its line."""
+    from texts import identifiers_in
+
+    from context_compression import Session
+    from context_compression.store.search import search
+
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(folder, "searched", settings={"token_budget": NEVER_DUE})
+        session.record(*json.loads(text))
+        session.compress(target_tokens=target)
+        queries: list[str] = []
+        refs = [*session.status().refs]
+        for ref in refs[:: max(1, len(refs) // SEARCHES)]:
+            lines = session.restore(ref, note=False).split("\n")
+            named = ((line, next(identifiers_in(line), None)) for line in lines)
+            line, found = next(((line, name) for line, name in named if name), ("", None))
+            if found:
+                queries.append(" ".join([found[0], *re.findall(r"[a-z]{4,}", line)[:2]]))
+        first = timed(lambda: search(session.store, queries[0]))
+        later = [timed(lambda query=query: search(session.store, query)) for query in queries]
+    return {"search, first": first, "search": median(later)}
+
+
 def peer(text: str, target: int, name: str) -> dict[str, float]:
     """Another way to shorten it, its import and the conversion of the messages left out."""
     from peers import PEERS
@@ -114,6 +139,15 @@ def peer(text: str, target: int, name: str) -> dict[str, float]:
         messages = made.write(fresh(text, mark))
         found[when] = timed(lambda messages=messages: made.compress(messages, target))
     return found
+
+
+KINDS: dict[str, Callable[..., dict[str, float]]] = {
+    "library": library,
+    "memory": memory,
+    "session": session,
+    "search": searching,
+    "peer": peer,
+}
 
 
 def fresh(text: str, mark: int) -> Messages:
@@ -159,8 +193,7 @@ def main(arguments: Sequence[str]) -> None:
     global clock
     what, which, path, target, *rest = arguments
     clock = CLOCKS[which]
-    measure = {"library": library, "memory": memory, "session": session, "peer": peer}[what]
-    print(json.dumps(measure(Path(path).read_text(encoding="utf-8"), int(target), *rest)))
+    print(json.dumps(KINDS[what](Path(path).read_text(encoding="utf-8"), int(target), *rest)))
 
 
 if __name__ == "__main__":
