@@ -22,7 +22,9 @@ from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, summarize, truncate, window
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.floor import Floor, floor
+from context_compression.strategies.summarize import previous_summary
 from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
+from context_compression.system_prompt import ROOM, carried, summary_in
 from context_compression.tokens import Counter, TextCounter, anchor_in, anchored
 from context_compression.usage import Messages, for_model
 
@@ -169,10 +171,11 @@ class _Job:
         self.counter = Counter(ask.model, ask.counter)
         self.conversation: Conversation = parse(ask.messages)
         self.user_first = self.conversation.format.user_first
-        self.mended = validity.repair(self.conversation.messages, user_first=self.user_first)
+        mended = validity.repair(self.conversation.messages, user_first=self.user_first)
+        self.mended, self.prompt = carried(mended, ask.system)
         messages = self.mended.messages
         self.beside = {
-            "system prompt": self.counter.system(ask.system),
+            "system prompt": self.counter.system(self.prompt.bare),
             "tool schemas": self.counter.tools(ask.tools),
         }
         self.fixed = sum(self.beside.values())
@@ -186,7 +189,7 @@ class _Job:
             archive=ask.store.archive if ask.store else Archive(),
             focus=ask.focus,
         )
-        self.before = self.fixed + self.whole.total
+        self.before = self.fixed + self._tokens(View(messages, tuple(range(len(messages))), ()))
 
     def _pins(self) -> frozenset[int]:
         """The pinned messages among the mended ones, with their call and result partners."""
@@ -218,7 +221,17 @@ class _Job:
         pins = self.whole.pins
         if unnamed:
             pins |= frozenset(range(self.whole.tail, len(self.whole.messages)))
-        return replace(self.whole, room=self.target - self.fixed, pins=pins)
+        room = self.target - self.fixed
+        if self.in_system or self.prompt.at is not None:
+            room -= self.counter.message(ROOM)
+        return replace(self.whole, room=room, pins=pins)
+
+    @property
+    def in_system(self) -> bool:
+        """Whether a new summary goes to the system prompt: Anthropic has no other system role."""
+        claude = self.counter.family.name.startswith("claude")  # plain texts may be anybody's
+        wanted = self.settings.summary_role == "system"
+        return wanted and self.user_first and (claude or self.ask.system is not None)
 
     @property
     def aim(self) -> int | None:
@@ -243,7 +256,8 @@ class _Job:
         if self.strategy == "window" and window.is_due(self.plan):
             return None
         used = self.counter.count(self.before)
-        if self.ask.counter is None and (anchor := anchor_in(self.ask.messages)):
+        anchored_at = None if self.prompt.at is not None else anchor_in(self.ask.messages)
+        if self.ask.counter is None and (anchor := anchored_at):
             used = anchored(self.counter, self.conversation.messages, anchor)
         if used.upper >= self.settings.threshold_tokens:
             return None
@@ -333,7 +347,20 @@ class _Job:
         view = edits.apply(
             self.plan.messages, proposed, self.counter.message, user_first=self.user_first
         )
-        return view, sum(map(self.counter.message, view.messages))
+        return view, self._tokens(view)
+
+    def _placed(self, view: View) -> tuple[list[Message], Any]:
+        """Messages and system prompt of a view, as they are sent."""
+        made = (m for e in view.edits if e.record for m in e.becomes if previous_summary(m))
+        return self.prompt.placed(
+            view.messages, view.origins, next(made, None) if self.in_system else None
+        )
+
+    def _tokens(self, view: View) -> int:
+        """Of its messages, and of a summary in its system prompt."""
+        messages, system = self._placed(view)
+        summary = self.counter.system(system) - self.beside["system prompt"]
+        return summary + sum(map(self.counter.message, messages))
 
     def _beside(self) -> dict[str, int]:
         return {name: tokens for name, tokens in self.beside.items() if tokens}
@@ -348,6 +375,7 @@ class _Job:
             tokens_after=self.before,
             messages_in=len(self.ask.messages),
             target_tokens=self.ask.target_tokens,
+            target_met=self.before <= (self.ask.target_tokens or self.before),
             system=self.ask.system,
             notes=notes,
             method=self.counter.method,
@@ -358,7 +386,7 @@ class _Job:
         view, total = self._view(outcome.edits)
         self.plan.lexicon.clear()
         after = self.fixed + total
-        if not view.edits and not self.mended.repairs:
+        if not self.mended.repairs and (not view.edits or after >= self.before):
             return replace(
                 self.unchanged("nothing could be removed"),
                 target_tokens=self.aim,
@@ -368,8 +396,15 @@ class _Job:
         came = self._as_they_came(view)
         gone = [i for i in range(len(self.ask.messages)) if i not in came]
         shown = {self.mended.origins[o] for o in view.origins if o is not None}
-        messages = self.conversation.render(view.messages)
+        kept, system = self._placed(view)
+        messages = self.conversation.render(kept)
         refs, originals = self._archive(gone)
+        earlier = summary_in(self.ask.system)
+        if system is not self.ask.system:
+            notes = (*notes, "the system prompt changed, too: send `system` with the messages")
+            if earlier:
+                ref = ref_of(earlier)
+                refs[ref], originals[ref] = Ref("earlier summary", ()), earlier
         summary = next((edit.record for edit in view.edits if edit.record), None)
         if summary and summary.whole_ledger:
             ref = ref_of(summary.whole_ledger)
@@ -390,12 +425,16 @@ class _Job:
             target_met=met,
             strategy=outcome.strategy,
             steps=outcome.steps,
-            system=self.ask.system,
+            system=system,
             floor_tokens=0 if met else self.fixed + self.floor.tokens,
             floor={} if met else self.floor.parts | self._beside(),
             dropped=tuple(i for i in gone if i not in shown),
             compressed=tuple(gone),
-            first_changed=_first_difference(self.ask.messages, messages),
+            first_changed=(
+                0
+                if system is not self.ask.system
+                else _first_difference(self.ask.messages, messages)
+            ),
             reasons=self._reasons(view, gone),
             refs=refs,
             originals=originals,

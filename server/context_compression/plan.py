@@ -13,7 +13,15 @@ from typing import Any, Protocol
 
 from context_compression.evidence import Lexicon, user_words
 from context_compression.ledger import Entry
-from context_compression.messages import Block, Document, Image, Message, Opaque, strings_in
+from context_compression.messages import (
+    COMPRESSED,
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    strings_in,
+)
 from context_compression.settings import Settings
 
 
@@ -87,9 +95,10 @@ class Plan:
 
     @cached_property
     def head(self) -> int:
-        """How many leading system messages there are; they always stay."""
+        """How many leading system messages there are; they always stay, but no summary of ours."""
         for index, message in enumerate(self.messages):
-            if message.role not in ("system", "developer"):
+            of_system = message.role in ("system", "developer")
+            if not of_system or message.text.startswith(COMPRESSED):
                 return index
         return len(self.messages)
 

@@ -17,6 +17,7 @@ from context_compression.messages import (
     ToolResult,
 )
 from context_compression.settings import Settings
+from context_compression.system_prompt import summary_in
 from context_compression.tokens import (
     Count,
     Counter,
@@ -186,7 +187,8 @@ def usage(
     settings = for_model(settings, model)
     used = count_tokens(messages, system=system, tools=tools, model=model, counter=counter)
     parsed = parse(messages).messages
-    if counter is None and (anchor := anchor_in(messages)):
+    known = None if summary_in(system) else anchor_in(messages)  # it was charged before that
+    if counter is None and (anchor := known):
         used = anchored(Counter(model), parsed, anchor)
     return Usage(used, settings.token_budget, settings.threshold_tokens)
 

@@ -93,4 +93,8 @@ def _name_of(tool: Mapping[str, Any]) -> str | None:
     return tool.get("name")
 
 
-DIALECT = Dialect(_send, _message_of, _results_of, _tool_of, _name_of)
+def _with_system(request: dict[str, Any], system: Any) -> dict[str, Any]:
+    return {**request, "system": system}
+
+
+DIALECT = Dialect(_send, _message_of, _results_of, _tool_of, _name_of, _with_system)

@@ -19,6 +19,7 @@ class Dialect:
         results_of: calls that were made -> the messages that answer them, in the same order.
         tool_of: name, description and JSON schema -> the definition of a tool.
         name_of: the definition of a tool -> its name.
+        with_system: a request and a system prompt -> the request with it.
     """
 
     send: Callable[[Any, Body], Any]
@@ -26,6 +27,7 @@ class Dialect:
     results_of: Callable[[Sequence[Ran]], list[Body]]
     tool_of: Callable[[str, str, Body], Body]
     name_of: Callable[[Mapping[str, Any]], str | None]
+    with_system: Callable[[Body, Any], Body]
 
     def tools_of(self, request: Body) -> list[Any]:
         """The tools of a request, and ours where the caller has none of that name."""

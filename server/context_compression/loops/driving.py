@@ -96,7 +96,8 @@ def _cancel(loop: asyncio.AbstractEventLoop, scope: CancelScope) -> None:
 
 def _count_with(session: Session, request: Body, tools: list[Any] | None) -> None:
     """Let the session count all that may be sent, as the model that is asked counts."""
-    session.system = request.get("system") or session.system
+    if "system" in request:
+        session.system = request["system"]
     session.tools = tools or request.get("tools") or session.tools
     if session.model is None:
         session.model = request.get("model")
@@ -105,6 +106,8 @@ def _count_with(session: Session, request: Body, tools: list[Any] | None) -> Non
 
 def _body(dialect: Dialect, session: Session, request: Body, restorable: bool) -> Body:
     body = {**request, "messages": session.view()}
+    if system := session.system:
+        body = dialect.with_system(body, system)
     if restorable and session.state().refs:
         body["tools"] = dialect.tools_of(request)
     return body

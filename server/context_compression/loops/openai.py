@@ -94,4 +94,9 @@ def _name_of(tool: Mapping[str, Any]) -> str | None:
     return tool.get("function", {}).get("name")
 
 
-DIALECT = Dialect(_send, _message_of, _results_of, _tool_of, _name_of)
+def _with_system(request: dict[str, Any], system: Any) -> dict[str, Any]:
+    """This dialect has it among the messages."""
+    return {**request, "messages": [{"role": "system", "content": system}, *request["messages"]]}
+
+
+DIALECT = Dialect(_send, _message_of, _results_of, _tool_of, _name_of, _with_system)

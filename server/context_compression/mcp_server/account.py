@@ -15,6 +15,7 @@ from context_compression.plan import canonical, ref_of
 from context_compression.result import Ref, Result
 from context_compression.session import Session
 from context_compression.summarizer import Summarizer
+from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
 from context_compression.workspace import Opened
 
@@ -176,7 +177,11 @@ def account(
     if beside := beside_messages(opened):
         more["not_counted"] = f"the host's system prompt, tools and the like: {beside:,} tokens"
     more |= {"counted_by": result.method, "warnings": warnings}
-    hidden = {"messages": result.messages if view is None else view} if held else {}
+    hidden: dict[str, Any] = {}
+    if held:
+        hidden["messages"] = result.messages if view is None else view
+        if summary_in(result.system):
+            hidden["system"] = result.system
     return answer(first, said, more, **hidden)
 
 
@@ -185,7 +190,7 @@ def _what_now(opened: Opened, held: bool) -> str:
     session = opened.session
     place = f"session {session.id} of {session.store.folder}"
     if held:
-        return "The new view is in the structured content, under messages."
+        return "The new view is in the structured content, under messages (and system, if there)."
     if opened.transcript is None:
         return "This is now the session's view; undo takes it back."
     if opened.transcript.host == "messages":

@@ -16,6 +16,7 @@ from context_compression.result import Kept, Result
 from context_compression.session.reading import as_text
 from context_compression.session.state import State, original_of, state_of, timestamp
 from context_compression.store import SessionLog, Store
+from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
 
 OFFLOADED = re.compile(r"/offloaded/([0-9a-f]{12})\.txt")
@@ -31,8 +32,10 @@ class Archiver:
         state: State,
         news: Sequence[dict[str, Any]],
         before_writing: Callable[[], object],
+        system: Any = None,
     ) -> None:
         self._log, self._store, self._state = log, store, state
+        self._system = system
         self._news, self._before_writing = news, before_writing
 
     @property
@@ -78,10 +81,16 @@ class Archiver:
                 "originals": name,
                 "refs": refs,
                 **told_of(result),
+                **self._of_system(result),
             }
         )
         removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
         return Kept(len(removed), tuple(warnings))
+
+    def _of_system(self, result: Result) -> dict[str, Any]:
+        """Our part of the system prompt, where there is or was one; the caller keeps the rest."""
+        said = {"before": summary_in(self._system), "after": summary_in(result.system)}
+        return {"system": said} if any(said.values()) else {}
 
     def _next_number(self) -> int:
         """One more than any compression has, even one that was killed before it counted.
@@ -111,7 +120,8 @@ class Archiver:
             points = text.split("\n")[1:]
         if not text:
             return
-        first, last = min(result.compressed), max(result.compressed)
+        covered = result.compressed or (0,)  # only a summary in the system prompt was renewed
+        first, last = min(covered), max(covered)
         starts = [message.starts_turn for message in parse(messages).messages]
         self._store.add_summary(
             {
@@ -159,7 +169,7 @@ def taken_in(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
     if result.summary is None:
         return set()
     gone = canonical([messages[i] for i in result.compressed])
-    shown = canonical(result.messages)
+    shown = canonical([result.system, result.messages])
     return {ref for ref in OFFLOADED.findall(gone) if f"{ref}.txt" not in shown}
 
 

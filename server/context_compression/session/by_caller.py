@@ -9,7 +9,6 @@ from context_compression.compress import start
 from context_compression.errors import PlanError, SummaryError
 from context_compression.plan import ref_of
 from context_compression.result import Result
-from context_compression.session.archiver import Archiver
 from context_compression.session.recorded import Recorded
 from context_compression.session.state import State, age_of, news_of, timestamp
 from context_compression.summarizer import SummaryReply
@@ -118,8 +117,8 @@ class ByCaller(Recorded):
         wanted = {"on_summary_failure": "skip", "summary_attempts": 1}
         changed = self._settings(options.pop("settings", None)).changed(wanted)
         covered = state.view[: plan["messages_in"]]
-        archiver = Archiver(self._log, self.store, state, news, before_writing)
-        run = start(self._ask(covered, archiver, settings=changed, can_ask=True, **options))
+        options |= {"settings": changed, "can_ask": True}
+        run = start(self._kept(state, news, before_writing, covered, **options))
         try:
             request = next(run)
             for text in answers:

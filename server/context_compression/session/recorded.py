@@ -4,7 +4,7 @@ The log only grows. A view is what replaying it gives: messages as recorded, and
 layout over the view of its time. So an undo is one more line, and nothing is ever rewritten.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from context_compression.errors import NothingToUndo, StoreDamaged, UnknownRef
 from context_compression.formats import parse
 from context_compression.plan import ref_of
 from context_compression.result import Result
-from context_compression.session.archiver import Rehearsal, promises
+from context_compression.session.archiver import Archiver, Rehearsal, promises
 from context_compression.session.reading import as_text, select
 from context_compression.session.state import (
     State,
@@ -26,8 +26,9 @@ from context_compression.session.state import (
 )
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.system_prompt import with_summary
 from context_compression.tokens import Counter, TextCounter
-from context_compression.usage import Usage, for_model, usage
+from context_compression.usage import Messages, Usage, for_model, usage
 
 
 class Recorded:
@@ -46,9 +47,29 @@ class Recorded:
     ) -> None:
         self.store = store if isinstance(store, Store) else Store(store)
         self.id = id
-        self.model, self.system, self.tools, self.counter = model, system, tools, counter
+        self.model, self.tools, self.counter = model, tools, counter
         self.settings = for_model(settings, model)
         self._log = self.store.session(id)
+        self._given_system = system
+
+    @property
+    def system(self) -> Any:
+        """The system prompt for the next request: the one given, and in it the summary.
+
+        That is where it goes where `summary_role` says so and messages have no such role.
+        """
+        return self._system_in(self.state())
+
+    @system.setter
+    def system(self, given: Any) -> None:
+        self._given_system = given
+
+    def _system_in(self, state: State, shown: Messages | None = None) -> Any:
+        """The system prompt that goes with our view; a history that is not ours has its own."""
+        ours = shown is None or list(shown[: len(state.view)]) == state.view
+        if state.summary_in_system is None or not ours:
+            return self._given_system
+        return with_summary(self._given_system, state.summary_in_system)
 
     def record(self, *messages: Mapping[str, Any]) -> None:
         """Add messages to the conversation; they are on disk when this returns.
@@ -82,9 +103,10 @@ class Recorded:
 
     def usage(self, messages: Sequence[Mapping[str, Any]] | None = None) -> Usage:
         """How full the context is, with the view in it, or with `messages`."""
+        state = self.state()
         return usage(
-            self.view() if messages is None else messages, system=self.system, tools=self.tools,
-            model=self.model, counter=self.counter, settings=self.settings,
+            state.view if messages is None else messages, tools=self.tools, model=self.model,
+            system=self._system_in(state, messages), counter=self.counter, settings=self.settings,
         )  # fmt: skip
 
     def preview(
@@ -97,14 +119,29 @@ class Recorded:
         shown = state.view if messages is None else messages
         rehearsal = Rehearsal(promises(self._log, state))
         summarizer = options.pop("summarizer", None)
-        return compress(self._ask(shown, rehearsal, settings=settings, **options), summarizer)
+        system = self._system_in(state, messages)
+        ask = self._ask(shown, system, rehearsal, settings=settings, **options)
+        return compress(ask, summarizer)
 
-    def _ask(self, messages: Sequence[Mapping[str, Any]], store: Keeper, **options: Any) -> Ask:
+    def _ask(self, messages: Messages, system: Any, store: Keeper, **options: Any) -> Ask:
         """With what is known of this conversation."""
         return Ask(
-            messages=messages, system=self.system, tools=self.tools, model=self.model,
+            messages=messages, system=system, tools=self.tools, model=self.model,
             counter=self.counter, store=store, **options,
         )  # fmt: skip
+
+    def _kept(
+        self,
+        state: State,
+        news: Sequence[dict[str, Any]],
+        before_writing: Callable[[], object],
+        messages: Messages,
+        **options: Any,
+    ) -> Ask:
+        """What is asked for where the originals shall be kept; `news` is written with them."""
+        system = self._system_in(state)
+        archiver = Archiver(self._log, self.store, state, news, before_writing, system)
+        return self._ask(messages, system, archiver, **options)
 
     def _settings(self, given: Settings | Mapping[str, Any] | None) -> Settings:
         """The session's settings, some of them changed for one call, or others altogether."""

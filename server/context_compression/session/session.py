@@ -20,7 +20,6 @@ from context_compression.overflow import is_overflow
 from context_compression.pacing import POLL_SECONDS, Event, Pace, Reason
 from context_compression.plan import ref_of
 from context_compression.result import Result
-from context_compression.session.archiver import Archiver
 from context_compression.session.by_caller import ByCaller
 from context_compression.session.state import news_of
 from context_compression.session.status import Status, status_of
@@ -267,8 +266,7 @@ class Session(ByCaller):
         options = {**wanted.options, "settings": self._settings(wanted.options.get("settings"))}
         if wanted.loop is not None:
             options["pins"] = tuple(range(len(state.view))[wanted.loop :])
-        archiver = Archiver(self._log, self.store, state, news, wanted.before_writing)
-        return self._ask(state.view, archiver, **options)
+        return self._kept(state, news, wanted.before_writing, state.view, **options)
 
     @asynccontextmanager
     async def _turn(self) -> AsyncGenerator[None]:

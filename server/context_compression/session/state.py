@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from context_compression.formats import parse
 from context_compression.messages import Text, ToolResult, is_array, is_object
 from context_compression.savings import Tally
 from context_compression.store import SessionLog
+
+Before: TypeAlias = tuple[list[dict[str, Any]], int, str | None]
+"""The view before a compression, the length of that after it, the summary in the system prompt."""
 
 
 @dataclass
@@ -25,9 +28,9 @@ class State:
     answers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     numbers: set[int] = field(default_factory=lambda: {0})
     tally: Tally = field(default_factory=Tally)
-    _before: list[tuple[list[dict[str, Any]], int]] = field(
-        default_factory=list[tuple[list[dict[str, Any]], int]], repr=False
-    )
+    summary_in_system: str | None = None
+    """of ours in the system prompt; `None` while we know nothing of it"""
+    _before: list[Before] = field(default_factory=list[Before], repr=False)
 
     def replay(self, event: Mapping[str, Any]) -> None:
         """Take one event into account; unknown types are left to those who know them."""
@@ -40,12 +43,15 @@ class State:
                 self.compressions.append(dict(event))
                 covered = event["messages_in"]
                 view = laid_out(event["layout"], self.view)
-                self._before.append((self.view, len(view)))
+                system: Mapping[str, str] = event.get("system", {})
+                earlier = system.get("before", self.summary_in_system)
+                self._before.append((self.view, len(view), earlier))
                 self.view = view + self.view[covered:]
+                self.summary_in_system = system.get("after", self.summary_in_system)
                 self._learn(event)
             case "undo":
                 self.compressions.pop()
-                before, length = self._before.pop()
+                before, length, self.summary_in_system = self._before.pop()
                 self.view = before[: event["messages_in"]] + self.view[length:]
             case "rewind":
                 self._rewind(event["to"])
@@ -81,6 +87,7 @@ class State:
             self.view = self.view[: len(self.view) - gone]
         else:  # what was compressed is no longer part of the conversation: begin anew from there
             self.view = self.recorded[:to]
+            self.summary_in_system = self._before[0][2]
             self.compressions, self._before = [], []
         self.recorded = self.recorded[:to]
 
@@ -107,7 +114,10 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
             return True
         case {"type": "compression", "n": int(), "messages_in": int(covered), "layout": list(),
               "tokens_before": int(), "tokens_after": int(), "compressed": list()}:  # fmt: skip
-            return 0 <= covered <= len(state.view) and _are_refs(event) and _fits(event, covered)
+            said = event.get("system", {})
+            whole = is_object(said) and all(isinstance(text, str) for text in said.values())
+            fits = 0 <= covered <= len(state.view) and _fits(event, covered)
+            return whole and fits and _are_refs(event)
         case {"type": "compression" | "message"}:
             return False
         case {"type": "undo"}:

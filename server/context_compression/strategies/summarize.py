@@ -27,8 +27,9 @@ from context_compression.strategies.floor import anchored
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.window import units
 from context_compression.summarizer import SummaryReply, SummaryRequest
+from context_compression.system_prompt import MARK
 
-OPENING = f"{COMPRESSED} Summary of the conversation so far, written by a program, not by the user."
+OPENING = f"{MARK} of the conversation so far, written by a program, not by the user."
 SUMMARY = re.compile(r"<summary>\n(.*?)\n</summary>", re.S)
 FILES = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.S)
 CURRENT_TASK = "## The Current Task So Far"
@@ -273,7 +274,7 @@ class Summary:
             parts.append(tags)
         if shown := redact(render(ledger, room, ref, measure=count)):
             parts.append(f"<ledger>\n{shown}\n</ledger>")
-        # Anthropic has no system message inside a conversation: there the label must do
+        # Anthropic has no system message inside a conversation: from there it is moved elsewhere
         role = "user" if self.plan.user_first else self.plan.settings.summary_role
         return Message(role, (Text("\n\n".join(parts)),))
 

@@ -144,7 +144,9 @@ def _undone(call: Call, about: Opened, messages: Messages | None) -> CallToolRes
         "tokens_before": before[1],
         "tokens_after": after[1],
     }
-    hidden = {} if messages is None else {"messages": view}
+    hidden: dict[str, Any] = {} if messages is None else {"messages": view}
+    if hidden and session.state().summary_in_system is not None:
+        hidden["system"] = session.system
     return answer(headline, said, {"session": session.id}, **hidden)
 
 
