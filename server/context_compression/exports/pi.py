@@ -7,12 +7,22 @@ and API only matter for taking the session's model up again.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 from context_compression.exports.base import Copy, Row
 from context_compression.exports.portable import arguments, as_user, url_of
-from context_compression.hosts.lines import as_object
-from context_compression.messages import Block, Document, Image, Message, Text, ToolCall, ToolResult
+from context_compression.hosts.lines import as_object, string
+from context_compression.messages import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 
 NAME = "pi"
 DOCUMENTS = THINKING = False
@@ -50,8 +60,8 @@ def rows(messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
     about = {"id": copy.session_id, "timestamp": copy.time(), "cwd": str(copy.project)}
     yield {"type": "session", "version": 3, **about}
     names = {call.id: call.name for message in messages for call in message.calls}
-    entries = (entry for message in messages for entry in _entries(message, names, copy))
-    for number, entry in enumerate(entries):
+    said = (entry for m in messages for entry in entries(m, names, by_model(copy.model)))
+    for number, entry in enumerate(said):
         millisecond = int(copy.created.timestamp() * 1000) + number
         yield {
             "type": "message",
@@ -62,9 +72,18 @@ def rows(messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
         }
 
 
-def _entries(message: Message, names: Mapping[str, str], copy: Copy) -> Iterator[Row]:
+def entries(message: Message, names: Mapping[str, str], by: Mapping[str, str]) -> Iterator[Row]:
+    """The messages that Pi makes of one.
+
+    Args:
+        message: as we have it.
+        names: of the tools, by the ids of their calls.
+        by: what an answer is said to be by: provider, API, model.
+    """
     if message.role == "assistant":
-        yield _of_assistant(message, copy)
+        stop = "toolUse" if message.calls else "stop"
+        content = list(map(_part, message.blocks))
+        yield {"role": "assistant", "content": content, **by, "usage": USAGE, "stopReason": stop}
         return
     for result in message.results:
         yield {
@@ -79,19 +98,12 @@ def _entries(message: Message, names: Mapping[str, str], copy: Copy) -> Iterator
         yield {"role": "user", "content": list(map(_part, blocks))}
 
 
-def _of_assistant(message: Message, copy: Copy) -> Row:
-    model = copy.model or "unknown"
+def by_model(model: str | None) -> Mapping[str, str]:
+    """The provider and the API that are Pi's usual ones for a model."""
+    model = model or "unknown"
     known = (names for start, names in PROVIDERS.items() if model.startswith(start))
     provider, api = next(known, OTHERS)
-    return {
-        "role": "assistant",
-        "content": list(map(_part, message.blocks)),
-        "api": api,
-        "provider": provider,
-        "model": model,
-        "usage": USAGE,
-        "stopReason": "toolUse" if message.calls else "stop",
-    }
+    return {"api": api, "provider": provider, "model": model}
 
 
 def _part(block: Block) -> Any:
@@ -107,5 +119,17 @@ def _part(block: Block) -> Any:
             return {"type": "text", "text": f"[The picture at {url_of(block)}]"}
         case Text() | Document():
             return {"type": "text", "text": block.text}
+        case Thinking():
+            sealed = as_object(block.source)
+            signature = string(sealed, "data" if block.redacted else "signature")
+            about = {"redacted": True} if block.redacted else {}
+            return {
+                "type": "thinking",
+                "thinking": block.text,
+                "thinkingSignature": signature,
+                **about,
+            }
+        case ToolResult() | Opaque():
+            return block.source
         case _:
-            return {"type": "text", "text": ""}
+            assert_never(block)

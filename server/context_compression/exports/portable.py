@@ -5,7 +5,7 @@ The blocks are Anthropic's, every call is answered, and what only one provider c
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import takewhile
@@ -64,12 +64,12 @@ def portable(
     begun = list(takewhile(lambda message: message.role != "assistant", prompted))
     said = [*(message for message in begun if not _is_prompt(message)), *prompted[len(begun) :]]
     carrier.left_out["system prompts"] = len(prompted) - len(said)
-    carried = _with_results_together([carrier.message(message) for message in said])
+    carried = [carrier.message(message) for message in said]
     # a message behind the end makes the last step a closed one: a running call has no result yet
     mended = repair((*carried, user("…")), user_first=True).messages[:-1]
     listed = ", ".join(f"{what} {count:,}" for what, count in carrier.left_out.items() if count)
     notes = (f"Left out, because the host has no use for it: {listed}.",) if listed else ()
-    return Portable(mended, notes)
+    return Portable(tuple(_with_results_together(mended)), notes)
 
 
 def as_user(message: Message) -> tuple[Block, ...]:
@@ -147,16 +147,26 @@ def _called(block: Thinking | Opaque) -> str:
     return f"blocks of type {kind}" if isinstance(kind, str) else "unknown blocks"
 
 
-def _with_results_together(messages: Sequence[Message]) -> list[Message]:
-    """The results of one step in one message, where each stood in its own."""
-    together: list[Message] = []
+def _with_results_together(messages: Sequence[Message]) -> Iterator[Message]:
+    """The results of one step in one message, in the order of the calls."""
+    step: Message | None = None
+    results: list[ToolResult] = []
     for message in messages:
-        last = together[-1] if together else None
-        if last and _only_results(message) and _only_results(last):
-            together[-1] = Message("user", last.blocks + message.blocks)
-        else:
-            together.append(message)
-    return together
+        if _only_results(message):
+            results += message.results
+            continue
+        yield from _answer(step, results)
+        results = []
+        step = message if message.role == "assistant" else step
+        yield message
+    yield from _answer(step, results)
+
+
+def _answer(step: Message | None, results: Sequence[ToolResult]) -> Iterator[Message]:
+    if results:
+        order = [call.id for call in step.calls] if step else []
+        in_order: list[ToolResult] = sorted(results, key=lambda result: order.index(result.call_id))
+        yield Message("user", tuple(in_order))
 
 
 def _only_results(message: Message) -> bool:
