@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from context_compression.errors import TranscriptError
-from context_compression.hosts import claude_code, codex, message_files, pi
+from context_compression.hosts import claude_code, codex, message_files, opencode, pi
 from context_compression.hosts.base import Host, Reader, Row, Transcript, name_of
 from context_compression.hosts.lines import (
     LONGEST,
@@ -42,14 +42,14 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
     Raises:
         TranscriptError: there is no such file, it cannot be read, or it is no conversation.
     """
-    return Reading(path, max_bytes).look()
+    return _begun(path, max_bytes).look()
 
 
 class Readings:
     """Transcripts looked at lately: a second look costs only what was added meanwhile."""
 
     def __init__(self) -> None:
-        self._readings: OrderedDict[Path, Reading] = OrderedDict()
+        self._readings: OrderedDict[Path, Look] = OrderedDict()
         self._lock = Lock()
 
     def look(self, path: Path) -> Transcript:
@@ -59,12 +59,27 @@ class Readings:
             TranscriptError: as `read`.
         """
         with self._lock:
-            reading = self._readings.pop(path, None) or Reading(path)
+            reading = self._readings.pop(path, None) or _begun(path)
             transcript = reading.look()
             self._readings[path] = reading  # as the newest; not where it failed
             while len(self._readings) > REMEMBERED:
                 self._readings.popitem(last=False)
             return transcript
+
+
+class Look(Protocol):
+    """A transcript, as far as it was read."""
+
+    def look(self) -> Transcript:
+        """The conversation as it stands now."""
+        ...
+
+
+def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:
+    """What will read a transcript: a file, or a session in a database."""
+    if found := opencode.database_of(path):
+        return opencode.SessionReading(*found)
+    return Reading(path, max_bytes)
 
 
 class Reading:
@@ -120,11 +135,17 @@ class Reading:
         if isinstance(value, dict) and (len(taken) > 1 or "messages" not in value):
             return self._from_rows(stream, lines, taken)
         if value is not None and len(taken) == 1:
-            return message_files.read_document(self.path, value)
+            return self._document(value)
         in_a_list = taken[0].data.lstrip().startswith(b"[")
         if not in_a_list and isinstance(parse(taken[-1].data), dict):  # the first line is damaged
             return self._from_rows(stream, lines, taken)
-        return message_files.read_document(self.path, self._whole(lines, taken))
+        return self._document(self._whole(lines, taken))
+
+    def _document(self, value: Any) -> Transcript:
+        """A file that is one JSON value."""
+        if opencode.is_export(value):
+            return opencode.read_document(self.path, value)
+        return message_files.read_document(self.path, value)
 
     def _from_rows(self, stream: BinaryIO, lines: Lines, taken: list[Line]) -> Transcript:
         rows = Rows(lines, taken, self._malformed)
@@ -148,7 +169,7 @@ class Reading:
         transcript = reader.transcript(self.path, load)
         return replace(transcript, warnings=[*rows.warnings, *transcript.warnings])
 
-    def _whole(self, lines: Lines, taken: list[Line]) -> object:
+    def _whole(self, lines: Lines, taken: list[Line]) -> Any:
         """The one JSON value of a file that spreads it over lines."""
         parts: list[bytes] = []
         for line in chain(taken, lines):

@@ -1,0 +1,164 @@
+"""From opencode's messages to Anthropic's: what the model was sent."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from context_compression.hosts.blocks import call, linked, result, text, thinking
+from context_compression.hosts.lines import as_object, string
+from context_compression.hosts.opencode.live import Message, Object, objects
+
+CLEARED = "[Old tool result content cleared]"  # what the model is shown instead of the result
+INTERRUPTED = "[Tool execution was interrupted]"
+ASKED_FOR_SUMMARY = "What did we do so far?"
+RUN_BY_USER = "The following tool was executed by the user"
+SILENT = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry"}
+TOKENS = ("input", "output")
+
+
+class Context:
+    """The messages that opencode's messages make."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.ends: dict[str, int] = {}
+        """By message: how many messages there are with its text and calls, without the results."""
+        self.cleared_at: float = 0
+        """When results were last taken out of the context, in milliseconds."""
+        self.unknown: Counter[str] = Counter()
+
+    def add(self, message: Message, *, newest: bool) -> None:
+        """Add a message; calls of the newest may still be running."""
+        if message.about.get("role") == "user":
+            self._put("user", [block for part in message.parts for block in self._shown(part)])
+        elif not _is_lost(message):
+            said: list[Any] = []
+            results: list[Any] = []
+            for part in message.parts:
+                if part.get("type") == "step-start" and results:
+                    self._step(said, results)
+                    said, results = [], []
+                said += self._said(part)
+                results += self._result(part, newest)
+            self._step(said, results)
+            self.ends[message.id] = len(self.messages) - bool(results)
+
+    def _step(self, said: list[Any], results: list[Any]) -> None:
+        self._put("assistant", said)
+        self._put("user", results)
+
+    def _put(self, role: str, content: list[Any]) -> None:
+        if content:
+            self.messages.append({"role": role, "content": content})
+
+    def _shown(self, part: Object) -> Iterator[Any]:
+        """A part of the user's as blocks."""
+        match part:
+            case {"type": "text", "text": str(said)}:
+                if said and not part.get("ignored"):
+                    yield text(said)
+            case {"type": "file", "mime": "text/plain" | "application/x-directory"}:
+                return  # its content stands in a text beside it
+            case {"type": "file", "url": str(url)}:
+                yield linked(url, string(part, "mime"))
+            case {"type": "compaction"}:
+                yield text(ASKED_FOR_SUMMARY)
+            case {"type": "subtask"}:
+                yield text(RUN_BY_USER)
+            case _:
+                yield from self._strange(part)
+
+    def _said(self, part: Object) -> Iterator[Any]:
+        """A part of the assistant's as blocks, without what tools answered."""
+        match part:
+            case {"type": "text", "text": str(said)}:
+                if said:
+                    yield text(said)
+            case {"type": "reasoning", "text": str(said)}:
+                sealed = _sealed(part)
+                if said or sealed:
+                    yield thinking(said, sealed)
+            case {"type": "tool"}:
+                given = as_object(part.get("state")).get("input")
+                yield call(string(part, "callID"), string(part, "tool"), given)
+            case _:
+                yield from self._strange(part)
+
+    def _result(self, part: Object, newest: bool) -> Iterator[Any]:
+        """What a tool answered; of a call that was interrupted, that it was."""
+        if part.get("type") != "tool":
+            return
+        id, state = string(part, "callID"), as_object(part.get("state"))
+        match string(state, "status"):
+            case "completed":
+                if cleared := _time(state, "compacted"):
+                    self.cleared_at = max(self.cleared_at, cleared)
+                    yield result(id, CLEARED)
+                else:
+                    media = [
+                        linked(string(a, "url"), string(a, "mime"))
+                        for a in objects(state.get("attachments"))
+                    ]
+                    said = string(state, "output")
+                    yield result(id, [text(said), *media] if media else said)
+            case "error":
+                about = as_object(state.get("metadata"))
+                if about.get("interrupted") is True and isinstance(about.get("output"), str):
+                    yield result(id, about["output"])
+                else:
+                    yield result(id, string(state, "error"), failed=True)
+            case _ if not newest:
+                yield result(id, INTERRUPTED, failed=True)
+            case _:
+                return
+
+    def _strange(self, part: Object) -> Iterator[Any]:
+        kind = string(part, "type") or "none"
+        if kind not in SILENT:
+            self.unknown[kind] += 1
+            yield part
+
+
+def charged(
+    messages: Sequence[Message], context: Context
+) -> tuple[tuple[int, int] | None, str | None]:
+    """What the newest request of this very context cost with its answer, and its model."""
+    for message in reversed(messages):
+        about, tokens = message.about, as_object(message.about.get("tokens"))
+        cache = as_object(tokens.get("cache"))
+        parts = [*map(tokens.get, TOKENS), cache.get("read"), cache.get("write")]
+        total = sum(part for part in parts if isinstance(part, int))
+        if about.get("role") == "assistant" and total and message.id in context.ends:
+            cleared = context.cleared_at > _time(about, "completed")
+            usage = None if cleared else (total, context.ends[message.id])
+            return usage, string(about, "modelID") or None
+    return None, _model(messages)
+
+
+def _model(messages: Sequence[Message]) -> str | None:
+    for message in reversed(messages):
+        model = string(as_object(message.about.get("model")), "modelID")
+        if model or string(message.about, "modelID"):
+            return model or string(message.about, "modelID")
+    return None
+
+
+def _is_lost(message: Message) -> bool:
+    """Whether the host does not send an answer again, for it failed; one cut short it does send."""
+    error = as_object(message.about.get("error"))
+    said = any(p.get("type") not in ("step-start", "reasoning") for p in message.parts)
+    return bool(error) and not (error.get("name") == "MessageAbortedError" and said)
+
+
+def _sealed(part: Object) -> str:
+    """The provider's own form of some reasoning."""
+    for about in as_object(part.get("metadata")).values():
+        for name in ("signature", "reasoningEncryptedContent", "redactedData"):
+            if isinstance(found := as_object(about).get(name), str):
+                return found
+    return ""
+
+
+def _time(about: Object, name: str) -> float:
+    found = as_object(about.get("time")).get(name)
+    return found if isinstance(found, int | float) else 0

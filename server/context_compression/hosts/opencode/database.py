@@ -1,0 +1,157 @@
+"""opencode's database: read while the host writes, and only what changed since the last look."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from context_compression.errors import ConversationNotFound, TranscriptError
+from context_compression.hosts.base import Transcript
+from context_compression.hosts.candidates import LISTED, Candidate, listed
+from context_compression.hosts.lines import as_object, parse
+from context_compression.hosts.opencode.live import Message, Object
+from context_compression.hosts.opencode.transcript import transcript_of
+
+if TYPE_CHECKING:
+    import sqlite3  # loaded when it is used: few sessions need it
+
+SQLITE = b"SQLite format 3\0"
+PAGE = 50  # messages looked at together, the newest first
+
+T = TypeVar("T")
+
+
+def database_of(path: Path) -> tuple[Path, str | None] | None:
+    """The database a path leads to, and the session in it that it names; `None` for other files."""
+    for file, session in ((path, None), (path.parent, path.name)):
+        try:
+            if file.is_file():
+                with file.open("rb") as opened:
+                    return (file, session) if opened.read(16) == SQLITE else None
+        except OSError:
+            return None
+    return None
+
+
+@dataclass
+class SessionReading:
+    """One session in the database; messages and parts that did not change are not read again."""
+
+    database: Path
+    session: str | None
+    _known: dict[str, tuple[int, Object]] = field(
+        default_factory=dict[str, tuple[int, Object]], repr=False
+    )
+
+    def look(self) -> Transcript:
+        """The conversation as it stands now, while the host may be writing.
+
+        Raises:
+            ConversationNotFound: there is no such session, or the path names none of several.
+            TranscriptError: the database cannot be read.
+        """
+        return looking(self.database, self._look)
+
+    def _look(self, db: "sqlite3.Connection") -> Transcript:
+        id = self.session or _only_session(self.database, db)
+        session = db.execute("SELECT * FROM session WHERE id = ?", (id,)).fetchone()
+        if session is None:
+            raise _which(f"There is no session {id!r} in {self.database}.", self.database, db)
+        used: dict[str, tuple[int, Object]] = {}
+        info = dict(session)
+        info["revert"] = parse(str(info.get("revert")).encode())
+        transcript = transcript_of(self.database / id, info, self._newest_first(db, id, used))
+        self._known = used
+        return transcript
+
+    def _newest_first(
+        self, db: "sqlite3.Connection", session: str, used: dict[str, tuple[int, Object]]
+    ) -> Iterator[Message]:
+        about = db.execute(
+            "SELECT id, time_updated FROM message WHERE session_id = ? "
+            "ORDER BY time_created DESC, id DESC",
+            (session,),
+        )
+        while page := about.fetchmany(PAGE):
+            ids = [row["id"] for row in page]
+            marks = ", ".join("?" * len(ids))
+            parts = db.execute(
+                f"SELECT id, message_id, time_updated FROM part WHERE message_id IN ({marks}) "
+                "ORDER BY id",
+                ids,
+            ).fetchall()
+            self._learn(db, "message", page, used)
+            self._learn(db, "part", parts, used)
+            for row in page:
+                own = [used[p["id"]][1] for p in parts if p["message_id"] == row["id"]]
+                yield Message(row["id"], used[row["id"]][1], own)
+
+    def _learn(
+        self,
+        db: "sqlite3.Connection",
+        table: str,
+        rows: Sequence["sqlite3.Row"],
+        used: dict[str, tuple[int, Object]],
+    ) -> None:
+        """Look up what rows say, where they changed since we knew."""
+        for row in rows:
+            id, updated = row["id"], row["time_updated"]
+            known = self._known.get(id)
+            if known is None or known[0] != updated:
+                data = db.execute(f"SELECT data FROM {table} WHERE id = ?", (id,)).fetchone()
+                known = (updated, {**as_object(parse(str(data["data"]).encode())), "id": id})
+            used[id] = known
+
+
+def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
+    """What a look into the database gives; nothing is written, whatever the host does meanwhile.
+
+    Raises:
+        TranscriptError: it cannot be read.
+    """
+    import sqlite3
+
+    # Opened read-only, a database in WAL mode that nobody has open would get the files for it. One
+    # that nobody has open does not change: then SQLite is told so, and leaves the folder alone.
+    unused = not database.with_name(f"{database.name}-wal").exists()
+    problem: sqlite3.Error | None = None
+    for options in ["mode=ro&immutable=1"] * unused + ["mode=ro"]:
+        try:
+            address = f"{database.resolve().as_uri()}?{options}"
+            with closing(sqlite3.connect(address, uri=True)) as db:
+                db.row_factory = sqlite3.Row
+                db.execute("BEGIN")  # all that is read is of one moment
+                return look(db)
+        except sqlite3.Error as error:  # with `immutable` also where the host has just opened it
+            problem = error
+    raise TranscriptError(
+        f"{database} cannot be read as a database of opencode: {problem}. Pass another file."
+    )
+
+
+def _only_session(database: Path, db: "sqlite3.Connection") -> str:
+    ids = db.execute("SELECT id FROM session WHERE parent_id IS NULL LIMIT 2").fetchall()
+    if len(ids) == 1:
+        return ids[0]["id"]
+    raise _which(f"{database} holds many sessions, or none.", database, db)
+
+
+def _which(why: str, database: Path, db: "sqlite3.Connection") -> ConversationNotFound:
+    newest = sessions(database, db, "1", ())
+    return ConversationNotFound(f"{why} Pass the path of one of them.", listed(newest))
+
+
+def sessions(
+    database: Path, db: "sqlite3.Connection", where: str, values: Sequence[str]
+) -> list[Candidate]:
+    """The newest sessions that fulfil a condition."""
+    rows = db.execute(
+        f"SELECT id, title, time_updated FROM session WHERE {where} "  # our own words
+        f"ORDER BY time_updated DESC LIMIT {LISTED}",
+        values,
+    )
+    return [
+        Candidate(str(database / row["id"]), row["time_updated"] / 1000, row["title"] or "")
+        for row in rows
+    ]

@@ -1,0 +1,92 @@
+"""Which messages of an opencode session are sent now: a summary, what it kept, what came after."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from context_compression.hosts.lines import string
+from context_compression.messages import is_array, is_object
+
+Object: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message with its parts."""
+
+    id: str
+    about: Object
+    parts: Sequence[Object]
+
+    @property
+    def compaction(self) -> Object | None:
+        """The part that asks for a summary."""
+        if self.about.get("role") != "user":
+            return None
+        return next((part for part in self.parts if part.get("type") == "compaction"), None)
+
+    @property
+    def parent(self) -> str:
+        """The user's message that an answer is to."""
+        return string(self.about, "parentID")
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it is a summary that came to an end."""
+        about = self.about
+        ended = about.get("finish") and not about.get("error")
+        return bool(about.get("role") == "assistant" and about.get("summary") and ended)
+
+
+def not_reverted(newest_first: Iterable[Message], revert: Object) -> Iterator[Message]:
+    """Without what the user took back; the host removes it before the next request."""
+    first, part = string(revert, "messageID"), string(revert, "partID")
+    for message in newest_first:  # ids grow with time
+        if not first or message.id < first:
+            yield message
+        elif message.id == first and part:
+            kept = [own for own in message.parts if string(own, "id") < part]
+            yield Message(message.id, message.about, kept)
+
+
+def live_messages(newest_first: Iterable[Message]) -> tuple[list[Message], set[str]]:
+    """The messages that are sent, in that order, and which are new since the last compaction."""
+    taken: list[Message] = []
+    answered: set[str] = set()  # users' messages that ask for a summary and have got one
+    until = ""
+    for message in newest_first:
+        taken.append(message)
+        if until:
+            if message.id == until:
+                break
+            continue
+        asking = message.compaction if message.id in answered else None
+        if asking is not None:
+            until = string(asking, "tail_start_id")
+            if until in ("", message.id):
+                break
+        elif message.is_summary:
+            answered.add(message.parent)
+    taken.reverse()
+    summaries = [n for n, m in enumerate(taken, 1) if m.is_summary and m.parent in answered]
+    new = taken[max(summaries, default=0) :]
+    return _with_kept_behind(taken), {message.id for message in new}
+
+
+def _with_kept_behind(messages: list[Message]) -> list[Message]:
+    """The messages that a compaction kept are sent behind its summary."""
+    ids = [message.id for message in messages]
+    tails = [string(message.compaction or {}, "tail_start_id") for message in messages]
+    asked = max((n for n, tail in enumerate(tails) if tail), default=len(ids))
+    if asked == len(ids) or tails[asked] not in ids[:asked]:
+        return messages
+    kept = ids.index(tails[asked])
+    for n, message in enumerate(messages[asked:], asked):
+        if message.about.get("summary") is True and message.parent == ids[asked]:
+            return [*messages[asked : n + 1], *messages[kept:asked], *messages[n + 1 :]]
+    return messages
+
+
+def objects(value: Any) -> list[Object]:
+    """The JSON objects in a list."""
+    return [part for part in value if is_object(part)] if is_array(value) else []
