@@ -1,8 +1,8 @@
 """Times and memory, here and elsewhere, on real conversations of growing length.
 
     python benchmarks/speed.py [--tokens 50000,200000,1000000,5000000] [--runs 5]
-        [--only library,memory,session,search,peers,start] [--peers PYTHON] [--conversation FILE]
-        [--cpu] [--json FILE | --load FILE] [--markdown]
+        [--only library,growth,memory,session,search,peers,start] [--peers PYTHON]
+        [--conversation FILE] [--cpu] [--json FILE | --load FILE] [--markdown]
 
 Conversations are recorded sessions one after another (`lengths.py`), compressed to a quarter. Each
 run is a process of its own; shown is the median, with the fastest and the slowest.
@@ -12,6 +12,8 @@ run is a process of its own; shown is the median, with the fastest and the slowe
     again    the same conversation once more
     a turn   5,000 tokens more in a session on disk
     memory   peak beyond the loaded tokenizer, in sizes of the conversation's objects
+    growth   of the whole, in times of what its parts of 200K cost one by one; the column compares
+             the longest conversation with that of 200K, whose mixture is another
 
 --peers names the Python of the environment that `peers.py` describes; without it peers are taken
 from this one. They count as they do by themselves; import and conversion are left out. --cpu
@@ -36,11 +38,11 @@ from peers import PEERS
 Figures: TypeAlias = dict[str, dict[int, list[float]]]
 """What was measured of each run, by name and length in tokens."""
 
-KINDS = ("library", "memory", "session", "search", "peers", "start")
+IN_CHILDREN = ("library", "growth", "memory", "session", "search")
+KINDS = (*IN_CHILDREN, "peers", "start")
 TIMINGS = Path(__file__).with_name("timings.py")
 MOST_SECONDS = 300  # that a peer may take
 LONG = 1_000_000  # tokens; beyond, two runs must do
-LINEAR = 1.2  # times the cost for a token that longer conversations may have
 FROM = 200_000  # tokens, from where growth is judged; below, what is constant counts
 BARS: Mapping[str, Mapping[int, float]] = {
     "compress, cold": {200_000: 0.4},
@@ -49,9 +51,10 @@ BARS: Mapping[str, Mapping[int, float]] = {
     "restore": {50_000: 0.025, 200_000: 0.025, 1_000_000: 0.025, 5_000_000: 0.025},
     "search": {5_000_000: 0.025},
     "memory, allocated": {1_000_000: 1.0, 5_000_000: 1.0},
+    "growth, count": {1_000_000: 1.2, 5_000_000: 1.2},
+    "growth, compress": {1_000_000: 1.2, 5_000_000: 1.2},
     "start, beyond import mcp": {0: 0.3},
 }
-GROWING = ("compress, cold", "compress, warm", "compress again", "count", "count again", "plan")
 DETAILS = (": record", ": prepare", "resident", "again", ", cold")
 """How figures end that a README can do without."""
 
@@ -78,8 +81,8 @@ def measured(options: argparse.Namespace) -> Figures:
 def run(path: Path, length: int, options: argparse.Namespace) -> Iterator[tuple[str, float]]:
     """The figures of one run over one conversation, by name."""
     about = ("cpu" if options.cpu else "wall", str(path), str(length // 4))
-    for kind in ("library", "memory", "session", "search"):
-        if kind in options.only:
+    for kind in IN_CHILDREN:
+        if kind in options.only and (kind != "growth" or length > FROM):
             found = child(sys.executable, kind, *about)
             if kind == "session":
                 parts = (found["a turn more: record"], found["a turn more: prepare"])
@@ -150,7 +153,7 @@ def table(figures: Figures, names: Sequence[str], *, brief: bool) -> Iterator[st
 
 
 def shown(name: str, runs: Sequence[float], *, brief: bool) -> str:
-    if name.startswith("memory"):
+    if name.startswith(("memory", "growth")):
         return f"x {statistics.median(runs):.2f}"
     middle, *ends = (
         f"{1000 * seconds:,.0f}" if seconds >= 0.01 else f"{1000 * seconds:.2g}"
@@ -174,10 +177,6 @@ def missed(figures: Figures) -> Iterator[str]:
             runs = figures.get(name, {}).get(length)
             if runs and (middle := statistics.median(runs)) > bar:
                 yield f"{name} at {length:,} tokens: {middle:.3g}, bar {bar:g}"
-    for name in GROWING:
-        growth = growth_of(figures[name]) if name in figures else None
-        if growth and growth > LINEAR:
-            yield f"{name}: a token costs {growth:.2f} times as much in the longest, bar {LINEAR}"
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """What `speed.py` measures, each in a process of its own: seconds by name, as JSON.
 
-    python benchmarks/timings.py library|memory|session|search|peer CLOCK CONVERSATION TARGET [PEER]
+    python benchmarks/timings.py KIND CLOCK CONVERSATION TARGET [PEER]
 
+KIND is `library`, `growth`, `memory`, `session`, `search` or `peer`, TARGET a number of tokens.
 CLOCK is `wall`, or `cpu` for the time this process really ran, where others keep the machine busy.
 The processes start with nothing counted and no tokenizer loaded.
 """
@@ -15,6 +16,8 @@ import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,6 +25,7 @@ from typing import Any
 from recordings import Messages
 
 TURN_TOKENS, TURNS = 5_000, 4
+PART_TOKENS = 200_000
 NEVER_DUE = 100_000_000  # tokens of a window that no conversation fills
 RESTORED = SEARCHES = 20
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -41,14 +45,36 @@ def library(text: str, target: int) -> dict[str, float]:
         raise AssertionError("a view of one token")
 
     messages = json.loads(text)
-    found = {"compress, cold": timed(lambda: compress(messages, target_tokens=target))}
+    found = {"compress, cold": timed(partial(compress, messages, target_tokens=target))}
     messages = fresh(text, 1)
-    found["count"] = timed(lambda: count_tokens(messages))
-    found["count again"] = timed(lambda: count_tokens(messages))
+    found["count"] = timed(partial(count_tokens, messages))
+    found["count again"] = timed(partial(count_tokens, messages))
     found["plan"] = timed(refused)
     messages = fresh(text, 2)
-    found["compress, warm"] = timed(lambda: compress(messages, target_tokens=target))
-    found["compress again"] = timed(lambda: compress(messages, target_tokens=target))
+    found["compress, warm"] = timed(partial(compress, messages, target_tokens=target))
+    found["compress again"] = timed(partial(compress, messages, target_tokens=target))
+    return found
+
+
+def growth(text: str, target: int) -> dict[str, float]:
+    """What the whole costs, in times of what its parts of 200,000 tokens cost one by one."""
+    from lengths import parts
+
+    from context_compression import compress, count_tokens
+
+    *sizes, _ = [len(part) for part in parts(json.loads(text), PART_TOKENS)]
+    works: dict[str, Callable[[Messages, int], object]] = {
+        "count": lambda messages, tokens: count_tokens(messages),
+        "compress": lambda messages, tokens: compress(messages, target_tokens=tokens // 4),
+    }
+    count_tokens([{"role": "user", "content": "Load the tokenizer."}])
+    found: dict[str, float] = {}
+    for mark, (name, work) in enumerate(works.items(), 1):
+        rest = iter(fresh(text, -mark))
+        pieces = [[*islice(rest, size)] for size in sizes]
+        apart = sum(timed(partial(work, piece, PART_TOKENS)) for piece in pieces)
+        whole = fresh(text, mark)[: sum(sizes)]
+        found[f"growth, {name}"] = timed(partial(work, whole, PART_TOKENS * len(sizes))) / apart
     return found
 
 
@@ -83,18 +109,18 @@ def session(text: str, target: int) -> dict[str, float]:
         whole.prepare()
         recorded, prepared, again = list[float](), list[float](), list[float]()
         for turn in turns:
-            recorded.append(timed(lambda turn=turn: whole.record(*turn)))
+            recorded.append(timed(partial(whole.record, *turn)))
             prepared.append(timed(whole.prepare))
         smaller = Session(folder, "smaller", settings={"token_budget": NEVER_DUE})
         smaller.record(*earlier)
-        first = timed(lambda: smaller.compress(target_tokens=target))
+        first = timed(partial(smaller.compress, target_tokens=target))
         for turn in turns:
             smaller.record(*turn)
-            again.append(timed(lambda: smaller.compress(target_tokens=target)))
+            again.append(timed(partial(smaller.compress, target_tokens=target)))
         status = timed(smaller.status)
         refs = [*smaller.status().refs]
         some = refs[:: max(1, len(refs) // RESTORED)]
-        restored = [timed(lambda ref=ref: smaller.restore(ref)) for ref in some]
+        restored = [timed(partial(smaller.restore, ref)) for ref in some]
     return {
         "a turn more: record": median(recorded),
         "a turn more: prepare": median(prepared),
@@ -124,8 +150,8 @@ def searching(text: str, target: int) -> dict[str, float]:
             line, found = next(((line, name) for line, name in named if name), ("", None))
             if found:
                 queries.append(" ".join([found[0], *re.findall(r"[a-z]{4,}", line)[:2]]))
-        first = timed(lambda: search(session.store, queries[0]))
-        later = [timed(lambda query=query: search(session.store, query)) for query in queries]
+        first = timed(partial(search, session.store, queries[0]))
+        later = [timed(partial(search, session.store, query)) for query in queries]
     return {"search, first": first, "search": median(later)}
 
 
@@ -137,12 +163,13 @@ def peer(text: str, target: int, name: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for mark, when in enumerate(("cold", "warm")):
         messages = made.write(fresh(text, mark))
-        found[when] = timed(lambda messages=messages: made.compress(messages, target))
+        found[when] = timed(partial(made.compress, messages, target))
     return found
 
 
 KINDS: dict[str, Callable[..., dict[str, float]]] = {
     "library": library,
+    "growth": growth,
     "memory": memory,
     "session": session,
     "search": searching,
