@@ -91,6 +91,9 @@ def test_a_summarys_end_tells_what_it_cost_and_from_where_on_all_was_kept(told: 
     end = told.events[-1]
     (event,) = told.session.state().compressions
     assert end.cost == 0.25 * len(model.requests)
+    assert end.usage
+    assert end.usage["cost"] == end.cost
+    assert end.usage["input_tokens"] == 0
     assert end.first_kept == event["first_kept_index"]
     assert told.session.view()[1:] == talk(40)[end.first_kept :]
 

@@ -167,7 +167,10 @@ def test_the_view_carries_a_capped_part_of_the_ledger_and_the_users_rules_to_the
 
 
 def test_a_summary_is_kept_with_all_that_is_known_of_it(session: Session) -> None:
-    reply = SummaryReply(SUMMARY, "somebody", input_tokens=1_200, output_tokens=80, cost=0.0042)
+    reply = SummaryReply(
+        SUMMARY, "somebody", input_tokens=1_200, output_tokens=80, cache_read_tokens=900,
+        cache_write_tokens=100, cost=0.0042,
+    )  # fmt: skip
     session.summarizer = ScriptedSummarizer(reply)
 
     result = summarized(session)
@@ -183,6 +186,8 @@ def test_a_summary_is_kept_with_all_that_is_known_of_it(session: Session) -> Non
     calls = len(session.summarizer.requests)
     assert event["input_tokens"] == 1_200 * calls
     assert event["output_tokens"] == 80 * calls
+    assert event["cache_read_tokens"] == 900 * calls
+    assert event["cache_write_tokens"] == 100 * calls
     assert event["cost"] == pytest.approx(0.0042 * calls)
     assert "lib/module_0.py (renamed from src/module_0.py)" in event["details"]["modified_files"]
     assert event["details"]["read_files"] == []

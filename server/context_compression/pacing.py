@@ -3,7 +3,7 @@
 And what it tells of it: an `Event` before and after.
 """
 
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from threading import Condition, get_ident
@@ -27,7 +27,8 @@ class Event:
         aborted: whether it was cancelled or failed; `error` says how.
         will_retry: whether the refused request should be sent again.
         first_kept: index of the first message after what a summary covers.
-        cost: of the summary in dollars, where known.
+        cost: of the summary in dollars, where the summarizer was told a price.
+        usage: tokens its calls took, by the names of `SummaryReply`, and the cost.
     """
 
     kind: Literal["start", "end"]
@@ -39,6 +40,7 @@ class Event:
     first_kept: int | None = None
     cost: float | None = None
     error: str | None = None
+    usage: Mapping[str, float | None] | None = None
 
 
 class Pace:

@@ -61,7 +61,7 @@ class SummaryRecord:
 
     @property
     def cost(self) -> float | None:
-        """What the answers cost in dollars; `None` where no price is known."""
+        """What the answers cost in dollars; `None` where the summarizer was told no price."""
         costs = [reply.cost for reply in self.replies if reply.cost is not None]
         return sum(costs) if len(costs) == len(self.replies) else None
 
@@ -71,6 +71,8 @@ class SummaryRecord:
         return {
             "input_tokens": sum(reply.input_tokens for reply in self.replies),
             "output_tokens": sum(reply.output_tokens for reply in self.replies),
+            "cache_read_tokens": sum(reply.cache_read_tokens for reply in self.replies),
+            "cache_write_tokens": sum(reply.cache_write_tokens for reply in self.replies),
             "cost": self.cost,
         }
 

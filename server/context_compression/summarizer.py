@@ -34,13 +34,17 @@ class SummaryReply:
         model: who wrote it.
         input_tokens: what the call was charged for, caches included.
         output_tokens: likewise.
-        cost: in US dollars, where the model's price is known.
+        cache_read_tokens: of the input, what a prompt cache held.
+        cache_write_tokens: of the input, what was written into one.
+        cost: in US dollars, where the summarizer was told a price; we keep no list of prices.
     """
 
     text: str
     model: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
     cost: float | None = None
 
 

@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 
 from context_compression.errors import SummaryError
-from context_compression.llms.anthropic import AnthropicSummarizer
+from context_compression.llms.anthropic import AnthropicSummarizer, Price
 from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
 from context_compression.testing.messages_api import (
     Answer,
@@ -80,7 +80,34 @@ async def test_a_summary_comes_back_with_its_model_and_its_tokens():
     with MessagesAPI([Answer(f"\n{SUMMARY}\n", usage=usage)]) as api:
         reply = await summarize(api)
 
-    assert reply == SummaryReply(SUMMARY, MODEL, input_tokens=137, output_tokens=12)
+    assert reply == SummaryReply(
+        SUMMARY, MODEL, input_tokens=137, output_tokens=12, cache_read_tokens=30,
+        cache_write_tokens=7,
+    )  # fmt: skip
+
+
+async def test_without_a_price_the_cost_is_unknown_and_with_one_it_is_what_the_bill_says():
+    usage = {
+        "input_tokens": 100_000,
+        "cache_read_input_tokens": 1_000_000,
+        "cache_creation_input_tokens": 200_000,
+        "output_tokens": 4_000,
+    }
+    with MessagesAPI([Answer(SUMMARY, usage=usage)]) as api:
+        unknown = await summarize(api)
+        known = await summarize(api, price=Price(input=3, output=15))
+
+    assert unknown.cost is None
+    assert known.cost == pytest.approx(0.3 + 0.3 + 0.75 + 0.06)
+
+
+async def test_what_failed_answers_took_counts_too():
+    usage = {"input_tokens": 1_000_000, "output_tokens": 1_000}
+    with MessagesAPI([tool_call(usage=usage), overloaded(), Answer(SUMMARY, usage=usage)]) as api:
+        reply = await summarize(api, price=Price(input=3, output=15))
+
+    assert (reply.input_tokens, reply.output_tokens) == (2_000_000, 2_000)
+    assert reply.cost == pytest.approx(6.03)
 
 
 async def test_one_user_message_is_sent_and_no_tools():

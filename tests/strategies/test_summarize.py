@@ -267,6 +267,16 @@ def test_the_default_is_three_attempts_and_the_third_may_succeed() -> None:
     assert result.strategy == "summarize"
 
 
+def test_a_summary_larger_than_its_source_is_asked_for_again() -> None:
+    asked = ScriptedSummarizer("much longer than its source " * 4000, SUMMARY)
+
+    result = summarized(worked(), asked)
+
+    assert result.strategy == "summarize"
+    assert len(asked.requests) == 3, "the turn is split: two summaries"
+    assert asked.requests[0].prompt == asked.requests[1].prompt
+
+
 class Small:
     """A model with a small window."""
 

@@ -59,11 +59,17 @@ def _summary(result: Result, foreseen: Forecast | None) -> list[str]:
     if result.summary is None:
         return []
     usage, replies = result.summary.usage, result.summary.replies
+    cached = ""
+    if usage["cache_read_tokens"] or usage["cache_write_tokens"]:
+        cached = (
+            f" ({usage['cache_read_tokens']:,} read from a cache, "
+            f"{usage['cache_write_tokens']:,} written into it)"
+        )
     models = ", ".join(sorted({reply.model for reply in replies if reply.model}))
     cost = f", ${usage['cost']:.4f}" if usage["cost"] else ""
     struck = len(result.summary.unverified)
     return [
-        f"summary  by {models or 'the summarizer'}: {usage['input_tokens']:,} tokens in, "
+        f"summary  by {models or 'the summarizer'}: {usage['input_tokens']:,} tokens in{cached}, "
         f"{usage['output_tokens']:,} out{cost}" + (f"; {struck} claims struck" if struck else "")
     ]
 

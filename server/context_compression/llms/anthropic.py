@@ -9,13 +9,14 @@ import os
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 
 from context_compression.errors import SummaryError
+from context_compression.llms.forecast import READ, WRITE
 from context_compression.messages import is_object
 from context_compression.overflow import is_overflow
 from context_compression.summarizer import SummaryReply, SummaryRequest
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 BASE_URL = "https://api.anthropic.com"
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
 """Seconds before the second call, doubled for each further one; those of the SDK, without dice."""
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 LONGEST_DETAIL = 200
 """Characters of the provider's own words in an error."""
 
@@ -48,6 +50,25 @@ Source: docs.anthropic.com/en/api/errors.
 
 
 @dataclass(frozen=True)
+class Price:
+    """What a model takes, in US dollars for a million tokens: `Price(input=3, output=15)`.
+
+    What goes through a prompt cache takes 1.25 times the price of the input to write and 0.1 times
+    to read, as with all of Anthropic's models.
+    """
+
+    input: float
+    output: float
+
+    def of(self, reply: SummaryReply) -> float:
+        """Of the calls behind an answer."""
+        read, write = reply.cache_read_tokens, reply.cache_write_tokens
+        plain = reply.input_tokens - read - write
+        charged = self.input * (plain + READ * read + WRITE * write)
+        return (charged + self.output * reply.output_tokens) / 1_000_000
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why a call gave no summary, and whether another one may.
 
@@ -56,12 +77,14 @@ class Failure:
         retryable: whether asking again may help.
         too_long: whether the request was too long for the model.
         wait_seconds: how long the provider asks to wait.
+        spent: what the call took, where it was answered.
     """
 
     text: str
     retryable: bool = True
     too_long: bool = False
     wait_seconds: float | None = None
+    spent: SummaryReply | None = None
 
 
 class AnthropicSummarizer:
@@ -72,6 +95,7 @@ class AnthropicSummarizer:
         model: str | None = None,
         *,
         client: Any = None,
+        price: Price | None = None,
         environ: Mapping[str, str] | None = None,
         deadline_seconds: float | None = 25.0,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
@@ -81,6 +105,7 @@ class AnthropicSummarizer:
         Args:
             model: who writes; else the request's model.
             client: an `AsyncAnthropic`, or one of its kin for another cloud; stays open.
+            price: of the model; without it the tokens of a summary are known, but no `cost`.
             environ: where `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL` are read when there is no
                 client; default: the environment of the process.
             deadline_seconds: for all attempts together; `None` waits as long as it takes.
@@ -88,12 +113,13 @@ class AnthropicSummarizer:
         """
         self._model = model
         self._client = client
+        self._price = price
         self._environ = os.environ if environ is None else environ
         self._deadline_seconds = deadline_seconds
         self._sleep = sleep
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
-        """The summary asked for, after at most `request.attempts` calls.
+        """The summary asked for, after at most `request.attempts` calls; it tells what all took.
 
         Raises:
             SummaryError: there is none, or not within the deadline.
@@ -139,7 +165,10 @@ class AnthropicSummarizer:
     ) -> SummaryReply:
         """Asks again while that may help and a pause still fits before the deadline."""
         attempt = 1
+        spent: list[SummaryReply] = []
         while not isinstance(answer := await _ask(client, model, request), SummaryReply):
+            if answer.spent:
+                spent.append(answer.spent)
             pause = answer.wait_seconds or min(FIRST_PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE)
             in_time = anyio.current_time() + pause < deadline
             if not (answer.retryable and attempt < request.attempts and in_time):
@@ -152,7 +181,8 @@ class AnthropicSummarizer:
                 )
             await self._sleep(pause)
             attempt += 1
-        return answer
+        taken = replace(answer, **{name: _sum(name, answer, *spent) for name in TOKENS})
+        return replace(taken, cost=self._price.of(taken)) if self._price else taken
 
 
 async def _ask(client: Any, model: str, request: SummaryRequest) -> SummaryReply | Failure:
@@ -167,12 +197,32 @@ async def _ask(client: Any, model: str, request: SummaryRequest) -> SummaryReply
             message = await stream.get_final_message()
     except Exception as error:  # also httpx2's and the SDK's own: it does not wrap them in a stream
         return _explained(error, client, model)
-    return _read(message, model)
+    reply = _reply(message)
+    why_not = _why_not(message, reply.text, model)
+    return replace(why_not, spent=reply) if why_not else reply
 
 
-def _read(message: "Message", model: str) -> SummaryReply | Failure:
-    """The summary in an answer, or why it holds none."""
-    text = "".join(block.text for block in message.content if block.type == "text").strip()
+def _reply(message: "Message") -> SummaryReply:
+    """What an answer says, and what it took."""
+    usage = message.usage
+    read = usage.cache_read_input_tokens or 0
+    written = usage.cache_creation_input_tokens or 0
+    return SummaryReply(
+        "".join(block.text for block in message.content if block.type == "text").strip(),
+        model=message.model,
+        input_tokens=usage.input_tokens + read + written,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
+
+
+def _sum(name: str, *replies: SummaryReply) -> int:
+    return sum(getattr(reply, name) for reply in replies)
+
+
+def _why_not(message: "Message", text: str, model: str) -> Failure | None:
+    """Why an answer holds no summary."""
     match message.stop_reason:
         case "max_tokens":
             return Failure(
@@ -194,14 +244,7 @@ def _read(message: "Message", model: str) -> SummaryReply | Failure:
                 retryable=False,
             )
         case "end_turn" | "stop_sequence" if text:
-            usage = message.usage
-            cached = (usage.cache_read_input_tokens, usage.cache_creation_input_tokens)
-            return SummaryReply(
-                text,
-                model=message.model,
-                input_tokens=usage.input_tokens + sum(tokens or 0 for tokens in cached),
-                output_tokens=usage.output_tokens,
-            )
+            return None
         case "end_turn" | "stop_sequence":
             return Failure(f"{model} answered with nothing.")
         case "tool_use":

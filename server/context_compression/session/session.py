@@ -351,6 +351,7 @@ def ended(reason: Reason, before: int, result: Result) -> Event:
         will_retry=reason == "overflow" and result.changed,
         first_kept=summary.first_kept if summary else None,
         cost=summary.cost if summary else None,
+        usage=summary.usage if summary else None,
     )
 
 

@@ -38,6 +38,7 @@ ROUNDS = 3
 """How often recent messages may be taken into a summary that turned out too long."""
 SUMMARY_SHARE, LEDGER_SHARE = 0.3, 0.1
 HALVINGS = 4
+TOO_LARGE = "The summary is not smaller than what it summarises."
 Asking = Generator[SummaryRequest, SummaryReply, str]
 
 
@@ -118,7 +119,7 @@ class Summary:
         doubtful = ungrounded(text, [*source, *self.user_texts(), self.earlier or ""])
         text = struck(text, doubtful)
         if self.plan.counter.text(text) >= sum(self.plan.tokens[i] for i in self.middle):
-            raise SummaryError("The summary is not smaller than what it summarises.")
+            raise SummaryError(TOO_LARGE)
         new = entries(
             [with_originals(messages[i], self.plan.archive.original) for i in self.middle]
         )
@@ -203,13 +204,17 @@ class Summary:
         A summarizer that tries again by itself says how often it did; all tries count together.
         """
         request = self.request(record, name, earlier)
+        source = sum(self.plan.tokens[i] for i in self.middle)
         while True:
             try:
                 reply = yield request
                 self.replies.append(reply)
-                if text := reply.text.strip():
-                    return text
-                raise SummaryError("The summary is empty.")
+                text = reply.text.strip()
+                if not text:
+                    raise SummaryError("The summary is empty.")
+                if self.plan.counter.text(text) >= source:
+                    raise SummaryError(TOO_LARGE)
+                return text
             except SummaryError as error:
                 left = request.attempts - error.attempts
                 if not error.retryable or error.too_long or left < 1:
