@@ -1,0 +1,48 @@
+"""A history compressed to one text, for hosts that take a summary and nothing else."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from context_compression.errors import BudgetTooSmall
+from context_compression.formats import parse
+from context_compression.messages import COMPRESSED, Message, Text, ToolCall, ToolResult
+from context_compression.session import Session
+
+HEAD = f"""{COMPRESSED} What was said before, shortened. context_restore(ref=…) brings back whole \
+what is marked with a ref; context_restore(query=…) searches all of it."""
+
+
+def compressed_text(
+    session: Session, messages: Sequence[Mapping[str, Any]], focus: str | None = None
+) -> str:
+    """The messages in about `summary_target_tokens`; every original is archived when it returns.
+
+    The newest are shortened as well: who asks keeps those that shall stay as they are.
+    """
+    asked: dict[str, Any] = {
+        "messages": messages,
+        "focus": focus,
+        "settings": {"keep_recent_tokens": 0, "min_recent_messages": 0, "preserve_messages": 0},
+    }
+    try:
+        result = session.compress(target_tokens=session.settings.summary_tokens, **asked)
+    except BudgetTooSmall as error:
+        result = session.compress(target_tokens=error.floor_tokens, **asked)
+    said = [line for message in parse(result.messages).messages for line in _lines(message)]
+    return "\n\n".join([HEAD, *said])
+
+
+def _lines(message: Message) -> Iterator[str]:
+    """Each block under its label; a text of ours says itself what it is."""
+    for block in message.blocks:
+        match block:
+            case Text(text=text) if text.startswith(COMPRESSED):
+                yield text
+            case Text(text=text):
+                yield f"[{message.role.title()}]: {text}"
+            case ToolCall():
+                yield f"[Assistant tool call]: {block.name} {block.arguments_text}"
+            case ToolResult():
+                yield f"[Tool result]: {block.text}"
+            case _:
+                pass
