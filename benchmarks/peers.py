@@ -162,14 +162,16 @@ def installed(counter: TextCounter | None) -> tuple[list[Peer], list[str]]:
 
 def _newest(messages: Messages, target: float) -> Messages:
     kept: list[Messages] = []
+    used = 0.0
     for group in reversed(groups(messages)):
-        if group.tokens <= target:
+        if used + group.tokens <= target:
             kept.append(group.messages)
-            target -= group.tokens
+            used += group.tokens
             continue
-        if target > 150:
-            shortened = _shortened(group.messages, target)
-            kept += [shortened] if sum(map(message_tokens, shortened)) <= target else []
+        room = target - used
+        if room > 150:
+            shortened = _shortened(group.messages, room)
+            kept += [shortened] if sum(map(message_tokens, shortened)) <= room else []
         break
     return [message for group in reversed(kept) for message in group]
 
