@@ -31,10 +31,11 @@ from typing import Any
 import estimate
 import recordings
 from chart import chart
-from needs import Need, Reader, need, score
+from needs import Need, groups, need, score
 from outcome import HOST, OURS, OWN, SUMMARY, TOLERANCE, Outcome, Row, macro, of_history, q
 from peers import Peer, installed
 from recordings import Cut, Message, Messages, Recording
+from texts import Reader
 
 from context_compression import BudgetTooSmall, Result, compress
 from context_compression.plan import ref_of
@@ -176,7 +177,7 @@ def restorable(messages: Messages, result: Result) -> bool:
 
 
 def tokens_of(messages: Sequence[Message]) -> float:
-    return sum(map(estimate.message_tokens, messages))
+    return sum(group.tokens for group in groups(messages))
 
 
 def label(budget: float) -> str:
