@@ -9,7 +9,14 @@ from threading import Lock
 from typing import Any, BinaryIO, Protocol
 
 from context_compression.errors import TranscriptError
-from context_compression.hosts import claude_code, codex, message_files, opencode, pi
+from context_compression.hosts import (
+    claude_code,
+    codex,
+    gemini_cli,
+    message_files,
+    opencode,
+    pi,
+)
 from context_compression.hosts.base import Host, Reader, Row, Transcript, name_of
 from context_compression.hosts.lines import (
     LONGEST,
@@ -26,7 +33,7 @@ from context_compression.hosts.lines import (
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
 """Of a file that is read row by row; one that is a single JSON value has to be smaller."""
-HOSTS: tuple[Host, ...] = (claude_code, codex, pi)
+HOSTS: tuple[Host, ...] = (claude_code, codex, gemini_cli, pi)
 LOOKED_AT = 20  # rows; the first may be of a type we do not know
 REMEMBERED = 4  # transcripts; few are looked at more than once
 MARK = 1024  # bytes before the place we came to, by which the file is known again
@@ -145,6 +152,8 @@ class Reading:
         """A file that is one JSON value."""
         if opencode.is_export(value):
             return opencode.read_document(self.path, value)
+        if gemini_cli.is_session(value):
+            return gemini_cli.read_document(self.path, value)
         return message_files.read_document(self.path, value)
 
     def _from_rows(self, stream: BinaryIO, lines: Lines, taken: list[Line]) -> Transcript:

@@ -1,0 +1,226 @@
+"""Gemini CLI: `~/.gemini/tmp/<name of the project>/chats/session-<minute>-<id>.jsonl`.
+
+{"sessionId": …, "projectHash": …, "kind": "main"}       first, and again where it is resumed
+{"id": …, "type": "user", "content": [parts]}
+{"id": …, "type": "gemini", "content": text or parts, "tokens": {input, output, …}, "model": …,
+ "toolCalls": [{"id", "name", "args", "result": [{"functionResponse": …}]}]}
+{"$set": {"messages": […]}}       the history from now on: a compression, or a session resumed
+{"$rewindTo": id}                 that message and all behind it are gone
+
+A row with a known id replaces the earlier one, in its place. Results stand in `toolCalls` once they
+are there, and again in the user's row behind. Rows of other types (info, error, warning) are not
+sent, nor are thoughts. Until 2026 the same stood in one JSON object, written anew each time:
+`{"sessionId", "projectHash", "messages"}`. Seen in versions of January 2026 and in 0.61.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from context_compression.hosts.base import Load, Row, Transcript, counted, folder_name, name_of
+from context_compression.hosts.blocks import call, linked, media, result, text
+from context_compression.hosts.lines import At, as_object, string
+from context_compression.messages import is_array, is_object
+from context_compression.plan import canonical
+
+NAME = "gemini-cli"
+SENT = ("user", "gemini")
+SHOWN = ("info", "error", "warning")
+CHARGED = ("input", "output")
+
+
+def recognises(row: Mapping[str, Any]) -> bool:
+    """Whether the row is one of Gemini CLI's."""
+    if "projectHash" in row or row.keys() <= {"$set", "$rewindTo"}:
+        return bool(row)
+    return row.get("type") == "gemini" and "id" in row
+
+
+def is_session(document: Any) -> bool:
+    """Whether a JSON value is a session as it was written until 2026."""
+    about = as_object(document)
+    return "projectHash" in about and is_array(about.get("messages"))
+
+
+def read_document(path: Path, document: Any) -> Transcript:
+    """A session that is one JSON value."""
+    found = reader()
+    found.add({**as_object(document)}, At(0, 0))
+    return found.transcript(path, lambda _: {})
+
+
+def reader() -> "GeminiReader":
+    """For one session."""
+    return GeminiReader()
+
+
+@dataclass
+class GeminiReader:
+    """The messages as they are now, by id."""
+
+    _messages: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    _before: dict[str, int] = field(default_factory=dict[str, int])
+    """By message: a hash of the ids of those before it."""
+    _asked: dict[str, int] = field(default_factory=dict[str, int])
+    """By answer: the same, when its usage was first told."""
+    _session: str = ""
+    _unknown: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, row: Row, at: At) -> None:
+        """Take a row into account."""
+        update = as_object(row.get("$set"))
+        if "$rewindTo" in row:
+            self._rewind(string(row, "$rewindTo"))
+        elif string(row, "id"):
+            self._put(row)
+        elif is_array(update.get("messages")):
+            self._messages, self._before = {}, {}
+            self._put_all(update)
+        elif "projectHash" in row:
+            self._session = string(row, "sessionId") or self._session
+            self._put_all(row)
+        elif not update:
+            self._unknown[string(row, "type") or "none"] += 1
+
+    def _put_all(self, about: Mapping[str, Any]) -> None:
+        for message in _objects(about.get("messages")):
+            if string(message, "id"):
+                self._put(message)
+
+    def _put(self, message: Mapping[str, Any]) -> None:
+        id = string(message, "id")
+        if id not in self._messages:
+            newest = next(reversed(self._messages), "")
+            self._before[id] = hash((self._before.get(newest), newest))
+        self._messages[id] = message
+        if message.get("tokens"):
+            self._asked.setdefault(id, self._before[id])
+
+    def _rewind(self, id: str) -> None:
+        while self._messages:
+            gone, _ = self._messages.popitem()
+            del self._before[gone]
+            if gone == id:
+                return
+
+    def transcript(self, path: Path, load: Load) -> Transcript:
+        """The live context now."""
+        context = Context()
+        rows = list(self._messages.values())
+        answered = [row.get("type") == "gemini" for row in rows[1:]]
+        for row, is_answered in zip(rows, [*answered, False], strict=False):
+            context.add(row, answered=is_answered)
+        models = (string(row, "model") for row in reversed(rows))
+        return Transcript(
+            path=path,
+            host=NAME,
+            session_id=folder_name(self._session) if self._session else name_of(path),
+            messages=context.messages,
+            usage=self._usage(context),
+            model=next(filter(None, models), None),
+            warnings=[
+                *counted("Rows of types we do not know were skipped", self._unknown),
+                *counted("Messages of types we do not know were left out", context.unknown),
+            ],
+        )
+
+    def _usage(self, context: "Context") -> tuple[int, int] | None:
+        """What the newest answer cost, if it was the answer to what stands before it now."""
+        for id, row in reversed(self._messages.items()):
+            tokens = as_object(row.get("tokens"))
+            total = sum(n for part in CHARGED if isinstance(n := tokens.get(part), int))
+            if row.get("type") == "gemini" and total and id in context.ends:
+                same = self._asked.get(id) == self._before[id]
+                return (total, context.ends[id]) if same else None
+        return None
+
+
+class Context:
+    """The messages that rows make."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.ends: dict[str, int] = {}
+        """By answer: how many messages there are with it, but without its calls' results."""
+        self.unknown: Counter[str] = Counter()
+        self._given: set[str] = set()
+
+    def add(self, row: Mapping[str, Any], *, answered: bool) -> None:
+        """Add a row; a command of the user's (`/help`) is no message, unless it was answered."""
+        kind = string(row, "type")
+        if kind == "gemini":
+            self._answer(row)
+        elif kind == "user":
+            parts = _parts(row.get("content"))
+            said = string(as_object(parts[0]), "text").lstrip() if parts else ""
+            if answered or not said.startswith(("/", "?")):
+                self._put("user", [block for part in parts for block in self._block(part)])
+        elif kind not in SHOWN:
+            self.unknown[kind or "none"] += 1
+
+    def _answer(self, row: Mapping[str, Any]) -> None:
+        said = [block for part in _parts(row.get("content")) for block in self._block(part)]
+        there = {block.get("id") for block in said}
+        calls = _objects(row.get("toolCalls"))
+        said += [
+            call(string(about, "id"), string(about, "name"), about.get("args"))
+            for about in calls
+            if about.get("id") not in there
+        ]
+        self._put("assistant", said)
+        self.ends[string(row, "id")] = len(self.messages)
+        self._put("user", [block for about in calls for block in self._results(about)])
+
+    def _results(self, about: Mapping[str, Any]) -> Iterator[Any]:
+        given = about.get("result")
+        if isinstance(given, str):
+            given = {"functionResponse": {"id": about.get("id"), "response": {"output": given}}}
+        for part in _parts([given] if is_object(given) else given):
+            yield from self._block(part)
+
+    def _put(self, role: str, content: list[Any]) -> None:
+        if content:
+            self.messages.append({"role": role, "content": content})
+
+    def _block(self, part: Mapping[str, Any]) -> Iterator[Any]:
+        match part:
+            case {"thought": True}:
+                return
+            case {"text": str(said)}:
+                if said:
+                    yield text(said)
+            case {"functionCall": {"name": str(name)} as about}:
+                yield call(string(about, "id") or name, name, about.get("args"))
+            case {"functionResponse": about} if is_object(about):
+                id = string(about, "id") or string(about, "name")
+                if id not in self._given:
+                    self._given.add(id)
+                    yield _result(id, as_object(about.get("response")))
+            case {"inlineData": {"mimeType": str(kind), "data": str(data)}}:
+                yield media(kind, data)
+            case {"fileData": {"fileUri": str(address)}}:
+                yield linked(address)
+            case _:
+                yield {"type": "unknown", **part}
+
+
+def _result(id: str, response: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tool answered: its `output` or `error`, else all it said as JSON."""
+    for name in ("output", "error"):
+        said = response.get(name)
+        if isinstance(said, str):
+            return result(id, said, failed=name == "error")
+    return result(id, canonical(response))
+
+
+def _parts(content: Any) -> list[Mapping[str, Any]]:
+    if isinstance(content, str):
+        return [{"text": content}]
+    listed = content if is_array(content) else [content]
+    return [{"text": p} if isinstance(p, str) else p for p in listed if p and not is_array(p)]
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [part for part in value if is_object(part)] if is_array(value) else []
