@@ -148,3 +148,51 @@ class Pi:
     def sessions(self) -> list[Path]:
         """The oldest first."""
         return sorted((self.agent / "sessions").rglob("*.jsonl"))
+
+
+@dataclass
+class OpenCode:
+    """opencode without a terminal, all its permissions given.
+
+    Attributes:
+        window: tokens of the model's.
+    """
+
+    command: Path
+    desk: Desk
+    window: int = 200_000
+
+    @property
+    def config(self) -> Path:
+        """Its folder for all projects."""
+        return self.desk.home / ".config" / "opencode"
+
+    def ask(self, model: ScriptedModel, prompt: str, *options: str | Path) -> Ended:
+        """One prompt, until the model has answered without calling a tool."""
+        about = {
+            "name": "scripted", "tool_call": True,
+            "limit": {"context": self.window, "output": 4_000},
+        }  # fmt: skip
+        provider = {
+            "npm": "@ai-sdk/openai-compatible", "name": "scripted",
+            "options": {"baseURL": f"{model.url}/v1", "apiKey": "sk-test"},
+            "models": {"scripted": about},
+        }  # fmt: skip
+        told = {
+            "model": "scripted/scripted", "small_model": "scripted/scripted",
+            "autoupdate": False, "share": "disabled", "enabled_providers": ["scripted"],
+            "provider": {"scripted": provider}, "permission": {"*": "allow"},
+        }  # fmt: skip
+        config = self.desk.folder / "opencode.json"
+        config.write_text(json.dumps(told), encoding="utf-8")
+        quiet = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "PRUNE")
+        ended = self.desk.run(
+            self.command,
+            *("run", "--format", "json", *options, prompt),
+            OPENCODE_CONFIG=str(config),
+            npm_config_offline="true",  # it would install a package for each plugin
+            npm_config_fetch_retries="0",
+            **{f"OPENCODE_DISABLE_{name}": "1" for name in quiet},
+        )
+        assert ended.code == 0, (ended.code, ended.stdout[-2000:], ended.stderr[-2000:])
+        return ended

@@ -194,7 +194,7 @@ def _responses(answer: Answer, body: Body) -> list[Event]:
     tools = dict(_responses_tools(body))
     output: list[Body] = []
     if text := _text(answer):
-        part = {"type": "output_text", "text": text, "annotations": []}
+        part: Body = {"type": "output_text", "text": text, "annotations": []}
         message = {"type": "message", "id": f"msg_{len(body['input'])}", "role": "assistant"}
         output.append(message | {"content": [part], "status": "completed"})
     for id, name, given in _calls(answer):
@@ -224,7 +224,7 @@ def _chat_turn(body: Body) -> Turn:
         body,
         [f"{m['role']}: {text_in(m['content'])}" for m in messages if m["role"] != "tool"],
         [text_in(m["content"]) for m in messages if m["role"] == "tool"],
-        [tool["function"]["name"] for tool in body.get("tools") or []],
+        [tool["function"]["name"] for tool in body.get("tools", [])],
     )
 
 
@@ -242,17 +242,18 @@ def _chat(answer: Answer, body: Body) -> list[Event]:
     about = {"id": f"chat_{len(body['messages'])}", "created": 1, "model": body["model"]}
     usage = {"prompt_tokens": tokens, "completion_tokens": 10, "total_tokens": tokens + 10}
     ended = "tool_calls" if calls else "stop"
-    message = {"role": "assistant", "content": _text(answer) or None}
+    message: Body = {"role": "assistant", "content": _text(answer) or None}
     if calls:
         message["tool_calls"] = calls
     if not body.get("stream"):
         choice = {"index": 0, "message": message, "finish_reason": ended}
         return [("", about | {"object": "chat.completion", "choices": [choice], "usage": usage})]
     about["object"] = "chat.completion.chunk"
-    parts = ((message, None), ({}, ended))
-    choices = [[{"index": 0, "delta": delta, "finish_reason": why}] for delta, why in parts]
-    last = about | {"choices": [], "usage": usage}
-    return [("", chunk) for chunk in (*(about | {"choices": c} for c in choices), last)]
+    said: Body = {"index": 0, "delta": message, "finish_reason": None}
+    stopped: Body = {"index": 0, "delta": {}, "finish_reason": ended}
+    chunks: list[Body] = [{"choices": [said]}, {"choices": [stopped]}]
+    chunks.append({"choices": [], "usage": usage})
+    return [("", about | chunk) for chunk in chunks]
 
 
 # Gemini
@@ -267,8 +268,8 @@ def _gemini_turn(body: Body) -> Turn:
                 results.append(json.dumps(part["functionResponse"]["response"]))
             elif "text" in part:
                 said.append(f"{content['role']}: {part['text']}")
-    tools = [t["name"] for tool in body.get("tools") or [] for t in tool["functionDeclarations"]]
-    return Turn(body, said, results, tools)
+    declared = [tool["functionDeclarations"] for tool in body.get("tools", [])]
+    return Turn(body, said, results, [tool["name"] for tools in declared for tool in tools])
 
 
 def _gemini(answer: Answer) -> Body:

@@ -85,9 +85,9 @@ def arguments(call: ToolCall) -> Mapping[str, Any]:
     return call.arguments if is_object(call.arguments) else {"input": call.arguments}
 
 
-def url_of(image: Image) -> str:
+def url_of(block: Image | Document) -> str:
     """Where a picture is; one that is given in full is its own address (`data:`)."""
-    source = as_object(as_object(image.source).get("source"))
+    source = as_object(as_object(block.source).get("source"))
     data = f"data:{source.get('media_type')};base64,{source.get('data')}"
     return string(source, "url") or data
 

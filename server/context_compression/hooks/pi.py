@@ -1,6 +1,6 @@
 """Pi's events, as our extension passes them on: what it answers is in Pi's own shapes.
 
-tool_result             toolName, toolCallId, input, text          {"text": …}
+tool_result             toolName, toolCallId, input, text, shown        {"text": …}
 context                 messages, before every request             {"messages": […]}
 session_before_compact  messages to leave, previousSummary, focus  {"summary": …}
 
@@ -24,6 +24,8 @@ from context_compression.workspace import Workspace
 
 Event = Mapping[str, Any]
 Row = Mapping[str, Any]
+NAMES = {"read": "Read"}
+"""As the setting `offload_at_source` calls them."""
 SUMMARIES = ("compactionSummary", "branchSummary")
 
 

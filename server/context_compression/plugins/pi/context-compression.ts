@@ -3,10 +3,12 @@
 // All of the work is done by `context-compression hook pi`. Whatever goes wrong, Pi goes on as
 // without us.
 import { spawn } from 'node:child_process'
+import { readFile, stat } from 'node:fs/promises'
 
 const COMMAND = ['context-compression'] // `context-compression install pi` writes the full path here
 
 const SHORTEST = 2_000 // characters of a result; what is shorter is not worth a process
+const LONGEST = 4_000_000 // bytes of a file that Pi has put a result into
 const DENSEST = 2 // characters of a token, at least, in requests as a whole
 const PART = 0.75 // of the window, below which nothing is ever due
 const GROWN = 1.05 // as much longer a request has to be than one that needed no change
@@ -35,6 +37,15 @@ function ask(cwd: string, event: any, patience = PATIENCE): Promise<any> {
   })
 }
 
+// All of a result that Pi has put into a file, where it is not too much.
+async function whole(path: string): Promise<string | undefined> {
+  try {
+    return (await stat(path)).size <= LONGEST ? await readFile(path, 'utf8') : undefined
+  } catch {
+    return undefined
+  }
+}
+
 const about = (ctx: any) => ({
   session_id: ctx.sessionManager.getSessionId(),
   model: ctx.model?.id,
@@ -48,11 +59,13 @@ export default function (pi: any) {
 
   pi.on('tool_result', async (event: any, ctx: any) => {
     const texts = event.content.filter((part: any) => part.type === 'text')
-    const text = texts.map((part: any) => part.text).join('\n')
-    if (text.length < SHORTEST) return undefined
+    const shown = texts.map((part: any) => part.text).join('\n')
+    if (shown.length < SHORTEST) return undefined
+    const saved = event.details?.fullOutputPath
+    const text = (saved && (await whole(saved))) || shown
     const { toolName, toolCallId, input } = event
-    const told = { hook_event_name: 'tool_result', ...about(ctx), toolName, toolCallId, input, text }
-    const answer = await ask(ctx.cwd, told)
+    const called = { toolName, toolCallId, input, text, shown }
+    const answer = await ask(ctx.cwd, { hook_event_name: 'tool_result', ...about(ctx), ...called })
     if (typeof answer.text !== 'string') return undefined
     const others = event.content.filter((part: any) => part.type !== 'text')
     return { content: [{ type: 'text', text: answer.text }, ...others] }
@@ -61,7 +74,8 @@ export default function (pi: any) {
   pi.on('context', async (event: any, ctx: any) => {
     const { messages } = event
     const mark = (until: number) => JSON.stringify(messages[until - 1])
-    if (view && (view.until > messages.length || view.mark !== mark(view.until))) view = undefined
+    const left = view && view.mark !== mark(view.until) // for another branch, or by a compaction
+    if (left) view = undefined
     const ours = view && [...view.messages, ...messages.slice(view.until)]
     const length = JSON.stringify(ours ?? messages).length
     const compressed = messages
@@ -69,7 +83,7 @@ export default function (pi: any) {
       .some((message: any) => message.role === 'toolResult' && /context_compress$/.test(message.toolName))
     const resumed = seen === 0 && messages.length > 1
     const least = Math.max(PART * DENSEST * (ctx.model?.contextWindow ?? 200_000), GROWN * enough)
-    if (compressed || resumed || length > least) {
+    if (compressed || resumed || left || length > least) {
       const answer = await ask(ctx.cwd, { hook_event_name: 'context', ...about(ctx), messages })
       if (Array.isArray(answer.messages)) {
         view = { until: messages.length, mark: mark(messages.length), messages: answer.messages }
