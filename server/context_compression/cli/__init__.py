@@ -3,6 +3,7 @@
     app.py        the command itself: its global options, and how it ends
     commands.py   what it can do, a function for each word
     compress.py   the largest of them, with export.py beside it
+    setup.py      into hosts and out again
     asked.py      a compression that both can be asked for
     arguments.py  what is typed, as values
     pages.py      what people read

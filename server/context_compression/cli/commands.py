@@ -11,6 +11,7 @@ from context_compression.cli.app import Options, as_json, warn
 from context_compression.cli.arguments import change_in, line_range
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
+from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.errors import UnknownRef
 from context_compression.session import Session
@@ -178,4 +179,16 @@ def demo() -> None:
     raise SystemExit(demo.run())
 
 
-COMMANDS = (serve, status, compress, export, restore, summaries, config, demo)
+COMMANDS = (
+    serve,
+    status,
+    compress,
+    export,
+    restore,
+    summaries,
+    config,
+    install,
+    uninstall,
+    doctor,
+    demo,
+)

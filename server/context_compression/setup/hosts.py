@@ -58,6 +58,7 @@ class Host:
         format: of the files.
         strict: whether it takes JSON without comments only.
         environment: what our server gets of the user's.
+        transcripts: the folder and the pattern of those we can read.
         then: what has to be done for it to take notice.
         seen: the version this was seen working in.
     """
@@ -72,6 +73,7 @@ class Host:
     format: Format = jsonc
     strict: bool = False
     environment: Environment = "whole"
+    transcripts: Callable[[Machine], tuple[Path, str]] | None = None
     then: str = "Start it anew."
     seen: str | None = None
 
@@ -154,6 +156,16 @@ def environ_of(entry: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in given.items()} if is_object(given) else {}
 
 
+def below(user: Callable[[Machine], Path], pattern: str) -> Callable[[Machine], tuple[Path, str]]:
+    """Transcripts below the folder of a host's configuration."""
+    return lambda machine: (user(machine).parent, pattern)
+
+
+def folder_of_claude_code(machine: Machine) -> Path:
+    """`~/.claude`, or CLAUDE_CONFIG_DIR."""
+    return machine.folder("CLAUDE_CONFIG_DIR") or machine.home / ".claude"
+
+
 def claude_desktop(machine: Machine) -> Path:
     """On Windows an application from a package sees a folder of its own in place of AppData."""
     name = "claude_desktop_config.json"
@@ -216,6 +228,7 @@ def goose(machine: Machine) -> Path:
 CLAUDE_CODE = Host(
     "claude-code", "Claude Code", "claude", claude_code, "mcpServers", typed,
     project=(".mcp.json",), strict=True, seen="2.1.329",
+    transcripts=lambda machine: (folder_of_claude_code(machine), "projects/*/*.jsonl"),
 )  # fmt: skip
 HOSTS = (
     CLAUDE_CODE,
@@ -225,7 +238,8 @@ HOSTS = (
     ),
     Host(
         "codex", "Codex", "codex", codex, "mcp_servers", for_codex,
-        project=(".codex/config.toml",), format=toml, environment="listed", seen="0.169.0",
+        project=(".codex/config.toml",), format=toml, environment="listed",
+        transcripts=below(codex, "sessions/*/*/*/*.jsonl"), seen="0.169.0",
     ),
     Host(
         "gemini-cli", "Gemini CLI", "gemini", gemini_cli, "mcpServers", plain,
@@ -237,6 +251,7 @@ HOSTS = (
     ),
     Host(
         "pi", "Pi", "pi", pi, "mcpServers", for_pi, project=(".pi/mcp.json",), strict=True,
+        transcripts=below(pi, "sessions/*/*.jsonl"),
         then="Start it anew. Pi before 0.99 has no MCP of its own and passes this file over.",
     ),
     Host(

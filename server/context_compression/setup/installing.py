@@ -32,10 +32,12 @@ class Done:
     Attributes:
         change: to the file.
         backup: the folder where it is kept as it was.
+        commands: what would be run, in a dry run of what a host does itself.
     """
 
     change: Change
     backup: Path | None = None
+    commands: tuple[str, ...] = ()
 
 
 def install(

@@ -1,0 +1,266 @@
+"""Whether our server works in a host: what is wrong, and how to mend it."""
+
+import difflib
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import anyio
+
+from context_compression import hosts as transcripts
+from context_compression.errors import ContextCompressionError, SetupError
+from context_compression.messages import is_array
+from context_compression.settings import ALIASES, NAMES, Settings
+from context_compression.setup.claude_plugin import FOLDER, entry_of_plugin
+from context_compression.setup.hosts import (
+    CLAUDE_CODE,
+    Entry,
+    Environment,
+    Host,
+    command_of,
+    environ_of,
+)
+from context_compression.setup.installing import entry_of
+from context_compression.setup.machine import PROGRAM, Machine, Server
+from context_compression.setup.trial import Trial, try_out
+from context_compression.store import Store
+from context_compression.workspace import CREDENTIALS
+
+PREFIX = "CONTEXT_COMPRESSION_"
+OTHERS = ("DIR", "TOKEN", "COMMAND")
+"""Ends of variables that are no settings: the store, the key of HTTP, what the plugin starts."""
+VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
+VERBS = ("status", "compress", "config", "summary", "offload", "restore")
+TOOLS = {f"context_{verb}" for verb in VERBS}
+ALWAYS = ("HOME", "LANG", "LOGNAME", "SHELL", "TERM", "USER")
+DESKTOP_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+"""What a desktop application is started with, on Linux as well as on macOS."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        check: what.
+        ok: whether it is as it should be; `None`: good to know.
+        says: how it is.
+        mend: what to do, where something is wrong.
+    """
+
+    check: str
+    ok: bool | None
+    says: str
+    mend: str = ""
+
+
+def examine(
+    host: Host, machine: Machine, here: Server, *, in_project: bool = False
+) -> list[Finding]:
+    """Everything there is to say of our server in a host.
+
+    Args:
+        host: the host.
+        machine: the computer.
+        here: how the installation that is running now is started.
+        in_project: look at the host's configuration in the project.
+    """
+    again = f"{PROGRAM} install {host.name}{' --project' if in_project else ''}"
+    try:
+        path, entry = found_entry(host, machine, in_project=in_project)
+    except SetupError as error:
+        return [Finding("configuration", False, str(error), "Mend the file.")]
+    command = command_of(entry) if entry is not None else None
+    if entry is None or command is None:
+        return [Finding("configuration", False, f"{path} has no entry of ours", again)]
+    found = [Finding("configuration", True, str(path))]
+    if entry.get("enabled") is False or entry.get("disabled") is True:
+        found.append(Finding("configuration", False, "the entry is switched off", "Switch it on."))
+    found += _version(host, machine)
+    if command != [here.command, *here.args] and path != FOLDER:
+        other = "another installation, or with other options than this one"
+        found.append(Finding("command", None, f"{' '.join(command)}: {other}; {again} changes it"))
+    environ = environment(host.environment, machine, entry.get("env_vars"))
+    return [*found, *check(command, environ | environ_of(entry), machine, host)]
+
+
+def found_entry(
+    host: Host, machine: Machine, *, in_project: bool = False
+) -> tuple[Path, Entry | None]:
+    """Our entry in a host, and where it stands; in Claude Code that of the plugin, if installed.
+
+    Raises:
+        SetupError: a file cannot be read.
+    """
+    if host is CLAUDE_CODE and not in_project and (plugin := entry_of_plugin(machine)):
+        return plugin
+    entry = entry_of(host, machine, in_project=in_project)
+    return host.file(machine, in_project=in_project), entry
+
+
+def check(
+    command: list[str], environ: Mapping[str, str], machine: Machine, host: Host | None = None
+) -> list[Finding]:
+    """What there is to say of a server, started in this environment; of the transcripts, too."""
+    found = [*_variables(environ), *_not_passed(environ, machine, host)]
+    # an application with windows starts servers where it was itself started, which is anywhere
+    cwd = Path(machine.home.anchor) if host and host.name == "claude-desktop" else machine.cwd
+    if shutil.which(command[0], path=environ.get("PATH", os.defpath)) is None:
+        mend = f"Run {PROGRAM} install again, from where it is installed now."
+        return [*found, Finding("server", False, f"there is no program {command[0]}", mend)]
+    try:
+        trial = anyio.run(try_out, command, environ, cwd)
+    except SetupError as error:
+        mend = f"Start it by hand and see: {' '.join(command)}"
+        return [*found, Finding("server", False, f"does not start: {error}", mend)]
+    found += _trial(trial)
+    if store := trial.status.get("store"):
+        found += _store(Path(store))
+    return [*found, *_search(), *_key(environ), *_transcripts(machine, host)]
+
+
+def environment(kind: Environment, machine: Machine, listed: object = None) -> dict[str, str]:
+    """What a host passes on to a server of the user's environment."""
+    environ = dict(machine.environ)
+    if kind == "whole" or machine.system == "win32":
+        return environ
+    names = [*ALWAYS, *(map(str, listed) if is_array(listed) else ())]
+    passed = {name: environ[name] for name in names if name in environ}
+    path = environ.get("PATH", os.defpath) if kind == "listed" else DESKTOP_PATH
+    return {**passed, "HOME": str(machine.home), "PATH": path}
+
+
+def _version(host: Host, machine: Machine) -> Iterator[Finding]:
+    """The host's own version, beside the one this was seen working in."""
+    program = machine.which(host.program) if host.program else None
+    if program is None or host.environment == "desktop":
+        return
+    try:
+        told = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=20, check=False,
+            env=dict(machine.environ), stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        shown = told.stdout.strip().splitlines()[-1]
+    except (OSError, IndexError, subprocess.SubprocessError):
+        yield Finding("host", False, f"{program} --version does not work", "Install it anew.")
+        return
+    seen = f"; seen working with {host.seen}" if host.seen and host.seen not in shown else ""
+    yield Finding("host", True, f"{shown}{seen}")
+
+
+def _variables(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Environment variables of ours: misspelt ones, and impossible values."""
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in VARIABLES:
+            known = [variable.removeprefix(PREFIX) for variable in VARIABLES]
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), known, 1)
+            mend = f"Did you mean {PREFIX}{near[0]}?" if near else "Remove it."
+            yield Finding("environment", False, f"{name} is nothing we know", mend)
+    try:
+        Settings.layered(environ=environ)
+    except ContextCompressionError as error:
+        yield Finding("environment", False, str(error), "Correct or remove the variable.")
+        return
+    given = sorted(name for name in environ if name in VARIABLES or name in ALIASES)
+    if given:
+        yield Finding("environment", True, ", ".join(given))
+
+
+def _not_passed(
+    environ: Mapping[str, str], machine: Machine, host: Host | None
+) -> Iterator[Finding]:
+    """Variables that are set in this shell, and that the server does not get to see."""
+    lost = sorted(name for name in machine.environ if name in VARIABLES and name not in environ)
+    if host and lost:
+        where = "env_vars" if host.environment == "listed" else "env"
+        names = ", ".join(lost)
+        says = f"{host.title} does not pass on {names}; name them in {where} of the entry if needed"
+        yield Finding("environment", None, says)
+
+
+def _trial(trial: Trial) -> Iterator[Finding]:
+    try:
+        ours = version(PROGRAM)
+    except PackageNotFoundError:  # run from a source tree
+        ours = trial.version
+    says = f"version {trial.version}, {trial.seconds:.1f} s to start, protocol {trial.protocol}"
+    mend = f"It is another version than this one, {ours}: run {PROGRAM} install again."
+    yield Finding("server", ours == trial.version, says, "" if ours == trial.version else mend)
+    missing = sorted(TOOLS - {*trial.tools})
+    says = f"{len(trial.tools)} tools" + (f", but not {', '.join(missing)}" if missing else "")
+    yield Finding("tools", not missing, says, "Install the package anew." if missing else "")
+    counted = str(trial.status.get("counted_by", "not at all"))
+    fine = "unavailable" not in counted and "counted_by" in trial.status
+    yield Finding("counting", fine, f"by {counted}", "" if fine else "Install tiktoken anew.")
+
+
+def _store(folder: Path) -> Iterator[Finding]:
+    """Whether the store can be written, and by nobody else."""
+    place = next(p for p in (folder, *folder.parents) if p.exists())
+    if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
+        mend = f"chmod u+rwx {place}, or set {PREFIX}DIR to another folder."
+        yield Finding("store", False, f"{place} cannot be written", mend)
+        return
+    if place != folder:
+        yield Finding("store", True, f"{folder}, made when something is kept")
+        return
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if os.name != "nt" and mode & 0o077:
+        says = f"{folder} can be read by others: it has mode {mode:o}"
+        yield Finding("store", False, says, f"chmod 700 {folder}")
+    wrong = Store(folder).verify()
+    yield from (Finding("store", False, problem, "See there.") for problem in wrong[:5])
+    if not wrong:
+        yield Finding("store", True, f"{folder}, {len(Store(folder).sessions())} conversations")
+
+
+def _search() -> Iterator[Finding]:
+    try:
+        with sqlite3.connect(":memory:") as base:
+            base.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
+    except sqlite3.Error as error:
+        yield Finding("search", None, f"without an index, so slower: SQLite has no FTS5 ({error})")
+    else:
+        yield Finding("search", True, f"SQLite {sqlite3.sqlite_version} with FTS5")
+
+
+def _key(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether a model could write summaries; the key itself is never shown."""
+    has_key = any(map(environ.get, CREDENTIALS))
+    try:
+        model = Settings.layered(environ=environ).summary_model
+    except ContextCompressionError:
+        return  # said already
+    if model and not has_key:
+        mend = f"Set {CREDENTIALS[0]} where the host is started, or remove {PREFIX}SUMMARY_MODEL."
+        yield Finding("key", False, f"no key, and {model} shall write summaries", mend)
+    else:
+        wanted = f"summaries by {model}" if model else "no summary is written by a model unasked"
+        yield Finding("key", None, f"{'present' if has_key else 'none'}; {wanted}")
+
+
+def _transcripts(machine: Machine, host: Host | None) -> Iterator[Finding]:
+    """Whether the newest conversation of the host can be read."""
+    if host is None:
+        return
+    if host.transcripts is None:
+        yield Finding("transcripts", None, "none that we read: the agent says what to archive")
+        return
+    folder, pattern = host.transcripts(machine)
+    newest = max(folder.glob(pattern), key=lambda path: path.stat().st_mtime, default=None)
+    if newest is None:
+        yield Finding("transcripts", None, f"none yet in {folder}")
+        return
+    try:
+        read = transcripts.read(newest)
+    except ContextCompressionError as error:
+        yield Finding("transcripts", False, str(error), "Tell us; this host has a new format.")
+        return
+    says = f"the newest, {newest}, has {len(read.messages):,} messages in its context"
+    yield Finding("transcripts", True, says)

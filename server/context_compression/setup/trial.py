@@ -1,0 +1,71 @@
+"""Our server started as a host would start it, and asked a few things by a real client."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import anyio
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from context_compression.errors import SetupError
+
+PATIENCE = 60  # seconds; hosts wait between 10 and 60
+HELLO = [{"role": "user", "content": "How full is the context?"}]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a server said.
+
+    Attributes:
+        seconds: until it could be used.
+        version: its own.
+        protocol: the version that was agreed on.
+        tools: their names.
+        status: the answer of `context_status` for a conversation of one message.
+    """
+
+    seconds: float
+    version: str
+    protocol: str
+    tools: tuple[str, ...]
+    status: Mapping[str, Any]
+
+
+async def try_out(command: Sequence[str], environ: Mapping[str, str], cwd: Path) -> Trial:
+    """Start a server and ask it.
+
+    Raises:
+        SetupError: it did not start, or did not answer; with the last line it wrote to stderr.
+    """
+    asked = StdioServerParameters(
+        command=command[0], args=[*command[1:]], env=dict(environ), cwd=cwd
+    )
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        began = monotonic()
+        try:
+            with anyio.fail_after(PATIENCE):
+                async with Client(stdio_client(asked, log)) as client:
+                    seconds = monotonic() - began
+                    tools = (await client.list_tools()).tools
+                    status = await client.call_tool("context_status", {"messages": HELLO})
+                    about = client.server_info
+                    return Trial(
+                        seconds,
+                        about.version if about else "?",
+                        client.protocol_version,
+                        tuple(tool.name for tool in tools),
+                        status.structured_content or {},
+                    )
+        except Exception as error:  # a server can fail in any way
+            log.seek(0)
+            lines = [line.strip() for line in log if line.strip()]
+            if isinstance(error, TimeoutError):
+                said = f"no answer within {PATIENCE} seconds"
+            else:
+                said = lines[-1] if lines else str(error) or type(error).__name__
+            raise SetupError(said) from error

@@ -1,0 +1,134 @@
+"""`install`, `uninstall` and `doctor` as users run them."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any, Protocol
+
+import pytest
+
+Snapshot = Callable[[Path], dict[str, bytes]]
+NO_HOSTS = {"PATH": "/nowhere"}
+
+
+class Desk(Protocol):
+    """That of conftest.py."""
+
+    folder: Path
+
+    def run(self, *arguments: str, env: dict[str, str]) -> CompletedProcess[bytes]: ...
+    def does(self, *arguments: str, env: dict[str, str]) -> CompletedProcess[bytes]: ...
+    def json(self, *arguments: str) -> Any: ...
+
+
+@pytest.fixture
+def codex(desk: Desk) -> Path:
+    path = desk.folder / "home" / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text('model = "o9" # mine\n', encoding="utf-8")
+    return path
+
+
+def test_install_without_a_host_lists_what_is_here_and_writes_nothing(
+    desk: Desk, codex: Path, snapshot: Snapshot
+) -> None:
+    before = snapshot(desk.folder)
+
+    page = desk.does("install", env=NO_HOSTS).stdout.decode()
+
+    assert page.splitlines()[1].split() == ["codex", str(codex)]
+    assert "Not found here: claude-code, claude-desktop, gemini-cli" in page
+    assert snapshot(desk.folder) == before
+
+
+def test_install_says_what_it_did_and_where_the_backup_is_and_uninstall_undoes_it(
+    desk: Desk, codex: Path, snapshot: Snapshot
+) -> None:
+    before = snapshot(desk.folder)
+
+    done = desk.does("install", "codex", "cursor", env=NO_HOSTS).stderr.decode()
+
+    assert f"Codex: context-compression is in {codex}." in done
+    assert ".compression/installed/config-" in done
+    assert "Cursor: context-compression is in" in done
+    assert "installed" in desk.does("install", env=NO_HOSTS).stdout.decode()
+    again = desk.does("install", "codex", env=NO_HOSTS).stderr.decode()
+    assert again == f"Codex: {codex} has it already.\n"
+    gone = desk.does("uninstall", "codex", "cursor", env=NO_HOSTS).stderr.decode()
+    assert "cursor/mcp.json is removed, as it was made for context-compression." in gone
+    assert snapshot(desk.folder) == before
+    nothing = desk.does("uninstall", "codex", env=NO_HOSTS).stderr.decode()
+    assert nothing == f"Codex: {codex} has nothing of ours.\n"
+
+
+def test_a_dry_run_prints_the_diff(desk: Desk, codex: Path, snapshot: Snapshot) -> None:
+    before = snapshot(desk.folder)
+
+    done = desk.does("install", "codex", "--dry-run", env=NO_HOSTS)
+
+    assert "+[mcp_servers.context-compression]" in done.stdout.decode().splitlines()
+    assert done.stderr == b"Codex: nothing was done yet.\n"
+    assert snapshot(desk.folder) == before
+    assert codex.exists()
+
+
+def test_the_options_of_the_store_go_into_the_entry(desk: Desk, codex: Path) -> None:
+    desk.does("--store", "kept", "--allow", "/data", "install", "codex", env=NO_HOSTS)
+
+    entry = tomllib.loads(codex.read_text(encoding="utf-8"))["mcp_servers"]["context-compression"]
+    store = str(desk.folder / "kept")
+    assert entry["args"][-5:] == ["--store", store, "--allow", "/data", "serve"]
+
+
+def test_in_a_project_the_entry_is_for_this_machine(desk: Desk) -> None:
+    done = desk.does("install", "vscode", "claude-code", "--project", env=NO_HOSTS)
+
+    assert b"not for others' clones" in done.stderr
+    assert b"The server alone." in done.stderr
+    for name, under in ((".vscode/mcp.json", "servers"), (".mcp.json", "mcpServers")):
+        assert json.loads((desk.folder / name).read_bytes())[under]["context-compression"]
+    desk.does("uninstall", "vscode", "claude-code", "--project", env=NO_HOSTS)
+    assert not (desk.folder / ".vscode").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["install", "emacs"], "No host 'emacs'. Hosts: claude-code,"),
+        (["uninstall"], "Name the host"),
+        (["install", "goose", "--project"], "omit --project"),
+        (["install", "codex"], "is not changed: it is not TOML"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    desk: Desk, codex: Path, arguments: list[str], said: str
+) -> None:
+    codex.write_text("a = ", encoding="utf-8")
+
+    done = desk.run(*arguments, env=NO_HOSTS)
+
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert codex.read_text(encoding="utf-8") == "a = "
+
+
+def test_the_doctor_ends_with_1_where_something_is_wrong(desk: Desk, codex: Path) -> None:
+    codex.write_text('[mcp_servers.context-compression]\ncommand = "/gone"\n', encoding="utf-8")
+
+    done = desk.run("doctor", env=NO_HOSTS)
+    asked = desk.run("doctor", "codex", "--json", env=NO_HOSTS)
+
+    assert (done.returncode, asked.returncode) == (1, 1)
+    assert "  ✗ server         there is no program /gone\n" in done.stdout.decode()
+    assert "→ Run context-compression install again" in done.stdout.decode()
+    checks = [finding["check"] for finding in json.loads(asked.stdout)["Codex"]]
+    assert checks == ["configuration", "command", "server"]
+
+
+def test_without_any_host_the_doctor_tries_this_installation(desk: Desk) -> None:
+    found = desk.json("doctor")
+
+    assert [*found] == ["This installation"]
+    assert all(finding["ok"] is not False for finding in found["This installation"])
