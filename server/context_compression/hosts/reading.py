@@ -12,6 +12,7 @@ from context_compression.errors import TranscriptError
 from context_compression.hosts import (
     claude_code,
     codex,
+    copilot_cli,
     gemini_cli,
     message_files,
     opencode,
@@ -33,7 +34,7 @@ from context_compression.hosts.lines import (
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
 """Of a file that is read row by row; one that is a single JSON value has to be smaller."""
-HOSTS: tuple[Host, ...] = (claude_code, codex, gemini_cli, pi)
+HOSTS: tuple[Host, ...] = (claude_code, codex, copilot_cli, gemini_cli, pi)
 LOOKED_AT = 20  # rows; the first may be of a type we do not know
 REMEMBERED = 4  # transcripts; few are looked at more than once
 MARK = 1024  # bytes before the place we came to, by which the file is known again
