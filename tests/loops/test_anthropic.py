@@ -20,7 +20,8 @@ from context_compression.loops.anthropic import acreate, arun_tools, create, run
 from context_compression.pacing import Event
 from context_compression.plan import ref_of
 from context_compression.summarizer import SummaryReply, SummaryRequest
-from context_compression.testing import conversation, log
+from context_compression.system_prompt import MARK, summary_in, with_summary
+from context_compression.testing import ScriptedSummarizer, conversation, log
 from context_compression.testing.messages_api import (
     Answer,
     Entry,
@@ -430,3 +431,174 @@ async def test_cancelling_the_loop_leaves_a_conversation_that_goes_on(folder: Pa
 
     assert answer.stop_reason == "end_turn"
     assert chat.events == []
+
+
+@each_way
+async def test_streamed_answers_are_recorded_as_whole_ones_are(folder: Path, both: Any):
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "s1g"}
+    script: list[Entry] = [
+        Answer("First.", stop_reason="tool_use", content=[thinking, *calling(1).content]),
+        calling(2, 3),
+        DONE,
+    ]
+    views: list[Any] = []
+    chunks: list[Any] = []
+    ways: list[dict[str, Any]] = [{}, {"stream": True}, {"on_chunk": chunks.append}]
+    for number, more in enumerate(ways):
+        with MessagesAPI(script) as api:
+            chat = Conversing(folder / str(number), api)
+
+            answer = await both(chat, {"read": read}, **more)
+
+        assert [bool(r.body.get("stream")) for r in api.requests] == [bool(more)] * 3
+        assert answer.content[0].text == "Done."
+        views.append(chat.session.view())
+    assert views[0] == views[1] == views[2]
+    said = "".join(chunk.text for chunk in chunks if chunk.type == "text")
+    assert said == "First.Done."
+
+
+async def test_who_is_given_the_chunks_may_be_awaited(folder: Path):
+    seen: list[str] = []
+
+    async def show(event: Any) -> None:
+        await anyio.lowlevel.checkpoint()
+        seen.append(event.type)
+
+    with MessagesAPI([DONE]) as api:
+        chat = Conversing(folder, api)
+        async with chat.aclient as client:
+            await acreate(chat.session, client, on_chunk=show, **REQUEST)
+
+    assert seen[0] == "message_start"
+    assert seen[-1] == "message_stop"
+
+
+@each_way
+async def test_a_stream_refused_as_too_long_is_asked_for_again_smaller(folder: Path, both: Any):
+    with MessagesAPI([calling(1, 2, 3), too_long(), DONE]) as api:
+        chat = Conversing(folder, api)
+
+        await both(chat, {"read": read}, stream=True)
+
+    [_, large, small] = sent(api)
+    assert count_tokens(small) < 0.6 * count_tokens(large)
+
+
+async def test_a_manual_compression_aborts_a_running_stream(folder: Path):
+    with MessagesAPI(
+        [*map(calling, range(6)), Answer("Never said.", each_after=3600), DONE]
+    ) as api:
+        chat = Conversing(folder, api)
+        session = chat.session
+        begun = anyio.Event()
+        answers: list[Any] = []
+
+        def look(event: Any) -> None:
+            if len(api.requests) == 7:
+                begun.set()
+
+        async def loop() -> None:
+            run = partial(arun_tools, session, chat.aclient, {"read": read}, on_chunk=look)
+            answers.append(await run(**REQUEST))
+
+        async with chat.aclient, anyio.create_task_group() as group:
+            group.start_soon(loop)
+            await begun.wait()
+            await session.acompress(strategy="offload", force=True)
+
+    assert answers[0].content[0].text == "Done."
+    [*_, aborted, again] = sent(api)
+    assert count_tokens(again) < count_tokens(aborted)
+    assert "Never said." not in str(session.view())
+
+
+def test_without_an_event_loop_a_stream_is_aborted_at_its_next_chunk(folder: Path):
+    with MessagesAPI([*map(calling, range(6)), Answer("Not to the end."), DONE]) as api:
+        chat = Conversing(folder, api)
+        session = chat.session
+        seen: list[Any] = []
+
+        def look(event: Any) -> None:
+            if len(api.requests) == 7:
+                seen.append(event)
+                session.compress(strategy="offload", force=True)
+
+        with chat.client as client:
+            answer: Any = run_tools(session, client, {"read": read}, on_chunk=look, **REQUEST)
+
+    assert answer.content[0].text == "Done."
+    assert len(seen) == 1
+    [*_, aborted, again] = sent(api)
+    assert count_tokens(again) < count_tokens(aborted)
+    assert "Not to the end." not in str(session.view())
+
+
+CUT = {
+    "said so": Answer("Half of", stop_reason="model_context_window_exceeded"),
+    "read only a part": Answer("Done?", usage={"input_tokens": 200_001}),
+    "no room to answer": Answer("", stop_reason="max_tokens", usage={
+        "input_tokens": 1, "cache_read_input_tokens": 198_500, "output_tokens": 0,
+    }),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("cut", CUT.values(), ids=CUT)
+@each_way
+async def test_an_answer_to_a_part_of_the_conversation_is_asked_for_again_smaller(
+    folder: Path, both: Any, cut: Answer, streamed: bool
+):
+    with MessagesAPI([calling(1, 2, 3), cut, DONE]) as api:
+        chat = Conversing(folder, api)
+
+        answer = await both(chat, {"read": read}, stream=streamed)
+
+    assert answer.content[0].text == "Done."
+    [_, large, small] = sent(api)
+    assert count_tokens(small) < 0.6 * count_tokens(large)
+    assert "Half of" not in str(chat.session.view())
+    assert [(e.reason, e.will_retry) for e in chat.events] == [
+        ("overflow", False), ("overflow", True),
+    ]  # fmt: skip
+
+
+@each_way
+async def test_one_that_is_cut_again_is_taken_as_it_is_and_nothing_loops(folder: Path, both: Any):
+    with MessagesAPI([calling(1, 2, 3), CUT["said so"]]) as api:
+        chat = Conversing(folder, api)
+
+        answer = await both(chat, {"read": read})
+
+    assert answer.stop_reason == "model_context_window_exceeded"
+    assert len(api.requests) == 3
+    assert chat.session.view()[-1]["content"] == [{"type": "text", "text": "Half of"}]
+
+
+@pytest.mark.parametrize("system", ["Be brief.", [{"type": "text", "text": "Be brief."}], None])
+@each_way
+async def test_a_summary_in_the_system_prompt_goes_out_with_every_request(
+    folder: Path, both: Any, system: Any
+):
+    with MessagesAPI([*map(calling, range(30)), DONE]) as api:
+        model = ScriptedSummarizer("## Goal\nRead all parts.")
+        settings = {"summary_role": "system", "strategy": "summarize"}
+        chat = Conversing(folder, api, settings=settings, summarizer=model)
+
+        await both(chat, {"read": read}, **({"system": system} if system else {}))
+
+    summarized = False
+    for request in api.requests:
+        body = request.body
+        prompt = body.get("system")
+        assert with_summary(prompt, "") == system
+        assert MARK not in str(body["messages"])
+        assert str(prompt).count("<summary>") <= 1
+        assert summarized <= bool(summary_in(prompt)), "once there, it stays"
+        summarized = bool(summary_in(prompt))
+        used = count_tokens(
+            body["messages"], system=prompt, tools=body["tools"], model=REQUEST["model"]
+        )
+        assert used < chat.session.settings.threshold_tokens
+        assert refused(body["messages"], "anthropic") == []
+    assert summarized

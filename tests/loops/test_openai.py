@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -94,9 +95,91 @@ class Client:
 class AsyncClient(Client):
     """The same for an event loop."""
 
+    # the client's own classes for event loops differ from the plain ones just so
     async def create(self, **request: Any) -> Said:  # pyright: ignore[reportIncompatibleMethodOverride]
         await anyio.lowlevel.checkpoint()
         return super().create(**request)
+
+
+def chunk(delta: dict[str, Any] | None, **more: Any) -> Said:
+    """A piece of a stream; one without a delta has no choices."""
+    choice = {"index": 0, "finish_reason": None, "delta": Said.model_validate(delta or {})} | more
+    choices = [] if delta is None else [Said.model_validate(choice)]
+    about: dict[str, Any] = {"id": "c", "model": "gpt-5", "choices": choices, "usage": None}
+    return Said.model_validate(about | more)
+
+
+def in_chunks(whole: Any) -> list[Said]:
+    """An answer as the API streams it: texts and arguments in halves, calls by their index."""
+    message: dict[str, Any] = whole.choices[0].message.model_dump(exclude_none=True)
+    found = [chunk({"role": "assistant", "content": ""})]
+    text: str = message.get("content") or ""
+    halves = (text[: len(text) // 2], text[len(text) // 2 :])
+    found += [chunk({"content": half}) for half in halves if half]
+    for index, call in enumerate(message.get("tool_calls", ())):
+        arguments = call["function"]["arguments"]
+        begun = {**call, "index": index, "function": {**call["function"], "arguments": ""}}
+        found.append(chunk({"tool_calls": [begun]}))
+        found += [
+            chunk({"tool_calls": [{"index": index, "function": {"arguments": part}}]})
+            for part in arguments
+        ]
+    found.append(chunk({}, finish_reason="tool_calls" if "tool_calls" in message else "stop"))
+    return [*found, chunk(None, usage=Said.model_validate({"prompt_tokens": 7}))]
+
+
+class Stream:
+    """What the clients answer with where a stream is asked for."""
+
+    def __init__(self, whole: Said) -> None:
+        self.chunks = iter(in_chunks(whole))
+        self.closed = False
+
+    def __iter__(self) -> Iterator[Said]:
+        return self.chunks
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class AsyncStream(Stream):
+    """The same for an event loop."""
+
+    async def __aiter__(self) -> AsyncIterator[Said]:
+        for each in self.chunks:
+            await anyio.lowlevel.checkpoint()
+            yield each
+
+    async def close(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  # as above
+        await anyio.lowlevel.checkpoint()
+        self.closed = True
+
+
+class Streaming(Client):
+    """Streams where it is asked to."""
+
+    def __init__(self, *script: Said | Exception) -> None:
+        super().__init__(*script)
+        self.streams: list[Stream] = []
+
+    def create(self, **request: Any) -> Any:
+        whole = super().create(**request)
+        if not request.get("stream"):
+            return whole
+        self.streams.append(Stream(whole))
+        return self.streams[-1]
+
+
+class AsyncStreaming(AsyncClient, Streaming):
+    """The same for an event loop."""
+
+    async def create(self, **request: Any) -> Any:
+        await anyio.lowlevel.checkpoint()
+        whole = Client.create(self, **request)
+        if not request.get("stream"):
+            return whole
+        self.streams.append(AsyncStream(whole))
+        return self.streams[-1]
 
 
 class Conversing:
@@ -111,10 +194,10 @@ class Conversing:
             {"role": "user", "content": "Read all parts. Never write."},
         )
 
-    async def run(self, client: Client, tools: Any) -> Said:
+    async def run(self, client: Client, tools: Any, **more: Any) -> Any:
         if isinstance(client, AsyncClient):
-            return await arun_tools(self.session, client, tools, **REQUEST)
-        return run_tools(self.session, client, tools, **REQUEST)
+            return await arun_tools(self.session, client, tools, **REQUEST | more)
+        return run_tools(self.session, client, tools, **REQUEST | more)
 
 
 each_way = pytest.mark.parametrize("kind", [Client, AsyncClient])
@@ -246,3 +329,80 @@ def test_the_package_of_the_client_is_not_needed(monkeypatch: pytest.MonkeyPatch
 
     for name in ("openai", "anthropic"):
         importlib.reload(importlib.import_module(f"context_compression.loops.{name}"))
+
+
+@pytest.mark.parametrize("kind", [Streaming, AsyncStreaming])
+async def test_streamed_answers_are_recorded_as_whole_ones_are(
+    tmp_path: Path, kind: type[Streaming]
+):
+    script = (calling(1, 2), calling(3), answer(content="All parts are read."))
+    whole = Conversing(tmp_path / "whole")
+    await whole.run(Client(*script), {"read": read})
+    chat = Conversing(tmp_path / "streamed")
+    client = kind(*script)
+    chunks: list[Any] = []
+
+    result = await chat.run(client, {"read": read}, on_chunk=chunks.append)
+
+    assert chat.session.view() == whole.session.view()
+    assert result.choices[0].message.content == "All parts are read."
+    assert result.choices[0].finish_reason == "stop"
+    assert (result.model, result.usage.prompt_tokens) == ("gpt-5", 7)
+    assert [request["stream"] for request in client.sent] == [True] * 3
+    assert all(stream.closed for stream in client.streams)
+    assert len(chunks) == sum(len(in_chunks(said)) for said in script)
+
+
+def test_a_stream_is_aborted_at_its_next_chunk(tmp_path: Path):
+    chat = Conversing(tmp_path)
+    client = Streaming(*map(calling, range(6)), answer(content="Not to the end."), DONE)
+    seen: list[Any] = []
+
+    def look(chunk: Any) -> None:
+        if len(client.sent) == 7:
+            seen.append(chunk)
+            chat.session.compress(strategy="offload", force=True)
+
+    result = run_tools(chat.session, client, {"read": read}, on_chunk=look, **REQUEST)
+
+    assert result.choices[0].message.content == "Done."
+    assert len(seen) == 1
+    assert client.streams[6].closed
+    [*_, aborted, again] = (request["messages"] for request in client.sent)
+    assert count_tokens(again) < count_tokens(aborted)
+    assert "Not to the end." not in str(chat.session.view())
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient, Streaming, AsyncStreaming])
+async def test_an_answer_to_a_part_of_the_conversation_is_asked_for_again_smaller(
+    tmp_path: Path, kind: type[Client]
+):
+    cut: Any = answer(content="Half of")
+    cut.choices[0].finish_reason = "length"
+    cut.usage = Said.model_validate({"prompt_tokens": 399_999, "completion_tokens": 0})
+    client = kind(calling(1, 2, 3), cut, DONE)
+    chat = Conversing(tmp_path)
+
+    result = await chat.run(client, {"read": read})
+
+    assert result.choices[0].message.content == "Done."
+    [_, large, small] = (request["messages"] for request in client.sent)
+    assert count_tokens(small) < 0.6 * count_tokens(large)
+    assert [(e.reason, e.will_retry) for e in chat.events] == [
+        ("overflow", False),
+        ("overflow", True),
+    ]
+
+
+@each_way
+async def test_a_system_prompt_of_the_session_stands_before_the_messages(
+    tmp_path: Path, kind: type[Client]
+):
+    client = kind(DONE)
+    chat = Conversing(tmp_path, system="Be careful.")
+
+    await chat.run(client, {})
+
+    [request] = client.sent
+    assert request["messages"][0] == {"role": "system", "content": "Be careful."}
+    assert request["messages"][1:] == chat.session.view()[:-1]

@@ -4,45 +4,57 @@
     answer = run_tools(session, Anthropic(), {"read": read}, model=…, max_tokens=…, tools=[…])
 
 What the session holds is the conversation: `messages` is not passed. A system prompt and tool
-definitions go with the request, as ever, and are counted. No streams: the whole answer is recorded.
+definitions go with the request, as ever, and are counted. With `on_chunk` each answer is streamed,
+and so it is with `stream=True`; what is recorded is the whole answer, once it has ended.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from context_compression.loops import driving
 from context_compression.loops.calling import Ran, Tools
-from context_compression.loops.dialect import Dialect
+from context_compression.loops.dialect import Dialect, Ending
 from context_compression.session import Session
 
 if TYPE_CHECKING:
     from anthropic import Anthropic, AsyncAnthropic
     from anthropic.types import Message
 
+OnChunk: TypeAlias = Callable[[Any], object] | None
 
-def create(session: Session, client: "Anthropic", **request: Any) -> "Message":
+
+def create(
+    session: Session, client: "Anthropic", *, on_chunk: OnChunk = None, **request: Any
+) -> "Message":
     """The answer to the conversation, compressed first if that is due; the answer is recorded.
 
-    A request that is refused as too long is sent once more, smaller.
+    A request that is refused as too long, or whose answer tells that a part of it was not read, is
+    sent once more, smaller.
 
     Args:
         session: the conversation.
         client: or one of its kin for another cloud.
+        on_chunk: is given the events of the answer as they come; one that is asked for again,
+            because it was cut short or too long, begins anew.
         request: what `client.messages.create` takes, but no `messages`.
 
     Raises:
         anthropic.APIError: as the client, also when there is nothing left to compress.
         ContextCompressionError: as `Session.prepare`.
     """
-    return driving.create(DIALECT, session, client, request)
+    return driving.create(DIALECT, session, client, request, on_chunk)
 
 
-async def acreate(session: Session, client: "AsyncAnthropic", **request: Any) -> "Message":
+async def acreate(
+    session: Session, client: "AsyncAnthropic", *, on_chunk: OnChunk = None, **request: Any
+) -> "Message":
     """`create` for asyncio. A compression asked for by hand cuts it short; it is sent again."""
-    return await driving.acreate(DIALECT, session, client, request)
+    return await driving.acreate(DIALECT, session, client, request, on_chunk)
 
 
-def run_tools(session: Session, client: "Anthropic", tools: Tools, /, **request: Any) -> "Message":
+def run_tools(
+    session: Session, client: "Anthropic", tools: Tools, /, on_chunk: OnChunk = None, **request: Any
+) -> "Message":
     """Requests and tool calls in turn until the model calls no tool; its last answer.
 
     Calls left unanswered by an earlier run are made first. As soon as something is archived, the
@@ -53,20 +65,49 @@ def run_tools(session: Session, client: "Anthropic", tools: Tools, /, **request:
         client: as `create`.
         tools: functions by the names of their definitions. They return a text, content blocks, or
             anything JSON can say; what they raise is told to the model.
+        on_chunk: as `create`.
         request: as `create`; the definitions are its `tools`.
     """
-    return driving.run_tools(DIALECT, session, client, tools, request)
+    return driving.run_tools(DIALECT, session, client, tools, request, on_chunk)
 
 
 async def arun_tools(
-    session: Session, client: "AsyncAnthropic", tools: Tools, /, **request: Any
+    session: Session,
+    client: "AsyncAnthropic",
+    tools: Tools,
+    /,
+    on_chunk: OnChunk = None,
+    **request: Any,
 ) -> "Message":
     """`run_tools` for asyncio: calls of one answer run side by side, plain functions in threads."""
-    return await driving.arun_tools(DIALECT, session, client, tools, request)
+    return await driving.arun_tools(DIALECT, session, client, tools, request, on_chunk)
 
 
 def _send(client: Any, request: dict[str, Any]) -> Any:
     return client.messages.create(**request)
+
+
+def _stream(client: Any, request: dict[str, Any], take: Callable[[Any], object]) -> Any:
+    with client.messages.stream(**request) as stream:
+        for event in stream:
+            take(event)
+        return stream.get_final_message()
+
+
+async def _astream(
+    client: Any, request: dict[str, Any], take: Callable[[Any], Awaitable[object]]
+) -> Any:
+    async with client.messages.stream(**request) as stream:
+        async for event in stream:
+            await take(event)
+        return await stream.get_final_message()
+
+
+def _ending_of(answer: Any) -> Ending:
+    usage = answer.usage
+    cached = (usage.cache_read_input_tokens, usage.cache_creation_input_tokens)
+    asked = usage.input_tokens + sum(tokens or 0 for tokens in cached)
+    return answer.stop_reason, asked, usage.output_tokens
 
 
 def _message_of(answer: Any) -> dict[str, Any] | None:
@@ -97,4 +138,6 @@ def _with_system(request: dict[str, Any], system: Any) -> dict[str, Any]:
     return {**request, "system": system}
 
 
-DIALECT = Dialect(_send, _message_of, _results_of, _tool_of, _name_of, _with_system)
+DIALECT = Dialect(
+    _send, _stream, _astream, _ending_of, _message_of, _results_of, _tool_of, _name_of, _with_system
+)

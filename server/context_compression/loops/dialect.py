@@ -1,12 +1,14 @@
 """What a client's requests and answers look like."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from context_compression.loops.calling import DESCRIPTION, RESTORE, SCHEMA, Ran
 
 Body: TypeAlias = dict[str, Any]
+Ending: TypeAlias = tuple[str | None, int, int]
+"""Why an answer ended, tokens of the whole request, tokens of the answer; 0 where nobody says."""
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,9 @@ class Dialect:
 
     Attributes:
         send: the client and a request -> the answer, or what is awaited for it.
+        stream: the client, a request, and who is given each chunk -> the answer.
+        astream: the same for a client of an event loop.
+        ending_of: an answer -> how it ended.
         message_of: an answer -> the message to record, or `None` where it says nothing.
         results_of: calls that were made -> the messages that answer them, in the same order.
         tool_of: name, description and JSON schema -> the definition of a tool.
@@ -23,6 +28,9 @@ class Dialect:
     """
 
     send: Callable[[Any, Body], Any]
+    stream: Callable[[Any, Body, Callable[[Any], object]], Any]
+    astream: Callable[[Any, Body, Callable[[Any], Awaitable[object]]], Awaitable[Any]]
+    ending_of: Callable[[Any], Ending]
     message_of: Callable[[Any], Body | None]
     results_of: Callable[[Sequence[Ran]], list[Body]]
     tool_of: Callable[[str, str, Body], Body]

@@ -5,60 +5,124 @@ is due.
 """
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from inspect import isawaitable
+from threading import Event
+from typing import Any, TypeAlias
 
 from anyio import CancelScope
 
 from context_compression.loops.calling import RESTORE, Tools, arun, open_calls, restored, run
 from context_compression.loops.dialect import Body, Dialect
+from context_compression.overflow import silent_overflow
 from context_compression.session import Session
+from context_compression.threads import aside
+from context_compression.tokens import window_of
 from context_compression.usage import for_model
+
+OnChunk: TypeAlias = Callable[[Any], object] | None
+CUT = "context_length_exceeded: the answer tells so, though it came as a success"
+
+
+class Aborted(Exception):
+    """A stream was cut short, because somebody wants to compress."""
 
 
 def create(
-    dialect: Dialect, session: Session, client: Any, request: Body, *, restorable: bool = False
+    dialect: Dialect,
+    session: Session,
+    client: Any,
+    request: Body,
+    on_chunk: OnChunk = None,
+    *,
+    restorable: bool = False,
 ) -> Any:
-    """One request and its answer, which is recorded; retried once if it was refused as too long.
+    """One request and its answer, which is recorded; retried once if it was too long.
 
     With `restorable`, the model is offered our tool as soon as a note in the view may name it.
     """
     _count_with(session, request, dialect.tools_of(request) if restorable else None)
+    streamed = on_chunk is not None or request.get("stream")
     while True:
         session.prepare()
+        aborted = Event()
+
+        def take(chunk: Any, aborted: Event = aborted) -> None:
+            if aborted.is_set():
+                raise Aborted
+            if on_chunk:
+                on_chunk(chunk)
+
         try:
-            with session.request():
-                answer = dialect.send(client, _body(dialect, session, request, restorable))
-                _record(dialect, session, answer)
-                return answer
+            with session.request(aborted.set if streamed else None):
+                body = _body(dialect, session, request, restorable)
+                if streamed:
+                    answer = dialect.stream(client, body, take)
+                else:
+                    answer = dialect.send(client, body)
+                if not _is_cut(dialect, session, answer):
+                    return _recorded(dialect, session, answer)
+        except Aborted:
+            continue
         except Exception as error:
             if session.recover(error) is None:
                 raise
+        else:
+            if session.recover(CUT) is None:
+                return _recorded(dialect, session, answer)
 
 
 async def acreate(
-    dialect: Dialect, session: Session, client: Any, request: Body, *, restorable: bool = False
+    dialect: Dialect,
+    session: Session,
+    client: Any,
+    request: Body,
+    on_chunk: OnChunk = None,
+    *,
+    restorable: bool = False,
 ) -> Any:
     """`create` for an event loop; a manual compression cuts it short, and it is sent again."""
     _count_with(session, request, dialect.tools_of(request) if restorable else None)
+    streamed = on_chunk is not None or request.get("stream")
     loop = asyncio.get_running_loop()
+
+    async def take(chunk: Any) -> None:
+        given = on_chunk(chunk) if on_chunk else None
+        if isawaitable(given):
+            await given
+
     while True:
         await session.aprepare()
+        answer = None
         try:
             with CancelScope() as scope:
-                abort = partial(_cancel, loop, scope)
-                async with session.arequest(abort):
-                    answer = await dialect.send(
-                        client, _body(dialect, session, request, restorable)
-                    )
-                    _record(dialect, session, answer)
-                    return answer
+                async with session.arequest(partial(_cancel, loop, scope)):
+                    body = await aside(partial(_body, dialect, session, request, restorable))
+                    if streamed:
+                        answer = await dialect.astream(client, body, take)
+                    else:
+                        answer = await dialect.send(client, body)
+                    if not _is_cut(dialect, session, answer):
+                        return _recorded(dialect, session, answer)
+            if scope.cancelled_caught:
+                continue
         except Exception as error:
             if await session.arecover(error) is None:
                 raise
+        else:
+            if await session.arecover(CUT) is None:
+                return _recorded(dialect, session, answer)
 
 
-def run_tools(dialect: Dialect, session: Session, client: Any, tools: Tools, request: Body) -> Any:
+def run_tools(
+    dialect: Dialect,
+    session: Session,
+    client: Any,
+    tools: Tools,
+    request: Body,
+    on_chunk: OnChunk = None,
+) -> Any:
     """Requests and tool calls in turn until the model calls none; its last answer.
 
     Calls that an earlier run left unanswered are made first.
@@ -67,13 +131,18 @@ def run_tools(dialect: Dialect, session: Session, client: Any, tools: Tools, req
     while True:
         if calls := open_calls(session.view()):
             session.record(*dialect.results_of(run(calls, tools)))
-        answer = create(dialect, session, client, request, restorable=True)
+        answer = create(dialect, session, client, request, on_chunk, restorable=True)
         if not open_calls(session.view()):
             return answer
 
 
 async def arun_tools(
-    dialect: Dialect, session: Session, client: Any, tools: Tools, request: Body
+    dialect: Dialect,
+    session: Session,
+    client: Any,
+    tools: Tools,
+    request: Body,
+    on_chunk: OnChunk = None,
 ) -> Any:
     """`run_tools` for an event loop; the calls of one answer are made side by side."""
 
@@ -84,7 +153,7 @@ async def arun_tools(
     while True:
         if calls := open_calls(session.view()):
             session.record(*dialect.results_of(await arun(calls, tools)))
-        answer = await acreate(dialect, session, client, request, restorable=True)
+        answer = await acreate(dialect, session, client, request, on_chunk, restorable=True)
         if not open_calls(session.view()):
             return answer
 
@@ -106,6 +175,7 @@ def _count_with(session: Session, request: Body, tools: list[Any] | None) -> Non
 
 def _body(dialect: Dialect, session: Session, request: Body, restorable: bool) -> Body:
     body = {**request, "messages": session.view()}
+    body.pop("stream", None)
     if system := session.system:
         body = dialect.with_system(body, system)
     if restorable and session.state().refs:
@@ -113,6 +183,13 @@ def _body(dialect: Dialect, session: Session, request: Body, restorable: bool) -
     return body
 
 
-def _record(dialect: Dialect, session: Session, answer: Any) -> None:
+def _is_cut(dialect: Dialect, session: Session, answer: Any) -> bool:
+    """Whether the provider answered although a part of the conversation did not fit."""
+    window = max(window_of(session.model) or 0, session.settings.token_budget)
+    return silent_overflow(*dialect.ending_of(answer), window)
+
+
+def _recorded(dialect: Dialect, session: Session, answer: Any) -> Any:
     if message := dialect.message_of(answer):
         session.record(message)
+    return answer

@@ -3,30 +3,36 @@
     session.record({"role": "user", "content": "Why is the build red?"})
     answer = run_tools(session, OpenAI(), {"read": read}, model=…, tools=[…])
 
-What the session holds is the conversation, system messages included: `messages` is not passed. No
-streams: the whole answer is recorded.
+What the session holds is the conversation, system messages included: `messages` is not passed. With
+`on_chunk` each answer is streamed, and so it is with `stream=True`; what is recorded is the whole
+answer, once it has ended.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from context_compression.loops import driving
 from context_compression.loops.calling import Ran, Tools
-from context_compression.loops.dialect import Dialect
+from context_compression.loops.chunks import agathered, gathered
+from context_compression.loops.dialect import Dialect, Ending
 from context_compression.session import Session
 
 ONLY_ANSWERED = ("annotations",)
 """Keys of an answer's message that a request must not have."""
+OnChunk: TypeAlias = Callable[[Any], object] | None
 
 
-def create(session: Session, client: Any, **request: Any) -> Any:
+def create(session: Session, client: Any, *, on_chunk: OnChunk = None, **request: Any) -> Any:
     """The answer to the conversation, compressed first if that is due; the answer is recorded.
 
-    A request that is refused as too long is sent once more, smaller.
+    A request that is refused as too long, or whose answer tells that a part of it was not read, is
+    sent once more, smaller.
 
     Args:
         session: the conversation.
         client: has `chat.completions.create`.
+        on_chunk: is given the chunks of the answer as they come; one that is asked for again,
+            because it was cut short or too long, begins anew.
         request: what that takes, but no `messages`.
 
     Raises:
@@ -34,15 +40,19 @@ def create(session: Session, client: Any, **request: Any) -> Any:
             compress.
         ContextCompressionError: as `Session.prepare`.
     """
-    return driving.create(DIALECT, session, client, request)
+    return driving.create(DIALECT, session, client, request, on_chunk)
 
 
-async def acreate(session: Session, client: Any, **request: Any) -> Any:
+async def acreate(
+    session: Session, client: Any, *, on_chunk: OnChunk = None, **request: Any
+) -> Any:
     """`create` for asyncio. A compression asked for by hand cuts it short; it is sent again."""
-    return await driving.acreate(DIALECT, session, client, request)
+    return await driving.acreate(DIALECT, session, client, request, on_chunk)
 
 
-def run_tools(session: Session, client: Any, tools: Tools, /, **request: Any) -> Any:
+def run_tools(
+    session: Session, client: Any, tools: Tools, /, on_chunk: OnChunk = None, **request: Any
+) -> Any:
     """Requests and tool calls in turn until the model calls no tool; its last answer.
 
     Calls left unanswered by an earlier run are made first. As soon as something is archived, the
@@ -53,18 +63,37 @@ def run_tools(session: Session, client: Any, tools: Tools, /, **request: Any) ->
         client: as `create`.
         tools: functions by the names of their definitions. They return a text, content parts, or
             anything JSON can say; what they raise is told to the model.
+        on_chunk: as `create`.
         request: as `create`; the definitions are its `tools`.
     """
-    return driving.run_tools(DIALECT, session, client, tools, request)
+    return driving.run_tools(DIALECT, session, client, tools, request, on_chunk)
 
 
-async def arun_tools(session: Session, client: Any, tools: Tools, /, **request: Any) -> Any:
+async def arun_tools(
+    session: Session, client: Any, tools: Tools, /, on_chunk: OnChunk = None, **request: Any
+) -> Any:
     """`run_tools` for asyncio: calls of one answer run side by side, plain functions in threads."""
-    return await driving.arun_tools(DIALECT, session, client, tools, request)
+    return await driving.arun_tools(DIALECT, session, client, tools, request, on_chunk)
 
 
 def _send(client: Any, request: dict[str, Any]) -> Any:
     return client.chat.completions.create(**request)
+
+
+def _stream(client: Any, request: dict[str, Any], take: Callable[[Any], object]) -> Any:
+    return gathered(client.chat.completions.create(**request, stream=True), take)
+
+
+async def _astream(
+    client: Any, request: dict[str, Any], take: Callable[[Any], Awaitable[object]]
+) -> Any:
+    return await agathered(await client.chat.completions.create(**request, stream=True), take)
+
+
+def _ending_of(answer: Any) -> Ending:
+    usage = getattr(answer, "usage", None)
+    asked, said = (getattr(usage, name, 0) for name in ("prompt_tokens", "completion_tokens"))
+    return getattr(answer.choices[0], "finish_reason", None), asked or 0, said or 0
 
 
 def _message_of(answer: Any) -> dict[str, Any] | None:
@@ -99,4 +128,6 @@ def _with_system(request: dict[str, Any], system: Any) -> dict[str, Any]:
     return {**request, "messages": [{"role": "system", "content": system}, *request["messages"]]}
 
 
-DIALECT = Dialect(_send, _message_of, _results_of, _tool_of, _name_of, _with_system)
+DIALECT = Dialect(
+    _send, _stream, _astream, _ending_of, _message_of, _results_of, _tool_of, _name_of, _with_system
+)
