@@ -78,6 +78,10 @@ class Tally:
     restored: int = 0
     summaries: int = 0
     cost: float = 0.0
+    outside: dict[str, int] = field(default_factory=dict[str, int])
+    """Tokens that a host's hook kept out, by the call that was answered so."""
+    at_source: int = 0
+    """Those of calls whose answers were recorded."""
     called: bool = False
     """Whether an agent called one of our tools, so that its requests offer them."""
     by_caller: list[str] = field(default_factory=list[str])
@@ -89,8 +93,14 @@ class Tally:
             case {"type": "message", "message": {"role": "assistant"} as message}:
                 self.called = self.called or any(map(OURS.search, _calls(message)))
                 self.requests += 1
-                self.kept_out += freed
+                self.kept_out += freed + self.at_source
                 self.brought_back += self.restored
+            case {"type": "message", "message": message} if self.outside and is_object(message):
+                self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
+            case {"type": "rewind"}:  # what is still in the history is recorded anew, or left out
+                self.at_source = 0
+            case {"type": "offload", "call": str(call), "tokens_freed": int(tokens)}:
+                self.outside[call] = tokens
             case {"type": "restore", "tokens": int(tokens)}:
                 self.restored += tokens
             case {"type": "compression", "summary": str(text)}:
@@ -105,7 +115,7 @@ class Tally:
     def savings(self, freed: int, count: Callable[[str], int], model: str | None = None) -> Savings:
         """The sums, with the tokens of a text as `count` has them, and of the tools for `model`."""
         sums = Savings(
-            per_request=freed - self.restored,
+            per_request=freed + self.at_source - self.restored,
             requests=self.requests,
             kept_out=self.kept_out,
             brought_back=self.brought_back,
@@ -122,6 +132,13 @@ def _calls(message: Mapping[str, Any]) -> Iterator[str]:
         for block in filter(is_object, blocks) if is_array(blocks) else ():
             called = block.get("function") if name == "tool_calls" else block
             yield str(called.get("name")) if is_object(called) else ""
+
+
+def _answered(message: Mapping[str, Any]) -> Iterator[str]:
+    """The ids of the calls that a message answers, in Anthropic's dialect: hosts' messages."""
+    content = message.get("content")
+    for block in filter(is_object, content) if is_array(content) else ():
+        yield str(block.get("tool_use_id", ""))
 
 
 def _number(event: Mapping[str, Any], name: str) -> float:

@@ -1,7 +1,9 @@
 """What the command can do but `compress` and `export`. Heavy modules are imported where used."""
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import click
@@ -13,7 +15,9 @@ from context_compression.cli.compress import compress
 from context_compression.cli.export import export
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import say, working, write, write_json
-from context_compression.errors import UnknownRef
+from context_compression.errors import ContextCompressionError, UnknownRef
+from context_compression.hooks import HOSTS as HOOKED
+from context_compression.hooks import NOTHING, answer
 from context_compression.session import Session
 from context_compression.settings import NAMES, Settings, setting_name, snake_case
 
@@ -35,6 +39,11 @@ ALL = "all"
     show_default=True,
     help="legacy: for clients that fail when the server knows the newest protocol.",
 )
+@click.option(
+    "--hooks",
+    type=click.Choice(list(HOOKED)),
+    help="Answer the hooks of this host as well, by a seventh tool; the host's plugin asks for it.",
+)
 @click.pass_obj
 def serve(
     options: Options,
@@ -43,17 +52,34 @@ def serve(
     port: int,
     token: str | None,
     protocol: Literal["auto", "legacy"],
+    hooks: str | None,
 ) -> None:
     """Serve the six tools to an agent (MCP)."""
     from context_compression import mcp_server
 
+    if http and hooks:
+        raise click.UsageError("--hooks goes with stdio: a host starts its own server for them.")
     workspace = options.workspace()
     if http:
         mcp_server.serve_http(workspace, host=host, port=port, token=token)
         return
     if sys.stdin.isatty():
         say("Waiting for an MCP client on stdin; Ctrl-C ends. See context-compression --help.")
-    mcp_server.serve_stdio(workspace, protocol=protocol)
+    mcp_server.serve_stdio(workspace, protocol=protocol, hooks=hooks)
+
+
+@click.command()
+@click.argument("host", type=click.Choice(list(HOOKED)))
+@click.pass_obj
+def hook(options: Options, host: str) -> None:
+    """Answer one event of a host's hook: its JSON on stdin, the answer on stdout."""
+    from anyio import run
+
+    with suppress(ValueError, ContextCompressionError):  # the host shall go on in any case
+        event = json.load(sys.stdin.buffer)
+        told = run(answer, host, options.workspace(), event)
+        if told != NOTHING:
+            write(told.encode("utf-8", "replace"))
 
 
 @click.command()
@@ -181,6 +207,7 @@ def demo() -> None:
 
 COMMANDS = (
     serve,
+    hook,
     status,
     compress,
     export,

@@ -41,7 +41,7 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
         return {}
     given = event.get("tool_input")
     call = ToolCall(string(event, "tool_use_id"), string(event, "tool_name"), given)
-    kept = offloaded(session_of(workspace, event), Answered(call, text))
+    kept = offloaded(session_of(workspace, event), Answered(call, text), workspace.environ)
     return {} if kept is None else {"decision": "block", "reason": kept}
 
 

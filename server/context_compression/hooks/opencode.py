@@ -34,7 +34,7 @@ from context_compression.workspace import Workspace
 Row = Mapping[str, Any]
 """`{"info": …, "parts": […]}`."""
 NAMES = {"read": "Read", "task": "Task", "webfetch": "WebFetch"}
-"""As the setting `offload_at_source` calls them."""
+"""As `at_source.LEAST` calls them."""
 
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -49,7 +49,8 @@ def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]
             tool = string(event, "tool")
             call = ToolCall(string(event, "callID"), NAMES.get(tool, tool), event.get("args"))
             shown = string(event, "shown") or None
-            text = offloaded(session, Answered(call, string(event, "text"), shown))
+            answered = Answered(call, string(event, "text"), shown)
+            text = offloaded(session, answered, workspace.environ)
             return {} if text is None else {"text": text}
         case "messages.transform":
             history = History(objects(event.get("messages")))

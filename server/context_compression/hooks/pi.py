@@ -25,7 +25,7 @@ from context_compression.workspace import Workspace
 Event = Mapping[str, Any]
 Row = Mapping[str, Any]
 NAMES = {"read": "Read"}
-"""As the setting `offload_at_source` calls them."""
+"""As `at_source.LEAST` calls them."""
 SUMMARIES = ("compactionSummary", "branchSummary")
 
 
@@ -41,7 +41,7 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
             call = ToolCall(
                 string(event, "toolCallId"), string(event, "toolName"), event.get("input")
             )
-            text = offloaded(session, Answered(call, string(event, "text")))
+            text = offloaded(session, Answered(call, string(event, "text")), workspace.environ)
             return {} if text is None else {"text": text}
         case "context":
             history = History(_objects(event.get("messages")))

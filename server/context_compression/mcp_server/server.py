@@ -1,7 +1,7 @@
 """The MCP server: six tools and two prompts over one workspace."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -17,6 +17,7 @@ from context_compression.mcp_server.arguments import checked, input_schema
 from context_compression.mcp_server.call import Call, telling_the_model
 from context_compression.mcp_server.prompts import PROMPTS
 from context_compression.mcp_server.tools import OFFERS, Offer
+from context_compression.mcp_server.tools.hook import hook_tool
 from context_compression.tokens import base_count
 from context_compression.workspace import Workspace
 
@@ -34,16 +35,24 @@ cannot be changed by a tool; answers say what can be done instead. Restored text
 WARM_AFTER = 0.2  # seconds; by then the first answer is out
 
 
-def create_server(workspace: Workspace) -> MCPServer:
-    """The server, to be run or tested; before it is called it reads settings and writes nothing."""
+def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
+    """The server, to be run or tested; before it is called it reads settings and writes nothing.
+
+    Args:
+        workspace: to work in.
+        hooks: the host whose hooks it answers as well, by a seventh tool.
+    """
     asks_a_model = _asks_a_model(workspace)
+    tools = [_tool(offer, workspace, asks_a_model) for offer in OFFERS]
+    if hooks is not None:
+        tools.append(hook_tool(workspace, hooks))
     server = MCPServer(
         name=NAME,
         title="Context compression",
         version=_version(),
         instructions=INSTRUCTIONS,
-        tools=[_tool(offer, workspace, asks_a_model) for offer in OFFERS],
-        middleware=[_only_what_is_known, _warming()],
+        tools=tools,
+        middleware=[_only_what_is_known([tool.name for tool in tools]), _warming()],
         log_level="WARNING",
     )
     for prompt in PROMPTS:
@@ -83,15 +92,17 @@ def _tool(offer: Offer, workspace: Workspace, asks_a_model: bool) -> Tool:
     return tool
 
 
-async def _only_what_is_known(
-    ctx: ServerRequestContext[Any, Any], call_next: CallNext
-) -> HandlerResult:
+def _only_what_is_known(tools: Sequence[str]) -> ServerMiddleware[Any]:
     """The specification wants a protocol error for an unknown name; the SDK answers otherwise."""
-    if ctx.method == "tools/call":
-        _refuse_unknown("tool", ctx.params, [offer.name for offer in OFFERS])
-    elif ctx.method == "prompts/get":
-        _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in PROMPTS])
-    return await call_next(ctx)
+
+    async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method == "tools/call":
+            _refuse_unknown("tool", ctx.params, tools)
+        elif ctx.method == "prompts/get":
+            _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in PROMPTS])
+        return await call_next(ctx)
+
+    return check
 
 
 def _refuse_unknown(kind: str, params: Mapping[str, Any] | None, known: Iterable[str]) -> None:

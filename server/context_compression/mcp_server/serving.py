@@ -28,15 +28,18 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 Protocol = Literal["auto", "legacy"]
 
 
-def serve_stdio(workspace: Workspace, *, protocol: Protocol = "auto") -> None:
+def serve_stdio(
+    workspace: Workspace, *, protocol: Protocol = "auto", hooks: str | None = None
+) -> None:
     """Serve the host that started this process, until it closes stdin.
 
     Args:
         workspace: to work in.
         protocol: `legacy` speaks the handshake of 2025 only, for a client that probes for the newer
             protocol and then cannot go back.
+        hooks: the host whose hooks are answered as well.
     """
-    server = create_server(workspace)
+    server = create_server(workspace, hooks)
     # Hosts and people end us with it. The thread that waits for stdin cannot be interrupted, so an
     # orderly end would wait for the next line; the store is safe whenever we are killed.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

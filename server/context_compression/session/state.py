@@ -5,8 +5,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from context_compression.evidence import HOST_NOTES
 from context_compression.formats import parse
-from context_compression.messages import Text, ToolResult, is_array, is_object
+from context_compression.messages import (
+    Message,
+    Text,
+    Thinking,
+    ToolResult,
+    is_array,
+    is_object,
+)
 from context_compression.savings import Tally
 from context_compression.store import SessionLog
 
@@ -168,10 +176,10 @@ def news_of(
     Raises:
         InvalidConversation: not messages in a format we know.
     """
-    parse(messages)
+    theirs = parse(messages).messages
     now = timestamp()
     events: list[dict[str, Any]] = []
-    if state.view and list(messages[: len(state.view)]) == state.view:  # they hold our view
+    if state.view and _hold(theirs, parse(state.view).messages):
         shared = len(state.view)
     else:
         if anew:
@@ -187,6 +195,21 @@ def news_of(
         {"type": "message", "created_at": now, "message": dict(m)} for m in messages[shared:]
     )
     return events
+
+
+def _hold(theirs: Sequence[Message], view: Sequence[Message]) -> bool:
+    """Whether they took our view over, however they spell it."""
+    same = (_said(their) == _said(ours) for their, ours in zip(theirs, view, strict=False))
+    return len(theirs) >= len(view) and all(same)
+
+
+def _said(message: Message) -> tuple[Any, ...]:
+    """What a message says: hosts put notes into it, and may drop thinking or join its texts."""
+    texts = [block.text for block in message.blocks if isinstance(block, Text)]
+    texts = [text for text in texts if not text.lstrip().startswith(HOST_NOTES)]
+    results = [(result.call_id, result.text, result.is_error) for result in message.results]
+    others = [b for b in message.blocks if not isinstance(b, Text | Thinking | ToolResult)]
+    return message.role, "\n".join(texts), results, others
 
 
 def undoing(compression: Mapping[str, Any], now: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class Status:
         messages: how many the view has.
         messages_recorded: how many were recorded.
         messages_compressed: how many of those are not in the view as they came.
-        tokens_saved: freed by compressions, less what was restored.
+        tokens_saved: freed by compressions and kept out by hooks, less what was restored.
         savings: the same over all requests, with what it cost. Where somebody else keeps the
             history, what they did not take over saved nothing.
         breakdown: tokens by kind of content.
@@ -67,7 +67,7 @@ def status_of(
         messages_recorded=recorded,
         messages_compressed=sum(len(c["compressed"]) for c in compressions),
         compressions=len(compressions),
-        tokens_saved=freed - sum(state.restored.values()),
+        tokens_saved=freed + sum(state.tally.outside.values()) - sum(state.restored.values()),
         savings=state.tally.savings(state.freed, counter.text, session.model),
         breakdown=breakdown(parsed, counter),
         largest=largest(parsed, counter),

@@ -27,7 +27,7 @@ class Branch:
 
     rows: list[Row]
     kept: frozenset[str] = frozenset()
-    """The uuids of those written before the last compaction, which kept them."""
+    """The uuids of those that were there before the last compaction, which kept them."""
     gaps: int = 0
     """Parents that are not in the file, so that the row before was taken instead."""
     begins_in_the_middle: bool = False
@@ -49,9 +49,10 @@ def live_branch(rows: Mapping[str, Row]) -> Branch:
     start = positions[chain[0]["uuid"]] if is_compaction(chain[0]) else 0
     later = [row for uuid, row in rows.items() if positions[uuid] >= start]
     live = [row for row in _with_parallel(chain, later) if row["type"] in MESSAGES]
+    older = {message_id(row) for uuid, row in rows.items() if positions[uuid] < start}
     return Branch(
         rows=live,
-        kept=frozenset(row["uuid"] for row in live if positions[row["uuid"]] < start),
+        kept=frozenset(row["uuid"] for row in live if message_id(row) in older),
         gaps=gaps,
         begins_in_the_middle=not is_compaction(chain[0]) and bool(string(chain[0], "parentUuid")),
     )
@@ -75,7 +76,7 @@ def message_id(row: Row) -> str:
 
 
 def _parents(rows: Mapping[str, Row]) -> dict[str, str]:
-    """Each row's parent, with the messages that a compaction kept moved behind its summary.
+    """Each row's parent, with what a compaction kept moved to where it is now.
 
     The host leaves kept rows where they were written. New rows hang off the last of them (2.1.217)
     or off the summary, the anchor (2.1.329). Followed as they are, the first lead past the boundary
@@ -90,7 +91,28 @@ def _parents(rows: Mapping[str, Row]) -> dict[str, str]:
             behind = (uuid for uuid, parent in parents.items() if parent == anchor)
             parents.update(dict.fromkeys(list(behind), kept[-1]))
             parents.update(zip(kept, [anchor, *kept], strict=False))
+    parents.update(_moved_results(rows, parents))
     return parents
+
+
+def _moved_results(
+    rows: Mapping[str, Row], parents: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Results whose call a compaction wrote once more, and the row that makes it now.
+
+    Where a plugin says what a compaction keeps, all of it is written anew, behind the boundary; but
+    its results still name the call of before as their parent (2.1.329).
+    """
+    callers: dict[str, str] = {}
+    for uuid, row in rows.items():
+        for call in blocks(row, "tool_use"):
+            callers[string(call, "id")] = uuid
+        for result in blocks(row, "tool_result"):
+            call = string(result, "tool_use_id")
+            before = rows.get(parents[uuid], {})
+            made = [string(block, "id") for block in blocks(before, "tool_use")]
+            if call in made and call in callers:
+                yield uuid, callers[call]
 
 
 def _kept(about: Row, rows: Mapping[str, Row], parents: Mapping[str, str]) -> list[str]:

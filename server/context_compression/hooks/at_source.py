@@ -1,0 +1,108 @@
+"""A large tool result offloaded at the source: before it enters a conversation that a host keeps.
+
+The same preview, ref and archive as the strategy `offload` makes of a result that is in already.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+
+from context_compression.errors import InvalidSettings
+from context_compression.messages import Message, Text, ToolCall, ToolResult, strings_in
+from context_compression.plan import Archive, Plan, ref_of
+from context_compression.selection import describe
+from context_compression.session import Session
+from context_compression.session.archiver import brought_back
+from context_compression.session.state import timestamp
+from context_compression.settings import Settings
+from context_compression.strategies.offload import to_preview
+from context_compression.tokens import Counter
+
+LIMITS = "CONTEXT_COMPRESSION_OFFLOAD_AT_SOURCE"
+"""`Read=0,mcp__github__*=4000`: from how many tokens on a tool's result is offloaded; 0: never."""
+LEAST = {"Read": 10_000, "Agent": 10_000, "Task": 10_000, "WebFetch": 4_000}
+"""Where nobody says so: what an agent edits by must be exact, and reports are short already."""
+OURS = ("context_status", "context_compress", "context_summary", "context_restore")
+"""Tools that answer in our own words, or with what was asked back."""
+FOLDER = ".compression/"
+NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A tool call that was just answered.
+
+    Attributes:
+        call: what was called.
+        text: the whole answer.
+        shown: what the model would be shown of it, where the host has cut it already.
+        said: what was said lately; the preview prefers lines that hold what it names.
+    """
+
+    call: ToolCall
+    text: str
+    shown: str | None = None
+    said: Sequence[Message] = ()
+
+
+def offloaded(
+    session: Session, answered: Answered, environ: Mapping[str, str] = NO_ENVIRONMENT
+) -> str | None:
+    """What the model shall be shown in place of an answer; `None`: the answer itself.
+
+    The original is on disk when this returns.
+
+    Raises:
+        InvalidSettings: the environment names impossible limits.
+    """
+    call, text = answered.call, answered.text
+    least = _least(call.name, environ, session.settings)
+    if not least or len(text.encode("utf-8", "replace")) < least:  # no token is less than a byte
+        return None
+    if call.name.endswith(OURS) or _reads_the_store(call, session):
+        return None
+    log, state, ref = session.store.session(session.id), session.state(), ref_of(text)
+    archive = Archive(True, lambda ref: str(log.offloaded_path(ref)), brought_back(state))
+    if ref in archive.restored:
+        return None
+    counter = Counter(session.model, session.counter)
+    result = ToolResult(call.id, (Text(text),))
+    messages = (*answered.said, Message("assistant", (call,)), Message("user", (result,)))
+    settings = session.settings.changed({"offload_min_tokens": least})
+    plan = Plan(messages, (0,) * len(messages), counter, settings, archive=archive)
+    kept = to_preview(plan)(result, call.name, len(messages) - 1)
+    entering = text if answered.shown is None else answered.shown
+    freed = counter.text(entering) - counter.text(kept.text)
+    if freed <= 0:
+        return None
+    what = describe(result, call.name, counter.block(result))
+    about = {"what": what, "text": text, "message": None, "block": None}
+    log.write_offloaded(ref, text)
+    log.append(
+        {
+            "type": "offload",
+            "created_at": timestamp(),
+            "refs": {} if ref in state.refs else {ref: about},
+            "call": call.id,
+            "tokens_freed": freed,
+        }
+    )
+    return kept.text
+
+
+def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
+    """Tokens from which a tool's result is offloaded; the first limit that fits counts."""
+    for limit in filter(None, environ.get(LIMITS, "").split(",")):
+        name, _, tokens = limit.strip().rpartition("=")
+        if not name or not tokens.isdecimal():
+            raise InvalidSettings(f"{LIMITS}: {limit!r} is no limit; write TOOL=TOKENS.")
+        if fnmatchcase(tool, name):
+            return int(tokens)
+    return max(settings.offload_min_tokens, LEAST.get(tool, 0))
+
+
+def _reads_the_store(call: ToolCall, session: Session) -> bool:
+    """Whether the call looks at what was offloaded: that was asked back for."""
+    folder = str(session.store.folder)
+    return any(folder in text or FOLDER in text for text in strings_in(call.arguments))

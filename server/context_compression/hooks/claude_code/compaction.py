@@ -1,0 +1,135 @@
+"""A compaction of Claude Code: answered with our view, or accompanied where the host does it."""
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from context_compression import hosts
+from context_compression.hooks.claude_code.rows import rows_of
+from context_compression.hooks.claude_code.where import where
+from context_compression.hosts import Transcript
+from context_compression.hosts.lines import string
+from context_compression.ledger import render
+from context_compression.session import Session
+from context_compression.session.archiver import promises
+from context_compression.settings import Settings
+from context_compression.threads import aside
+from context_compression.tokens import Counter
+from context_compression.usage import for_model
+from context_compression.workspace import Workspace
+
+PATIENCE = 0.3  # seconds to wait for the host to write its last rows down; it takes 0.1
+STEP = 0.03
+LEDGER_TOKENS = 1_500
+REFS = 12
+
+INSTRUCTIONS = """\
+Keep word for word: what the user asked for and ruled out, names of files and of what was changed \
+in them, commands with their results, errors that are still open, decisions with their reasons.
+Keep refs: a line like [Bash: 9,034 tokens, …; ref 0123456789ab; …] stands for an output that is \
+archived, and context_restore brings it back by its ref. Name each ref that later work may need, \
+with what is behind it.
+The conversation up to here is archived, so leave whole files and outputs out."""
+
+
+async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"messages": …}`: our view, as `rows.Row`s; `{}` where the host shall do it itself.
+
+    Args:
+        workspace: to work in.
+        event: `handles` of the rows to be compacted, in order; `trigger`, `instructions`, `window`
+            (tokens), beside what all events have.
+    """
+    path = where(workspace, event).transcript
+    handles = [str(handle) for handle in event.get("handles") or ()]
+    settings = workspace.settings()
+    unasked = event.get("trigger") == "auto"
+    if path is None or not handles or (unasked and not settings.auto_compress):
+        return {}
+    if agent := string(event, "agent_id"):
+        path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
+    transcript = await aside(partial(_written, path, handles[-1]))
+    session = Session(workspace.store, transcript.session_id, model=transcript.model)
+    settings = _for_messages(settings, transcript, event.get("window"))
+    session.summarizer = workspace.summarizer(settings)
+    result = await session.acompress(
+        messages=transcript.messages,
+        focus=string(event, "instructions") or None,
+        force=True,
+        settings=settings,
+    )
+    if not result.changed:
+        return {}
+    rows = rows_of(result, transcript, handles)
+    if rows is None or result.tokens_after >= settings.threshold_tokens:  # full again at once
+        await aside(session.undo)
+        return {}
+    return {"messages": rows}
+
+
+def _for_messages(settings: Settings, transcript: Transcript, window: Any) -> Settings:
+    """The settings for what a compaction can change: the messages, and their part of the window."""
+    changed: dict[str, Any] = {"summary_role": "user"}  # the host's system prompt is its own
+    settings = for_model(settings, transcript.model)
+    if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
+        changed["token_budget"] = window
+    counter = Counter(transcript.model)
+    beside = counter.system(transcript.system) + counter.tools(transcript.tools)
+    budget = changed.get("token_budget", settings.token_budget)
+    return settings.changed({**changed, "token_budget": max(1, budget - beside)})
+
+
+def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
+    """What the host's summary shall keep; all that it may leave out is archived first."""
+    path = where(workspace, event).transcript
+    if path is not None:
+        transcript = hosts.read(path)
+        archive(workspace.of(transcript).session, transcript)
+    return INSTRUCTIONS
+
+
+def archive(session: Session, transcript: Transcript) -> None:
+    """Archive a whole conversation, whose history somebody else is about to shorten.
+
+    That is: compress it as far as it goes, and take that back at once. What was archived stays.
+    """
+    state = session.state()
+    again = state.numbers > {0} and not state.compressions
+    if not transcript.messages or (again and state.recorded == transcript.messages):
+        return  # the host announces some compactions twice
+    result = session.compress(messages=transcript.messages, strategy="extract", target_tokens=1)
+    if result.changed:
+        session.undo()
+
+
+def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
+    """What the host shall add to a history it has compacted; nothing where our view stands."""
+    session = Session(workspace.store, where(workspace, event).id, settings=workspace.settings())
+    log, state = workspace.store.session(session.id), session.state()
+    if state.compressions or not state.refs:
+        return {}
+    ledger = render(promises(log, state).ledger, LEDGER_TOKENS, measure=Counter().text)
+    texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
+    text = "\n".join(
+        [
+            f"All that this compaction removed is archived ({len(state.refs):,} refs). "
+            "context_restore(ref=…) brings an original back; context_restore(query=…) searches.",
+            *([ledger] if ledger else []),
+            "The newest texts:",
+            *(f"- {ref}: {state.refs[ref]['what']}" for ref in texts[: -REFS - 1 : -1]),
+        ]
+    )
+    told = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": told}
+
+
+def _written(path: Path, newest: str) -> Transcript:
+    """The conversation, once its newest row is in the transcript; or after some patience."""
+    for _ in range(round(PATIENCE / STEP)):
+        transcript = hosts.read(path)
+        if any(newest in uuids for uuids in transcript.rows):
+            return transcript
+        time.sleep(STEP)
+    return hosts.read(path)

@@ -1,0 +1,51 @@
+"""`context_hook`: what a host's hooks call. It exists only where they were asked for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult, ToolAnnotations
+
+from context_compression import hooks
+from context_compression.mcp_server.answers import quotation
+from context_compression.mcp_server.call import Call
+from context_compression.workspace import Workspace
+
+NAME = "context_hook"
+DESCRIPTION = "Called by the host's own hooks, with their JSON. Refuses models."
+OF_PLUGIN = "toolu_plugin_"
+"""How Claude Code begins the ids of calls that function hooks make; `mcp_tool` hooks have none."""
+META = {
+    "anthropic/alwaysLoad": False,  # the model of Claude Code sees the name, and pays for no more
+    "anthropic/maxResultSizeChars": 500_000,
+}
+
+
+def hook_tool(workspace: Workspace, host: str) -> Tool:
+    """The tool, for the hooks of one host."""
+
+    async def run(context: Context[Any, Any]) -> CallToolResult:
+        if not (Call(workspace, context).tool_use_id or OF_PLUGIN).startswith(OF_PLUGIN):
+            raise ToolError(
+                "context_hook is for the host's hooks. Use context_offload or context_compress."
+            )
+        params: Mapping[str, Any] = context.request_context.params or {}
+        event: Mapping[str, Any] = params.get("arguments") or {}
+        return quotation(await hooks.answer(host, workspace, event))
+
+    annotations = ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+    )
+    tool = Tool.from_function(
+        run,
+        name=NAME,
+        title="Hooks",
+        description=DESCRIPTION,
+        annotations=annotations,
+        meta=META,
+        structured_output=False,
+    )
+    tool.parameters = {"type": "object", "properties": {}}
+    return tool
