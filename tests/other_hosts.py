@@ -196,3 +196,43 @@ class OpenCode:
         )
         assert ended.code == 0, (ended.code, ended.stdout[-2000:], ended.stderr[-2000:])
         return ended
+
+
+@dataclass
+class GeminiCLI:
+    """Gemini CLI without a terminal, its approvals given."""
+
+    command: Path
+    desk: Desk
+
+    @property
+    def config(self) -> Path:
+        return self.desk.home / ".gemini"
+
+    def ask(
+        self, model: ScriptedModel, prompt: str, *options: str | Path, stdin: str = ""
+    ) -> Ended:
+        """One prompt, with what stands on stdin before it, until the model has answered."""
+        self.config.mkdir(exist_ok=True)
+        key, trusted = {"selectedType": "gemini-api-key"}, {"enabled": False}
+        told = {
+            "security": {"auth": key, "folderTrust": trusted},
+            "general": {"enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False},
+        }  # fmt: skip
+        settings = self.config / "settings.json"
+        there: dict[str, Any] = json.loads(settings.read_text()) if settings.exists() else {}
+        settings.write_text(json.dumps(there | told), encoding="utf-8")
+        ended = self.desk.run(
+            self.command,
+            *("-m", "gemini-2.5-pro", "--output-format", "stream-json", "--skip-trust"),
+            *("--approval-mode", "yolo", *options, "-p", prompt),
+            stdin=stdin,
+            GEMINI_API_KEY="sk-test",
+            GOOGLE_GEMINI_BASE_URL=model.url,
+            GEMINI_CLI_TRUST_WORKSPACE="true",
+            GEMINI_SANDBOX="false",
+            NO_BROWSER="1",
+        )
+        assert ended.code == 0, (ended.code, ended.stdout[-2000:], ended.stderr[-2000:])
+        return ended
