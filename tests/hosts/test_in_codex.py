@@ -3,19 +3,14 @@
 import json
 import re
 import shutil
-import uuid
-from datetime import UTC, datetime
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
 
 import pytest
 from other_hosts import CODEX, SERVER, Codex
 from real_hosts import Desk, calling, saying
-from scripted_model import ScriptedModel, Turn, text_in
+from scripted_model import ScriptedModel
 
-from context_compression import compress
-from context_compression.exports import Copy, export
 from context_compression.session import Session
 from context_compression.store import Store
 
@@ -149,68 +144,3 @@ def test_codex_goes_on_when_our_server_is_gone(codex: Codex):
         codex.ask(model, "count")
 
     assert "line 1 of it\nline 2 of it" in model.turns[-1].results[-1]
-
-
-def test_an_exported_copy_is_resumed_with_just_our_view(codex: Codex):
-    view = compress(long_conversation(), target_tokens=2_000).messages
-    id = str(uuid.uuid4())
-    copy = Copy(id, codex.desk.project, datetime.now(UTC))
-    export(view, "codex", copy, written_by=None, home=codex.desk.home, environ={})
-
-    with ScriptedModel(["done"]) as model:
-        codex.ask(model, "Go on.", session=id)
-
-    [turn] = model.turns
-    ours = items(turn)
-    assert "\n".join(ours[: len(expected(view))]) == "\n".join(expected(view))
-    assert turn.said[-1] == "user: Go on."
-
-
-def long_conversation() -> list[dict[str, Any]]:
-    messages: list[dict[str, Any]] = []
-    for n in range(30):
-        call = {"type": "tool_use", "id": f"toolu_{n}", "name": "Bash", "input": {"command": "ls"}}
-        text = "\n".join(f"src/file_{n}_{k}.py" for k in range(60))
-        messages += [
-            {"role": "user", "content": f"Look at part {n}."},
-            {"role": "assistant", "content": [{"type": "text", "text": "I look."}, call]},
-            {
-                "role": "user",
-                "content": [{"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": text}],
-            },
-            {"role": "assistant", "content": f"Part {n} is fine."},
-        ]
-    return messages
-
-
-def expected(view: list[dict[str, Any]]) -> list[str]:
-    """What a view says, block by block."""
-    said: list[str] = []
-    for message in view:
-        content = message["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        for block in blocks:
-            match block["type"]:
-                case "tool_use":
-                    said.append(f"call {block['id']}")
-                case "tool_result":
-                    said.append(f"result {block['tool_use_id']}: {text_in(block['content'])}")
-                case _:
-                    said.append(f"{message['role']}: {block['text']}")
-    return said
-
-
-def items(turn: Turn) -> list[str]:
-    """The same of a request, without what Codex itself says first."""
-    said: list[str] = []
-    for item in turn.body["input"]:
-        match item["type"]:
-            case "function_call":
-                said.append(f"call {item['call_id']}")
-            case "function_call_output":
-                said.append(f"result {item['call_id']}: {text_in(item['output'])}")
-            case _ if item["role"] != "developer":
-                said += [f"{item['role']}: {part['text']}" for part in item["content"]]
-            case _:
-                pass
-    return said
