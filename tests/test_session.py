@@ -374,7 +374,7 @@ def test_what_is_no_pattern_is_refused(archived: tuple[Session, str], pattern: s
 def test_a_pattern_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("context_compression.session.reading.PATTERN_SECONDS", 0.1)
+    monkeypatch.setattr("context_compression.store.patterns.SECONDS", 0.1)
     session = Session(tmp_path, "s")
     ref = session.offload("\n".join(["a" * 60 + "!"] * 50))
 

@@ -157,6 +157,15 @@ def ordinary(path: Path) -> Path:
     return path
 
 
+def stamp(path: Path) -> tuple[int, int] | None:
+    """Size and modification time (ns) of a file, `None` where it is gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
 def read_document(path: Path) -> dict[str, Any]:
     """The JSON object at `path`, checked for its version; `{}` where there is no file."""
     value = read_json(path, default={})

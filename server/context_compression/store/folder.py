@@ -5,13 +5,17 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from context_compression.errors import StoreError
 from context_compression.store import files
 from context_compression.store.log import FILE_NAME, SessionLog, the_one
 
+if TYPE_CHECKING:
+    from context_compression.store.search import Found
+
 NAME = ".compression"
+INDEX = "search.sqlite"
 
 
 class Store:
@@ -97,14 +101,16 @@ class Store:
 
     def session(self, id: str) -> SessionLog:
         """The log of session `id`, whether it exists or not; the same object for the same id."""
-        return self._logs.setdefault(id, SessionLog(self.folder, id))
+        if id not in self._logs:
+            self._logs[id] = SessionLog(self.folder, id)
+        return self._logs[id]
 
     def sessions(self) -> list[str]:
         """The ids of all recorded sessions, the one last written to first."""
         times: dict[str, int] = {}
         for id in self._session_folders():
             with suppress(OSError):
-                status = (self.folder / "sessions" / id / "events.jsonl").stat()
+                status = os.stat(f"{self.folder}/sessions/{id}/events.jsonl")
                 if status.st_size:
                     times[id] = status.st_mtime_ns
         return sorted(times, key=lambda id: (-times[id], id))
@@ -113,6 +119,10 @@ class Store:
         """Deletes a session, its archive and its summaries; nothing of it can be restored."""
         self.session(id).remove()
         self._logs.pop(id, None)
+        if os.path.lexists(self.folder / INDEX):
+            from context_compression.store import index
+
+            index.forget(self.folder, id)
         if self.summaries(session=id):
             with self._locked():
                 entries = self._read_summaries()
@@ -136,6 +146,34 @@ class Store:
                 break
         full = the_one(ref, owners)
         return None if full is None else owners[full]
+
+    def search(
+        self,
+        query: str = "",
+        *,
+        pattern: str | None = None,
+        session: str | None = None,
+        limit: int = 5,
+        skip: int = 0,
+    ) -> "Found":
+        """What is archived and fits a query best; with a pattern alone, the newest that holds it.
+
+        Args:
+            query: words, names, phrases in quotation marks, `path:…`, `tool:…`, `error:`.
+            pattern: a regular expression; beside a query, what fits must also hold this.
+            session: look in this one only.
+            limit: how many hits at most.
+            skip: so many of the best are left out.
+
+        Raises:
+            StoreError: the pattern is wrong or takes too long.
+        """
+        from context_compression.store.search import search
+
+        logs = [self.session(id) for id in self.sessions()]
+        return search(
+            self.folder, logs, query, pattern=pattern, session=session, limit=limit, skip=skip
+        )
 
     def verify(self) -> list[str]:
         """Everything that is wrong with the folder, in plain words; `[]` when it is sound."""

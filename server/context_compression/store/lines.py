@@ -16,6 +16,8 @@ from context_compression.store import files
 
 HEAD_BYTES = 4096
 """More than any header has."""
+ENDING_BYTES = 64
+"""By so many last bytes it is known again how far a file was read."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,19 @@ class _Seen:
     """the whole lines"""
     lines: Events = NOTHING
     """the whole lines, and the torn end where there is one"""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place between two lines of a file, for those who read on from it later.
+
+    Attributes:
+        offset: bytes before it.
+        ending: the last of them; others found there mean that the file did not just grow.
+    """
+
+    offset: int = 0
+    ending: bytes = b""
 
 
 class LineFile:
@@ -83,6 +98,30 @@ class LineFile:
             for line in file:
                 if mark in line and (item := _parsed(line)) is not None:
                     yield item
+
+    def has(self, mark: Mark) -> bool:
+        """Whether the file still is what it was up to the mark."""
+        with files.reading(self.path), suppress(FileNotFoundError), open(self.path, "rb") as file:
+            file.seek(mark.offset - len(mark.ending))
+            return file.read(len(mark.ending)) == mark.ending
+        return not mark.offset
+
+    def onward(self, mark: Mark, at_least: int) -> tuple[list[dict[str, Any]], Mark]:
+        """The whole lines of about `at_least` bytes behind a mark, and the mark behind them.
+
+        Unreadable lines are passed over, a torn end is left for the next time. Nothing is kept in
+        memory.
+        """
+        with files.reading(self.path), open(files.ordinary(self.path), "rb") as file:
+            file.seek(mark.offset)
+            data = file.read(at_least) + file.readline()
+        whole = data[: data.rfind(b"\n") + 1]
+        items = [item for line in whole.split(b"\n") if (item := _parsed(line)) is not None]
+        ending = (mark.ending + whole)[-ENDING_BYTES:]
+        return (
+            [item for item in items if not self._is_header(item)],
+            Mark(mark.offset + len(whole), ending),
+        )
 
     def append(self, values: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
         """Writes whole lines and waits until the disk has them; `about` completes a new header.
@@ -143,7 +182,7 @@ class LineFile:
             stamp=stamp,
             offset=seen.offset + len(complete + newline),
             number=seen.number + len(lines),
-            ending=(seen.ending + complete + newline)[-64:],
+            ending=(seen.ending + complete + newline)[-ENDING_BYTES:],
             whole=whole,
             lines=self._with_torn(whole, tail) if tail else whole,
         )

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from context_compression.errors import StoreError, UnknownRef
 from context_compression.store import files
-from context_compression.store.lines import Events, LineFile
+from context_compression.store.lines import Events, LineFile, Mark
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """What an id or a ref may be: the name of a file, and of nothing outside our folder."""
@@ -46,6 +46,24 @@ class SessionLog:
         lines = self._read(self._events)
         items = [item for item in lines.items if item.get("type") != "originals"]
         return Events(items, lines.warnings)
+
+    @property
+    def stamp(self) -> tuple[int, int] | None:
+        """Size and time of the log: while they are the same, nothing was added."""
+        return files.stamp(self._events.path)
+
+    def stamp_of(self, originals: str) -> tuple[int, int] | None:
+        """Size and time of a file of originals, `None` where it is gone."""
+        return files.stamp(self.folder / _checked(originals, "An archive's name"))
+
+    def has(self, mark: Mark) -> bool:
+        """Whether the log still is what it was up to the mark."""
+        return self._events.has(mark)
+
+    def onward(self, mark: Mark, at_least: int) -> tuple[list[dict[str, Any]], Mark]:
+        """The events behind a mark, `at_least` bytes of them where there are, and the next mark."""
+        items, mark = self._events.onward(mark, at_least)
+        return [item for item in items if item.get("type") != "originals"], mark
 
     def append(self, *events: Mapping[str, Any]) -> None:
         """Adds events, stamped by the caller; they are on disk when this returns.

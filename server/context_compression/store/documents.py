@@ -1,0 +1,262 @@
+"""What can be found in a session: what was archived of it, and what was said beside that.
+
+It is read from the log and the files of originals, event by event. What we wrote ourselves and
+archived later (a summary that went into another one, the preview of a tool result) can be found,
+too, but counts as ours.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+
+from context_compression.errors import ContextCompressionError
+from context_compression.evidence import exit_status
+from context_compression.formats import parse
+from context_compression.ledger.outcomes import error_lines
+from context_compression.messages import (
+    Block,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    strings_in,
+    texts_of,
+)
+from context_compression.plan import ref_of
+from context_compression.store.log import SessionLog
+
+GLIMPSE = 200
+"""Characters shown of a message that stands beside a hit."""
+CALL_CHARS = 500
+"""Characters of a call's arguments that its result is found by."""
+
+Event = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call: the tool's name and the beginning of its arguments."""
+
+    tool: str
+    arguments: str
+
+
+NO_CALL = Call("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A recorded message, as one sees it beside a hit.
+
+    Attributes:
+        at: its place in the conversation, from 1.
+        answers: the calls whose results it holds, by the block's index.
+    """
+
+    at: int
+    ref: str
+    role: str
+    glimpse: str
+    answers: Mapping[int, Call]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Something archived: a text, or a message that says more than its long texts.
+
+    Attributes:
+        what: in a few words.
+        message: ref of the message it is or stands in; empty for a text that belongs to none.
+        file: which file of originals holds it; empty for the log itself.
+        created_at: when it was archived.
+        text: all that can be read in it.
+        call: what it is the result of; of a message, the tools it calls.
+        failed: whether it tells of a failure.
+        ours: whether we wrote it.
+    """
+
+    ref: str
+    what: str
+    message: str
+    file: str
+    created_at: str
+    text: str
+    call: Call = NO_CALL
+    failed: bool = False
+    ours: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its ref stands for a text, so that it has lines."""
+        return self.message != self.ref
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A document that may be what is looked for.
+
+    Attributes:
+        key: greater for what was archived later.
+        session: where it is archived.
+        score: how well its words fit; greater is better, comparable within one search.
+    """
+
+    key: int
+    session: str
+    document: Document
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """What was said right before or after: under which ref, if archived, and how it begins."""
+
+    ref: str | None
+    role: str
+    glimpse: str
+
+
+class Reading:
+    """How far a conversation was read: its length, and the calls that wait for results."""
+
+    def __init__(self, length: int = 0, calls: Mapping[str, Call] | None = None) -> None:
+        self.length = length
+        self.calls = dict(calls or {})
+
+    def said(self, event: Event) -> Said | None:
+        """The message that an event records, if it records one."""
+        match event:
+            case {"type": "rewind", "to": int(to)}:
+                self.length = to
+            case {"type": "message", "message": raw}:
+                self.length += 1
+                with suppress(ContextCompressionError):
+                    return self._said(raw, parse([raw]).messages[0])
+            case _:
+                pass
+        return None
+
+    def _said(self, raw: Any, message: Message) -> Said:
+        if message.role == "assistant":
+            self.calls = {call.id: _call(call) for call in message.calls}
+        answers = {
+            slot: self.calls[block.call_id]
+            for slot, block in enumerate(message.blocks)
+            if isinstance(block, ToolResult) and block.call_id in self.calls
+        }
+        return Said(self.length, ref_of(raw), message.role, _glimpse(message.blocks), answers)
+
+
+def documents(
+    log: SessionLog, event: Event, said: Callable[[str], Said | None]
+) -> Iterator[Document]:
+    """What an event archived, as far as the archive holds it.
+
+    Args:
+        log: whose event it is.
+        event: of any type.
+        said: the recorded message of a ref.
+    """
+    refs = event.get("refs")
+    if not isinstance(refs, dict):
+        return
+    about = cast("dict[str, Any]", refs)
+    created_at = str(event.get("created_at", ""))
+    match event:
+        case {"type": "offload"}:
+            for ref, entry in about.items():
+                match entry:
+                    case {"text": str(text), "what": str(what)} if ref_of(text) == ref:
+                        yield Document(ref, what, "", "", created_at, text)
+                    case _:
+                        pass
+        case {"type": "compression", "originals": str(file)}:
+            with suppress(ContextCompressionError):  # gone or damaged: nothing can be restored
+                originals = log.read_originals(file)
+                yield from _Compression(file, created_at, about, originals, said).documents()
+        case _:
+            pass
+
+
+class _Compression:
+    """One compression: what its event says, and the messages it archived."""
+
+    def __init__(
+        self, file: str, created_at: str, refs: Mapping[str, Any], originals: Sequence[Any],
+        said: Callable[[str], Said | None],
+    ) -> None:  # fmt: skip
+        self.file, self.created_at, self.refs, self.said = file, created_at, refs, said
+
+        @lru_cache(1)  # the refs of one message follow each other
+        def original(position: int) -> tuple[str, Message]:
+            raw = originals[position]
+            return ref_of(raw), parse([raw]).messages[0]
+
+        self.original = original
+
+    def documents(self) -> Iterator[Document]:
+        """What can be found of it."""
+        for ref, entry in self.refs.items():
+            with suppress(ContextCompressionError, IndexError):
+                match entry:
+                    case {"what": str(what), "message": int(position), "block": int(slot)}:
+                        found = self._text(ref, what, position, slot)
+                    case {"what": str(what), "message": int(position), "block": None}:
+                        found = self._message(ref, what, position)
+                    case _:  # the ledger: made of what is here
+                        found = None
+                if found:
+                    yield found
+
+    def _text(self, ref: str, what: str, position: int, slot: int) -> Document | None:
+        whole, message = self.original(position)
+        block = message.blocks[slot]
+        if not isinstance(block, Text | ToolResult) or ref_of(block.text) != ref:
+            return None
+        said = self.said(whole)
+        call = said.answers.get(slot, NO_CALL) if said else NO_CALL
+        return Document(
+            ref, what, whole, self.file, self.created_at, block.text,
+            call, _tells_of_failure(block), said is None,
+        )  # fmt: skip
+
+    def _message(self, ref: str, what: str, position: int) -> Document | None:
+        whole, message = self.original(position)
+        if whole != ref or all(map(self._stands_alone, message.blocks)):
+            return None
+        text = "\n".join(text for block in message.blocks for text in texts_of(block))
+        tools = " ".join(call.name for call in message.calls)
+        return Document(
+            ref, what, ref, self.file, self.created_at, text,
+            Call(tools, ""), any(map(_tells_of_failure, message.blocks)), self.said(ref) is None,
+        )  # fmt: skip
+
+    def _stands_alone(self, block: Block) -> bool:
+        """Whether a block says nothing, or its text has a ref of its own."""
+        if isinstance(block, Text | ToolResult):
+            return not block.text.strip() or ref_of(block.text) in self.refs
+        return not any(map(str.strip, texts_of(block)))
+
+
+def _tells_of_failure(block: Block) -> bool:
+    if not isinstance(block, ToolResult):
+        return False
+    failed = block.is_error or exit_status(block.text) not in (None, "0")
+    return failed or bool(error_lines(block.text, failed))
+
+
+def _call(call: ToolCall) -> Call:
+    return Call(call.name, " ".join(strings_in(call.arguments))[:CALL_CHARS])
+
+
+def _glimpse(blocks: Sequence[Block]) -> str:
+    """The beginning of what a message says, on one line."""
+    texts = [
+        " ".join(texts_of(block))[: 4 * GLIMPSE]
+        for block in blocks
+        if isinstance(block, Text | ToolCall | ToolResult)
+    ]
+    words = " ".join(" ".join(texts).split())
+    return words if len(words) <= GLIMPSE else f"{words[:GLIMPSE]}…"

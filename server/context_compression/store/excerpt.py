@@ -1,0 +1,86 @@
+"""The lines of a text that show best why it was found."""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice
+
+from context_compression.store.patterns import Pattern
+
+BEST_LINES = 3
+LINE_LENGTH = 200
+"""Characters shown of a line."""
+MOST_PLACES = 200
+"""Places of a word that are looked at."""
+SHORTEST_PART = 3
+"""Letters of a part of a word that stands nowhere as a whole."""
+
+Numbered = list[tuple[int, str]]
+
+
+def best_lines(text: str, terms: Sequence[str], pattern: Pattern | None = None) -> Numbered:
+    """Lines of a text in their order, numbered from 1; long ones cut around what was looked for.
+
+    Those with most different terms; with a pattern, the first in which it is found; where there are
+    none, the first that say anything.
+    """
+    lines = text.split("\n")
+    if pattern:
+        found = (number for number, line in enumerate(lines) if pattern.is_in(line))
+        needles = pattern.spellings
+    else:
+        found, needles = _with_terms(text, lines, terms)
+    chosen = sorted(islice(found, BEST_LINES))
+    if not chosen:
+        spoken = (number for number, line in enumerate(lines) if line.strip())
+        chosen = list(islice(spoken, BEST_LINES))
+    return [(number + 1, _around(lines[number], needles)) for number in chosen]
+
+
+def _with_terms(
+    text: str, lines: Sequence[str], terms: Sequence[str]
+) -> tuple[Iterator[int], list[str]]:
+    """Lines by the number of different terms they hold, and the terms as they were found."""
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    lowered = _lowered(text)
+    held: defaultdict[int, set[str]] = defaultdict(set)
+    needles: list[str] = []
+    for term in terms:
+        places = _places(lowered, term)
+        parts = [term] if places else re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+", term)
+        for part in parts:
+            if places or len(part) >= SHORTEST_PART:
+                needles.append(part)
+                for place in places or _places(lowered, part):
+                    held[bisect_right(starts, place) - 1].add(term)
+    return iter(sorted(held, key=lambda number: (-len(held[number]), number))), needles
+
+
+def _places(lowered: str, term: str) -> list[int]:
+    """Where a term stands in a text, whatever its case."""
+    found: list[int] = []
+    sought = _lowered(term)
+    at = lowered.find(sought)
+    while at >= 0 and len(found) < MOST_PLACES:
+        found.append(at)
+        at = lowered.find(sought, at + len(sought))
+    return found
+
+
+def _lowered(text: str) -> str:
+    """The text in lower case; as it is where letters would grow and offsets be off."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text
+
+
+def _around(line: str, needles: Sequence[str]) -> str:
+    """A long line around the needle that is rarest in it."""
+    if len(line) <= LINE_LENGTH:
+        return line
+    lowered = _lowered(line)
+    held = [needle for needle in map(_lowered, needles) if needle in lowered]
+    at = lowered.find(min(held, key=lowered.count)) if held else 0
+    start = max(0, min(at - LINE_LENGTH // 4, len(line) - LINE_LENGTH))
+    shown = line[start : start + LINE_LENGTH]
+    return "…" * (start > 0) + shown + "…" * (start + LINE_LENGTH < len(line))

@@ -1,0 +1,186 @@
+"""What is asked of the search index: what holds words or a pattern, and what stands beside it."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from context_compression.store import rows
+from context_compression.store.documents import Candidate, Neighbour
+from context_compression.store.index import Index
+from context_compression.store.log import SessionLog
+from context_compression.store.patterns import Pattern
+from context_compression.store.query import LONGEST_WORD, Query, humps, indexable
+
+WEIGHTS = "1.0, 0.5, 0.5, 0.5"
+"""Of the columns of `words`: text, humps, paths, about."""
+SHORTEST_BEGINNING = 3
+"""Letters from which on a word that is nowhere is taken for the beginning of others."""
+MOST_SCANNED = 4
+"""Words for which all texts are read where none begins so either."""
+
+
+class Lookup:
+    """The index as one search sees it.
+
+    Args:
+        index: brought up to date.
+        session: the only one to look in, if any.
+    """
+
+    def __init__(self, index: Index, session: str | None) -> None:
+        self._rows = index.rows
+        self._names: dict[int, str] = dict(index.rows("SELECT id, name FROM logs"))
+        self._logs = {name: id for id, name in self._names.items()}
+        self._within = "1" if session is None else f"log = {self._logs.get(session, -1)}"
+
+    def count(self) -> int:
+        """How much there is to be found."""
+        [(count,)] = self._rows(f"SELECT count(*) FROM documents WHERE {self._within}")
+        return count
+
+    def with_words(self, query: Query, least: int, most: int) -> tuple[list[Candidate], int]:
+        """What holds words of the query, those with its names first; and how much there is.
+
+        A word that is nowhere is taken for the beginning of others; if nothing is found, for a part
+        of them.
+        """
+        terms = [self._phrases(term) for term in query.terms]
+        anything = " OR ".join(filter(None, terms))
+        names = " OR ".join(filter(None, terms[: len(query.names)]))
+        total = self._total(query, anything)
+        if not total:
+            return self._with_parts(query, most)
+        named = self._scores(query, f"({names}) AND ({anything})", most) if names else {}
+        others = self._scores(query, anything, most) if len(named) < least else {}
+        return self._candidates(others | named), total
+
+    def with_pattern(self, pattern: Pattern, least: int, most: int) -> list[Candidate]:
+        """The newest in which a pattern is found.
+
+        Raises:
+            StoreError: it takes too long.
+        """
+        literal = pattern.literal
+        order = f"AND {self._within} ORDER BY ours, id DESC"
+        if phrase := _phrase(literal or ""):  # it mostly stands there as whole words
+            joined = "SELECT id FROM documents JOIN words ON words.rowid = id"
+            ids = self._rows(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase}")
+            found = self._in_which(pattern, ids, most)
+            if len(found) >= least:
+                return found
+        sought = list(map(rows.to_bytes, pattern.spellings))
+        where = " OR ".join("instr(text, ?)" for _ in sought) or "1"
+        ids = self._rows(f"SELECT id FROM documents WHERE ({where}) {order}", *sought)
+        return self._in_which(pattern, ids, most)
+
+    def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
+        """What was said right before it, and right after it."""
+        log = self._logs[candidate.session]
+        query = "SELECT id, at FROM messages WHERE log = ? AND ref = ? ORDER BY id LIMIT 1"
+        for id, at in self._rows(query, log, candidate.document.message):
+            return (
+                self._neighbour(log, at - 1, "id < ? ORDER BY id DESC", id),
+                self._neighbour(log, at + 1, "id > ? ORDER BY id", id),
+            )
+        return None, None
+
+    def is_true(self, candidate: Candidate, log: SessionLog) -> bool:
+        """Whether the file of originals is still the one it was read from."""
+        [(stamp,)] = self._rows("SELECT stamp FROM documents WHERE id = ?", candidate.key)
+        return stamp == rows.stamp_of(log, candidate.document.file)
+
+    def _phrases(self, term: str) -> str:
+        """A term as FTS5 takes it: as it stands, and in camel case also as its parts."""
+        phrases = [phrase for phrase in (_phrase(term), _phrase(humps([term]))) if phrase]
+        whole = " OR ".join(phrases)
+        if len(term) < SHORTEST_BEGINNING or not whole:
+            return whole
+        found = "SELECT 1 FROM words WHERE words MATCH ? LIMIT 1"
+        if len(term) < LONGEST_WORD and self._rows(found, whole):
+            return whole
+        return " OR ".join(f"{phrase} *" for phrase in phrases)
+
+    def _neighbour(self, log: int, at: int, which: str, id: int) -> Neighbour | None:
+        query = f"SELECT {rows.SAID} FROM messages WHERE log = ? AND at = ? AND {which} LIMIT 1"
+        for row in self._rows(query, log, at, id):
+            said = rows.said_from(*row)
+            query = "SELECT ref FROM documents WHERE log = ? AND message = ? ORDER BY ref = message"
+            refs = self._rows(query, log, said.ref)
+            return Neighbour(refs[0][0] if refs else None, said.role, said.glimpse)
+        return None
+
+    def _with_parts(self, query: Query, most: int) -> tuple[list[Candidate], int]:
+        """What holds the words anywhere; without any, what is within the query's limits."""
+        likes = [f"%{_escaped(term)}%" for term in query.terms[:MOST_SCANNED]]
+        holds = " OR ".join("CAST(text AS TEXT) LIKE ? ESCAPE '\\'" for _ in likes)
+        limits, given = self._limits(query)
+        if query.paths:
+            limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            given = [*given, _paths(query)]
+        ids = self._rows(
+            f"SELECT id FROM documents WHERE ({holds or 1}) AND {limits} ORDER BY ours, id DESC",
+            *likes,
+            *given,
+        )
+        return self._candidates({id: 0.0 for (id,) in ids[:most]}), len(ids)
+
+    def _scores(self, query: Query, words: str, most: int) -> dict[int, float]:
+        """The best that hold words, by id."""
+        where, given = self._where(query, words)
+        ranked = f"SELECT rowid, -bm25(words, {WEIGHTS}) FROM words WHERE {where}"
+        return dict(self._rows(f"{ranked} ORDER BY 2 DESC, 1 DESC LIMIT ?", *given, most))
+
+    def _total(self, query: Query, words: str) -> int:
+        if not words:
+            return 0
+        where, given = self._where(query, words)
+        [(total,)] = self._rows(f"SELECT count(*) FROM words WHERE {where}", *given)
+        return total
+
+    def _where(self, query: Query, words: str) -> tuple[str, list[Any]]:
+        match = f"({words}) AND {_paths(query)}" if query.paths else words
+        limits, given = self._limits(query)
+        if limits == "1":
+            return "words MATCH ?", [match]
+        within = f"+rowid IN (SELECT id FROM documents WHERE {limits})"
+        return f"words MATCH ? AND {within}", [match, *given]
+
+    def _limits(self, query: Query) -> tuple[str, list[Any]]:
+        """What limits documents, as a condition and its values."""
+        limits = [self._within] + ["failed"] * query.failed
+        limits += ["tool LIKE ? ESCAPE '\\'"] * len(query.tools)
+        return " AND ".join(limits), [f"%{_escaped(tool)}%" for tool in query.tools]
+
+    def _candidates(self, scores: Mapping[int, float]) -> list[Candidate]:
+        ids = ", ".join(map(str, scores))
+        found = self._rows(f"SELECT log, {rows.DOCUMENT} FROM documents WHERE id IN ({ids})")
+        return [
+            Candidate(row[0], self._names[log], rows.document_from(row), scores[row[0]])
+            for log, *row in found
+        ]
+
+    def _in_which(self, pattern: Pattern, ids: Iterable[tuple[int]], most: int) -> list[Candidate]:
+        found: list[int] = []
+        for (id,) in ids:
+            [(text,)] = self._rows("SELECT text FROM documents WHERE id = ?", id)
+            if pattern.is_in(rows.from_bytes(text)):
+                found.append(id)
+            if len(found) == most:
+                break
+        return self._candidates(dict.fromkeys(found, 0.0))
+
+
+def _phrase(text: str) -> str:
+    """Words that follow each other, in quotation marks; nothing where there are none."""
+    words = indexable(text).replace('"', " ").strip()
+    return f'"{words}"' if any(map(str.isalnum, words)) else ""
+
+
+def _paths(query: Query) -> str:
+    """What holds all the paths of a query."""
+    return " AND ".join(f"paths : {_phrase(path)} *" for path in query.paths)
+
+
+def _escaped(text: str) -> str:
+    r"""For LIKE: `"a_b"` -> `"a\_b"`."""
+    return re.sub(r"([%_\\])", r"\\\1", text)

@@ -1,0 +1,120 @@
+"""What a search looks for: words, and what limits it.
+
+    the build broke              words
+    "connection refused"         words that stand together
+    path:src/app                 only where this path is spoken of; path:app is enough
+    tool:bash                    only calls of a tool, and their results
+    error:                       only what tells of a failure; error:timeout looks for a word, too
+
+Anything else is words: no query is wrong.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from context_compression.evidence import kind_of, trimmed
+
+MOST_WORDS = 32
+LONGEST_WORD = 200
+"""Characters; what is longer is looked for by its beginning."""
+
+_PART = re.compile(r'(?:(path|tool|error):)?(?:"([^"]+)"|(\S+))')
+_UNSENDABLE = re.compile("[\0\ud800-\udfff]")
+_CJK = re.compile(
+    "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003fffd]"
+)
+_RUN = re.compile(f"({_CJK.pattern}+)")
+_HUMPED = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*")
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_BETWEEN = re.compile(r"[\s'\"`()\[\]{}<>,;=|，。、；：？！（）《》「」“”‘’…]+")
+_AROUND = "'\"`()[]{}<>,;:!?*"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query, read.
+
+    Attributes:
+        names: what names something: identifiers, and what stood in quotation marks.
+        words: the other words; signs where there is nothing else.
+        paths: parts of paths.
+        tools: parts of tools' names.
+        failed: whether only failures count.
+    """
+
+    names: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    failed: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> "Query":
+        """`Query.read("timeout in src/app.py tool:bash")`: a name, two words, a tool."""
+        found: dict[str, list[str]] = {"name": [], "word": [], "sign": [], "path": [], "tool": []}
+        failed = False
+        for limit, quoted, plain in _PART.findall(_UNSENDABLE.sub(" ", text)):
+            said = quoted.strip() or plain.strip(_AROUND)
+            if limit in ("path", "tool") and any(map(str.isalnum, said)):
+                found[limit].append(said)
+            elif plain == "error:":
+                failed = True
+            elif quoted.strip():
+                failed = failed or limit == "error"
+                found["name"].append(said)
+            else:
+                failed = failed or limit == "error"
+                for part in _apart(plain):
+                    found[_sort_of(part)].append(part)
+        kept = {sort: tuple(_clipped(words)) for sort, words in found.items()}
+        names = kept["name"][:MOST_WORDS]
+        words = kept["word"] or (() if names else kept["sign"])
+        longest = set(sorted(words, key=len, reverse=True)[: MOST_WORDS - len(names)])
+        words = tuple(word for word in words if word in longest)
+        return cls(names, words, kept["path"][:MOST_WORDS], kept["tool"][:MOST_WORDS], failed)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names and words."""
+        return self.names + self.words
+
+
+def _apart(word: str) -> Iterator[str]:
+    """The words in a piece of code; of what is written without spaces, each two letters."""
+    for part in filter(None, _BETWEEN.split(word)):
+        for run in filter(None, _RUN.split(part)):
+            if not _CJK.match(run):
+                yield trimmed(run[:LONGEST_WORD]) or run
+            elif len(run) == 1:
+                yield run
+            else:
+                yield from (a + b for a, b in pairwise(run))
+
+
+def _sort_of(part: str) -> str:
+    if kind_of(part) or _HUMPED.fullmatch(part):
+        return "name"
+    return "word" if any(map(str.isalnum, part)) else "sign"
+
+
+def _clipped(words: Iterable[str]) -> dict[str, None]:
+    return dict.fromkeys(word[:LONGEST_WORD] for word in words)
+
+
+def indexable(text: str) -> str:
+    """A text as the index takes it: what is written without spaces, letter by letter.
+
+    So a run of such letters is found wherever it stands, as words that follow each other.
+    """
+    if text.isascii():
+        return text.replace("\0", " ")
+    return _CJK.sub(r" \g<0> ", _UNSENDABLE.sub(" ", text))
+
+
+def humps(words: Iterable[str]) -> str:
+    """The parts of names in camel case: `humps(["src/parseURL.ts", "x_y"])` -> `"parse URL"`."""
+    found = {name for word in words for name in _HUMPED.findall(word)}
+    return " ".join(" ".join(_HUMP.findall(name)) for name in sorted(found))

@@ -1,0 +1,111 @@
+"""Searching without an index: all that is archived is read, each time."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+
+from context_compression.errors import ContextCompressionError
+from context_compression.store.documents import (
+    Candidate,
+    Document,
+    Neighbour,
+    Reading,
+    Said,
+    documents,
+)
+from context_compression.store.lines import Mark
+from context_compression.store.log import SessionLog
+from context_compression.store.patterns import Pattern
+from context_compression.store.query import Query
+
+BATCH_BYTES = 2**22
+
+
+class Scan:
+    """All that is archived in some logs, in memory.
+
+    Args:
+        logs: the newest first.
+        session: the only one to look in, if any.
+    """
+
+    def __init__(self, logs: Sequence[SessionLog], session: str | None) -> None:
+        self._said: dict[str, list[Said]] = {}
+        self._found: list[Candidate] = []
+        self._archived: dict[tuple[str, str], str] = {}
+        for log in reversed(logs):
+            if session in (None, log.id):
+                with suppress(ContextCompressionError):  # it keeps no other from us
+                    self._read(log)
+
+    def count(self) -> int:
+        """How much there is to be found."""
+        return len(self._found)
+
+    def with_words(self, query: Query, least: int, most: int) -> tuple[list[Candidate], int]:
+        """What holds words of the query, those with most of them first; and how much there is."""
+        terms = [term.casefold() for term in query.terms]
+        found: list[Candidate] = []
+        for candidate in self._found:
+            document = candidate.document
+            text = f"{document.text} {document.call.tool} {document.call.arguments}".casefold()
+            held = sum(term in text for term in terms)
+            if (held or not terms) and _within(query, document, text):
+                found.append(replace(candidate, score=float(held)))
+        found.sort(key=lambda candidate: (candidate.score, candidate.key), reverse=True)
+        return found[:most], len(found)
+
+    def with_pattern(self, pattern: Pattern, least: int, most: int) -> list[Candidate]:
+        """The newest in which a pattern is found."""
+        newest_first = sorted(self._found, key=lambda c: (c.document.ours, -c.key))
+        return list(islice((c for c in newest_first if pattern.is_in(c.document.text)), most))
+
+    def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
+        """What was said right before it, and right after it."""
+        said = self._said[candidate.session]
+        for number, one in enumerate(said):
+            if one.ref == candidate.document.message:
+                before = (s for s in reversed(said[:number]) if s.at == one.at - 1)
+                after = (s for s in said[number + 1 :] if s.at == one.at + 1)
+                return self._neighbour(candidate, before), self._neighbour(candidate, after)
+        return None, None
+
+    def is_true(self, candidate: Candidate, log: SessionLog) -> bool:
+        """It was just read."""
+        return True
+
+    def _neighbour(self, candidate: Candidate, said: Iterator[Said]) -> Neighbour | None:
+        for one in said:
+            ref = self._archived.get((candidate.session, one.ref))
+            return Neighbour(ref, one.role, one.glimpse)
+        return None
+
+    def _read(self, log: SessionLog) -> None:
+        said = self._said[log.id] = []
+        by_ref: dict[str, Said] = {}
+        reading, mark = Reading(), Mark()
+        while True:
+            events, ahead = log.onward(mark, BATCH_BYTES)
+            if ahead == mark:
+                return
+            mark = ahead
+            for event in events:
+                if one := reading.said(event):
+                    said.append(one)
+                    by_ref.setdefault(one.ref, one)
+                for document in documents(log, event, by_ref.get):
+                    self._found.append(Candidate(len(self._found), log.id, document, 0.0))
+                    if document.is_text:
+                        self._archived[log.id, document.message] = document.ref
+                    else:
+                        self._archived.setdefault((log.id, document.message), document.ref)
+
+
+def _within(query: Query, document: Document, text: str) -> bool:
+    """Whether a document is within the limits of a query; `text` is its text, casefolded."""
+    return (
+        (document.failed or not query.failed)
+        and all(tool.casefold() in document.call.tool.casefold() for tool in query.tools)
+        and all(path.casefold() in text for path in query.paths)
+    )

@@ -1,0 +1,237 @@
+"""Search over the archive of all sessions: by words, or by a pattern.
+
+Words are looked up in an index (BM25); where there can be none, all that is archived is read. What
+comes closest is put in order here: what holds the names of the query as they are written goes
+first.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from context_compression.errors import StoreUnwritable
+from context_compression.store.documents import Candidate, Neighbour
+from context_compression.store.excerpt import best_lines
+from context_compression.store.log import SessionLog
+from context_compression.store.patterns import Pattern
+from context_compression.store.query import Query
+from context_compression.store.scan import Scan
+
+_GOES_ON = re.compile(r"[./\\:-]+\w")
+_GOES_BEFORE = ("/", "\\", ".", "-")
+OURS = 0.5
+"""What counts of the score of what we wrote ourselves."""
+MOST_RANKED = 60
+"""Candidates that are looked at closely."""
+MOST_FILTERED = 400
+"""Candidates among which a pattern is looked for."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something archived that was found.
+
+    Attributes:
+        what: in a few words.
+        session: where it is archived.
+        held: how many of the query's words it holds.
+        lines: those that show best why it was found, by their numbers from 1.
+        numbered: whether its ref stands for a text, so that these are lines to ask for.
+        before: what was said right before it; likewise `after`.
+    """
+
+    ref: str
+    what: str
+    session: str
+    held: int
+    lines: tuple[tuple[int, str], ...]
+    numbered: bool
+    before: Neighbour | None
+    after: Neighbour | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found, the best first.
+
+    Attributes:
+        total: how much there is with any of the words; `None` where nobody counted.
+        searched: how much was looked through.
+        words: those of the query that were looked for.
+        note: why there was no index, if so.
+    """
+
+    hits: tuple[Hit, ...]
+    total: int | None
+    searched: int
+    words: tuple[str, ...]
+    note: str | None = None
+
+
+class Source(Protocol):
+    """What can be asked for candidates: the index, or a reading of everything."""
+
+    def count(self) -> int:
+        """How much there is to be found."""
+        ...
+
+    def with_words(self, query: Query, least: int, most: int) -> tuple[list[Candidate], int]:
+        """What holds words of the query, at least so many and at most; and how much there is."""
+        ...
+
+    def with_pattern(self, pattern: Pattern, least: int, most: int) -> list[Candidate]:
+        """The newest in which a pattern is found."""
+        ...
+
+    def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
+        """What was said right before it, and right after it."""
+        ...
+
+    def is_true(self, candidate: Candidate, log: SessionLog) -> bool:
+        """Whether what was read is still what is on disk."""
+        ...
+
+
+def search(
+    folder: Path,
+    logs: Sequence[SessionLog],
+    query: str = "",
+    *,
+    pattern: str | None = None,
+    session: str | None = None,
+    limit: int = 5,
+    skip: int = 0,
+) -> Found:
+    """What `Store.search` does, in the store at `folder` with these logs, the newest first."""
+    wanted = None if pattern is None else Pattern(pattern)
+    search = _Search(Query.read(query), wanted, limit, skip)
+    if not logs:
+        return Found((), 0, 0, search.query.terms)
+    try:
+        from context_compression.store import index  # brings sqlite3 along
+        from context_compression.store.lookup import Lookup
+
+        def look_up(opened: index.Index) -> Found:
+            while True:
+                with opened.transaction():
+                    found, changed = search.of(Lookup(opened, session), logs)
+                if not changed:
+                    return found
+                for name in changed:
+                    opened.forget(name)
+                opened.catch_up(logs)
+
+        return index.using(folder, logs, look_up)
+    except (StoreUnwritable, ImportError) as error:
+        found, _ = search.of(Scan(logs, session), logs)
+        return replace(found, note=f"searched without an index, which is slower: {error}")
+
+
+@dataclass(frozen=True)
+class _Search:
+    query: Query
+    pattern: Pattern | None
+    limit: int
+    skip: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What shall stand in a hit as it is written."""
+        literal = self.pattern.literal if self.pattern else None
+        return (*self.query.names, *((literal,) if literal else ()))
+
+    def of(self, source: Source, logs: Sequence[SessionLog]) -> tuple[Found, set[str]]:
+        """What is found, and the sessions whose files are not what they were."""
+        candidates, total = self._candidates(source)
+        ranked = self._ranked(candidates)[self.skip : self.skip + self.limit]
+        by_name = {log.id: log for log in logs}
+        changed = {c.session for c in ranked if not source.is_true(c, by_name[c.session])}
+        hits = () if changed else tuple(self._hit(source, candidate) for candidate in ranked)
+        return Found(hits, total, source.count(), self.query.terms), changed
+
+    def _candidates(self, source: Source) -> tuple[list[Candidate], int | None]:
+        least = self.skip + 2 * self.limit  # some may say the same
+        most = max(least, MOST_RANKED)
+        if self.pattern is None:
+            return source.with_words(self.query, least, most)
+        if self.query == Query():
+            return source.with_pattern(self.pattern, least, most), None
+        candidates, _ = source.with_words(self.query, MOST_FILTERED, MOST_FILTERED)
+        return [c for c in candidates if self.pattern.is_in(c.document.text)], None
+
+    def _ranked(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """The best first; of what says the same, one."""
+        levels = {
+            candidate.key: {name: exactness(name, candidate.document.text) for name in self.names}
+            for candidate in candidates
+        }
+
+        def closeness(candidate: Candidate) -> tuple[float, ...]:
+            held = sum(levels[candidate.key].values()) if self.names else self._held(candidate)
+            score = candidate.score * (OURS if candidate.document.ours else 1.0)
+            return held, score, candidate.key
+
+        ordered = _different(sorted(candidates, key=closeness, reverse=True))
+        return _covering(ordered, levels, self.names)
+
+    def _held(self, candidate: Candidate) -> int:
+        """How many words of the query it holds, in its text or in the call it answers."""
+        document = candidate.document
+        text = f"{document.text} {document.call.tool} {document.call.arguments}".casefold()
+        return sum(term.casefold() in text for term in self.query.terms)
+
+    def _hit(self, source: Source, candidate: Candidate) -> Hit:
+        document = candidate.document
+        lines = tuple(best_lines(document.text, self.query.terms, self.pattern))
+        before, after = source.beside(candidate)
+        return Hit(
+            document.ref, document.what, candidate.session, self._held(candidate), lines,
+            document.is_text, before, after,
+        )  # fmt: skip
+
+
+def _different(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Of what says the same, the first: one text in two sessions, a message and a text in it."""
+    kept: list[Candidate] = []
+    refs: set[str] = set()
+    messages: set[str] = set()
+    for candidate in candidates:
+        ref, message = candidate.document.ref, candidate.document.message
+        if refs.isdisjoint((ref, message)) and ref not in messages:
+            refs.add(ref)
+            messages.add(message)
+            kept.append(candidate)
+    return kept
+
+
+def _covering(
+    ordered: Sequence[Candidate], levels: Mapping[int, Mapping[str, int]], names: Iterable[str]
+) -> list[Candidate]:
+    """The best; then for each name that stood nowhere yet the best with it; then the others."""
+    highest = {name: max((levels[c.key][name] for c in ordered), default=0) for name in names}
+    missing = {name for name, level in highest.items() if level}
+    first: list[Candidate] = []
+    others: list[Candidate] = []
+    for candidate in ordered:
+        here = levels[candidate.key]
+        shown = {name for name in missing if here[name] == highest[name]}
+        missing -= shown
+        (first if shown or not first else others).append(candidate)
+    return first + others
+
+
+def exactness(name: str, text: str) -> int:
+    """How a name stands in a text: 3 by itself, 2 behind a path, 1 within a longer name, 0 not."""
+    if "/" in name and "\\" in text:
+        text = re.sub(r"\\\\?", "/", text)
+    best = 0
+    for found in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+        if _GOES_ON.match(text, found.end()):
+            best = max(best, 1)
+        elif text[found.start() - 1 : found.start()] in _GOES_BEFORE:
+            best = 2
+        else:
+            return 3
+    return best
