@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -17,7 +18,7 @@ from provider import refused
 
 from context_compression import Session, count_tokens
 from context_compression.errors import StoreError
-from context_compression.pacing import Event
+from context_compression.pacing import GROWTH, Event
 from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
@@ -145,6 +146,84 @@ def test_what_did_not_help_is_not_tried_again_before_the_conversation_has_grown(
     stuffed.session.prepare()
 
     assert len(stuffed.ended) == 2
+
+
+def text(tokens: float, mark: str = "") -> str:
+    """About so many tokens."""
+    line = f"{mark} is what it is, and nobody can say why.\n"
+    return line * round(100 * tokens / count_tokens(line * 100))
+
+
+class Worked(Told):
+    """A session in which a question is answered in tool steps, and every request it led to.
+
+    Args:
+        folder: of its store.
+        question: tokens.
+        output: tokens of what each tool says.
+        steps: how many there are.
+    """
+
+    def __init__(self, folder: Path, question: float, output: int, steps: int) -> None:
+        asked = {"role": "user", "content": text(question)}
+        super().__init__(folder, [asked], token_budget=BUDGET)
+        self.requests = [self.session.prepare()]
+        for n in range(steps):
+            run = Run(f"c{n}", "Bash", {"command": f"make {n}"}, text(output, f"out_{n}"))
+            self.session.record(*tool_step([run], "anthropic"))
+            self.requests.append(self.session.prepare())
+
+
+BUDGET, THRESHOLD = 20_000, 14_545
+"""The threshold is 0.8 of the budget, less the doubt of a count."""
+sizes = pytest.mark.parametrize(
+    ("question", "output"),
+    [(0.01, 600), (0.01, 1_500), (0.01, 8_000), (0.9, 300), (0.98, 150), (1.1, 300)],
+)
+
+
+@sizes
+def test_between_compressions_each_request_begins_with_the_one_before_it(
+    question: float, output: int, tmp_path: Path
+) -> None:
+    worked = Worked(tmp_path, question * THRESHOLD, output, 30)
+
+    rewritten = sum(before != after[: len(before)] for before, after in pairwise(worked.requests))
+    assert rewritten <= len(worked.ended)
+
+
+@sizes
+def test_a_compression_follows_another_only_when_the_view_has_grown_again(
+    question: float, output: int, tmp_path: Path
+) -> None:
+    worked = Worked(tmp_path, question * THRESHOLD, output, 30)
+
+    recorded = int(count_tokens(worked.session.state().recorded))
+    assert 1 <= len(worked.ended) <= 1 + recorded / (0.047 * THRESHOLD)
+    for before, after in pairwise(worked.ended):
+        assert after.tokens_before > GROWTH * before.tokens_after
+
+
+def test_below_the_threshold_nothing_is_rewritten_however_much_that_would_free(
+    tmp_path: Path,
+) -> None:
+    worked = Worked(tmp_path, 100, 1_500, 8)
+
+    assert worked.session.status().could_free > 0.2 * THRESHOLD
+    assert worked.ended == []
+    assert worked.requests[-1] == worked.session.state().recorded
+
+
+def test_what_a_compression_left_does_not_count_after_a_rewind(tmp_path: Path) -> None:
+    worked = Worked(tmp_path, 1.2 * THRESHOLD, 300, 0)
+    assert len(worked.ended) == 1
+
+    worked.session.follow(talk(1))
+    worked.session.prepare()
+    worked.session.record({"role": "user", "content": text(1.05 * THRESHOLD)})
+    worked.session.prepare()
+
+    assert len(worked.ended) == 2
 
 
 def test_what_failed_is_not_tried_again_before_the_conversation_has_grown(told: Told) -> None:

@@ -1,4 +1,4 @@
-"""When a session may compress: not while a request runs, not in vain again and again.
+"""When a session may compress: not while a request runs, not again and again for little.
 
 And what it tells of it: an `Event` before and after.
 """
@@ -11,7 +11,11 @@ from typing import Literal, TypeAlias
 
 Reason: TypeAlias = Literal["threshold", "overflow", "manual"]
 GROWTH = 1.05
-"""How much a conversation must have grown before a compression that did not help is tried again."""
+"""By how much a view must have grown since a compression before the next one that nobody asked for.
+
+One that leaves less room than that below the threshold would else be followed by another at every
+request, each with the prompt cache gone and the newest results taken out of view.
+"""
 POLL_SECONDS = 0.02
 
 
@@ -51,7 +55,7 @@ class Pace:
         self._holder: int | None = None
         self._claims: list[int] = []
         self._abort: Callable[[], object] | None = None
-        self._vain: int | None = None
+        self._left = 0
         self._recovered = False
 
     @contextmanager
@@ -125,12 +129,13 @@ class Pace:
                 self._free.notify_all()
 
     def worth_trying(self, tokens: int) -> bool:
-        """Whether an unasked compression may help: the last one did, or there is more by now."""
-        return self._vain is None or tokens > GROWTH * self._vain
+        """Whether the view has grown enough since the last compression for another, unasked."""
+        self._left = min(self._left, tokens)  # it was rewound
+        return tokens > GROWTH * self._left
 
-    def tried(self, tokens_after: int, *, in_vain: bool) -> None:
-        """What came of an unasked compression: whether the view is still over its threshold."""
-        self._vain = tokens_after if in_vain else None
+    def tried(self, tokens_after: int) -> None:
+        """How large a compression left the view, or found it if it failed."""
+        self._left = tokens_after
 
     def answered(self) -> None:
         """The model answered: the next refusal may be recovered from again."""

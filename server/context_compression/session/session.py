@@ -82,7 +82,7 @@ class Session(ByCaller):
     def prepare(self) -> list[dict[str, Any]]:
         """The view for the next request, compressed first if that is due and `auto_compress` on.
 
-        A compression that did not help is not tried again before the conversation has grown.
+        One that left little room, or failed, is not followed by another before the view has grown.
 
         Raises:
             ContextCompressionError: as `compress`.
@@ -214,8 +214,9 @@ class Session(ByCaller):
     def _due(self) -> "Wanted | None":
         """The compression that is due before the next request."""
         used = self.usage()
-        due = self.settings.auto_compress and used.over_threshold
-        return Wanted("threshold") if due and self._pace.worth_trying(used.used_tokens) else None
+        worth_trying = self._pace.worth_trying(used.used_tokens)
+        due = self.settings.auto_compress and used.over_threshold and worth_trying
+        return Wanted("threshold") if due else None
 
     def _refused(self, error: Error) -> "Wanted | None":
         """One after a refusal: to well below what was refused, whatever we had counted."""
@@ -297,14 +298,15 @@ class Session(ByCaller):
         except BaseException as error:
             if told.result is None:
                 if reason == "threshold" and isinstance(error, Exception):
-                    self._pace.tried(before, in_vain=True)
+                    self._pace.tried(before)
                 text = str(error) or type(error).__name__
                 self.on_event(Event("end", reason, before, before, aborted=True, error=text))
             raise
         finally:
             if told.result is not None:
                 now = told.now or self.usage()
-                self._pace.tried(int(now.used_tokens), in_vain=now.over_threshold)
+                if told.result.changed or now.over_threshold:
+                    self._pace.tried(int(now.used_tokens))
                 self.on_event(ended(reason, before, told.result))
 
 
