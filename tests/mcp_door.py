@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, Implementation, TextContent
 
 from context_compression.mcp_server import create_server
 from context_compression.messages import is_array, is_object
@@ -74,9 +74,10 @@ def workspace_in(folder: Path, environ: Mapping[str, str] | None = None) -> Work
     return Workspace.here(environ=environ or {}, cwd=cwd, home=home)
 
 
-def connected(workspace: Workspace, mode: Any = "auto") -> Client:
-    """A client of a server in this process."""
-    return Client(create_server(workspace), mode=mode)
+def connected(workspace: Workspace, mode: Any = "auto", name: str = "a test") -> Client:
+    """A client of a server in this process; `name` is what it calls itself."""
+    client = Implementation(name=name, version="1")
+    return Client(create_server(workspace), mode=mode, client_info=client)
 
 
 def everything_in(folder: Path) -> dict[str, bytes]:

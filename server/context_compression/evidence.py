@@ -60,8 +60,14 @@ CONSTRAINT = re.compile(
     re.IGNORECASE,
 )
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
-HOST_NOTES = ("<system-reminder", "<command-", "<local-command", "Caveat:", "[Request interrupted")
-"""How hosts begin what they put into the user's role themselves (seen in Claude Code)."""
+HOST_NOTES = (
+    "<system-reminder", "<command-", "<local-command", "Caveat:", "[Request interrupted",
+    "<environment_context>", "<turn_aborted>", "<subagent_notification>", "<system_notification>",
+)  # fmt: skip
+"""How hosts begin what they put into the user's role themselves.
+
+The first line is Claude Code's, the second that of Codex and Copilot CLI.
+"""
 EXIT_STATUS = re.compile(
     r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)""",
     re.I,

@@ -4,20 +4,23 @@ The environment is read here once and passed on.
 """
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression import hosts
-from context_compression.errors import ConversationNotFound
-from context_compression.hosts import Access, Transcript, claude_code
+from context_compression.errors import ConversationNotFound, PathNotAllowed
+from context_compression.formats import parse
+from context_compression.hosts import Access, Readings, Transcript
+from context_compression.hosts.caller import Asking, Caller
+from context_compression.hosts.current import find_current, is_of_this_project
 from context_compression.session import Session, name_for
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summarizer import Summarizer
-from context_compression.tokens import Anchor
+from context_compression.tokens import Anchor, Counter
 
 CURRENT = "current"
 SUMMARY_SECONDS = 25.0
@@ -44,6 +47,20 @@ class Opened:
         usage = self.transcript.usage if self.transcript else None
         return Anchor(*usage) if usage else None
 
+    @property
+    def not_counted(self) -> int:
+        """Tokens the host's provider charged beyond our count: system prompt, tools and the like.
+
+        0 where the transcript does not say what was charged.
+        """
+        if self.anchor is None or self.transcript is None:
+            return 0
+        session = self.session
+        counter = Counter(session.model, session.counter)
+        charged = parse(self.transcript.messages[: self.anchor.messages]).messages
+        counted = counter.messages(charged) + counter.system(session.system)
+        return max(0, self.anchor.tokens - counted - counter.tools(session.tools))
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -56,6 +73,8 @@ class Workspace:
     access: Access
     overrides: Mapping[str, Any]
     summary_seconds: float | None = SUMMARY_SECONDS
+    began: float = field(default_factory=time.time)
+    readings: Readings = field(default_factory=Readings, repr=False)
 
     @classmethod
     def here(
@@ -139,12 +158,12 @@ class Workspace:
         *,
         settings: Settings | None = None,
         model: str | None = None,
-        tool_use_id: str | None = None,
+        asking: Asking = Asking(),  # noqa: B008  # a value
     ) -> Opened:
         """The conversation meant by a session id, a path, or `current`.
 
         Reads only; `Session.follow(transcript.messages)` brings our record up to a transcript.
-        Blocks up to 0.3 s for `current`.
+        Blocks up to 0.3 s for `current`, which needs the call that is `asking` to be certain.
 
         Raises:
             ConversationNotFound: none of this name, or it is not certain which one is meant.
@@ -153,10 +172,8 @@ class Workspace:
         """
         settings = settings or self.settings()
         if conversation in (None, "", CURRENT):
-            path = claude_code.find_current(
-                self.environ, self.home, self.cwd, tool_use_id, pid=os.getpid()
-            )
-            transcript = hosts.read(self.access.check_current(path))
+            path = self.access.check_current(find_current(self._caller(asking)))
+            transcript = self.readings.look(path)
         elif conversation in self.store.sessions():
             return Opened(Session(self.store, conversation, settings=settings, model=model))
         elif not _looks_like_path(conversation) and not os.path.exists(self.cwd / conversation):
@@ -166,7 +183,23 @@ class Workspace:
                 self.store.sessions()[:5],
             )
         else:
-            transcript = hosts.read(self.access.check(self.place(conversation)))
+            path = self._readable(self.place(conversation), asking)
+            if recorded := self._recorded(path):
+                return Opened(Session(self.store, recorded, settings=settings, model=model))
+            transcript = self.readings.look(path)
+        return self.of(transcript, settings=settings, model=model)
+
+    def of(
+        self,
+        transcript: Transcript,
+        *,
+        settings: Settings | None = None,
+        model: str | None = None,
+    ) -> Opened:
+        """The conversation in a transcript that was read already."""
+        settings = settings or self.settings()
+        if transcript.window and model is None and "token_budget" not in settings.model_fields_set:
+            settings = settings.changed({"token_budget": transcript.window})
         session = Session(
             self.store,
             transcript.session_id,
@@ -182,6 +215,25 @@ class Workspace:
         with suppress(RuntimeError):  # a user nobody knows: then it is the name of a folder
             return self.cwd / Path(path).expanduser()
         return self.cwd / path
+
+    def _caller(self, asking: Asking) -> Caller:
+        return Caller(
+            self.environ, self.home, self.cwd, os.getpid(), self.began, self.readings.look, asking
+        )
+
+    def _readable(self, path: Path, asking: Asking) -> Path:
+        """Where a path leads; those that an error listed as candidates for `current` count too."""
+        try:
+            return self.access.check(path)
+        except PathNotAllowed:
+            if self.access.read_host_transcripts and is_of_this_project(self._caller(asking), path):
+                return path.resolve()
+            raise
+
+    def _recorded(self, path: Path) -> str | None:
+        """The session of ours whose log a path leads to."""
+        log = self.store.folder.resolve() / "sessions" / path.parent.name / "events.jsonl"
+        return path.parent.name if path == log else None
 
     def session_for(
         self,

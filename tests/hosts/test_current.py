@@ -1,220 +1,349 @@
+"""`current` in hosts other than Claude Code: which conversation a call comes from."""
+
 import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opencode_database import Host
+from transcripts import FIXTURES, Row, rows_of, written
 
 from context_compression.errors import ConversationNotFound
-from context_compression.hosts.claude_code import find_current
+from context_compression.hosts import Readings
+from context_compression.hosts.caller import Asking, Caller
+from context_compression.hosts.current import find_current, is_of_this_project
+
+CWD = Path("/work/app")
+TOOL, ARGUMENTS = "context_status", {"response_format": "detailed"}
+BEGAN = 1_000_000.0
+THREAD = "019f0000-0000-7000-8000-00000000cafe"
 
 
 @dataclass
-class Claude:
-    """A home folder as Claude Code leaves it; we are called from `cwd`."""
+class Place:
+    """A home folder with hosts' sessions in it; we are called from `CWD`."""
 
     home: Path
-    cwd: Path = Path("/work/my app_1")
     environ: dict[str, str] = field(default_factory=dict[str, str])
     minute: int = 0
 
-    @property
-    def project(self) -> Path:
-        return self.home / ".claude" / "projects" / "-work-my-app-1"
-
-    def transcript(self, session: str, *calls: str, folder: Path | None = None, **row: Any) -> Path:
-        """A session's transcript with calls in it, written a minute after the one before."""
-        path = (folder or self.project) / f"{session}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        rows = [
-            {
-                "type": "assistant",
-                "uuid": call,
-                "message": {"content": [{"type": "tool_use", "id": call}]},
-                **row,
-            }
-            for call in calls
-        ]
-        path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    def file(self, path: str, rows: list[Row], *, minutes: int | None = None) -> Path:
+        """A transcript, written a minute after the one before, and after we were started."""
+        file = self.home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        written(file, rows)
         self.minute += 1
-        os.utime(path, (self.minute * 60, self.minute * 60))
-        return path
+        at = BEGAN + 60 * (self.minute if minutes is None else minutes)
+        os.utime(file, (at, at))
+        return file
 
-    def runs(self, session: str, pid: int, **about: Any) -> None:
-        """What the host notes about itself while it runs."""
-        sessions = self.home / ".claude" / "sessions"
-        sessions.mkdir(parents=True, exist_ok=True)
-        noted = json.dumps({"pid": pid, "sessionId": session, **about})
-        (sessions / f"{pid}.json").write_text(noted, encoding="utf-8")
+    def caller(
+        self, client: str, wait: Callable[[float], object] = lambda _: None, **asking: Any
+    ) -> Caller:
+        call: dict[str, Any] = {"tool": TOOL, "arguments": ARGUMENTS} if client else {}
+        asked = Asking(client, **{**call, **asking})
+        look = Readings().look
+        return Caller(self.environ, self.home, CWD, 1, BEGAN, look, asked, wait)
 
-    def find(
-        self, call: str | None = None, wait: Callable[[float], object] = lambda _: None
-    ) -> Path:
-        return find_current(self.environ, self.home, self.cwd, call, pid=os.getpid(), wait=wait)
+    def find(self, client: str, **how: Any) -> Path:
+        return find_current(self.caller(client, **how))
 
 
 @pytest.fixture
-def claude(tmp_path: Path) -> Claude:
-    return Claude(tmp_path)
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
 
 
-def test_outside_claude_code_there_is_no_current_conversation(claude: Claude):
-    claude.transcript("aaa", "toolu_1")
-
-    with pytest.raises(ConversationNotFound, match="not started by Claude Code") as raised:
-        claude.find()
-
-    assert "Pass the path of a transcript" in str(raised.value)
+def rollout(place: Place, thread: str, *, cwd: Path = CWD, home: str = ".codex") -> Path:
+    rows = rows_of(FIXTURES / "codex" / "session.jsonl")
+    rows[0]["payload"] |= {"id": thread, "cwd": str(cwd)}
+    name = f"rollout-2026-11-01T10-00-00-{thread}.jsonl"
+    return place.file(f"{home}/sessions/2026/11/01/{name}", rows)
 
 
-@pytest.mark.parametrize("pid", [os.getpid(), os.getppid()])
-def test_the_host_above_us_names_its_session(pid: int, claude: Claude):
-    ours = claude.transcript("aaa")
-    claude.transcript("bbb")
-    claude.runs("aaa", pid)
+def test_codex_tells_its_thread(place: Place):
+    ours = rollout(place, THREAD)
+    rollout(place, "019f0000-0000-7000-8000-00000000beef")
 
-    assert claude.find() == ours
+    assert place.find("codex-mcp-client", meta={"threadId": THREAD}) == ours
 
 
-def test_after_a_clear_the_environment_is_stale_and_not_believed(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    claude.transcript("aaa")
-    cleared = claude.transcript("bbb")
-    claude.runs("bbb", os.getppid())
+def test_codex_may_keep_its_threads_elsewhere(place: Place):
+    place.environ["CODEX_HOME"] = str(place.home / "elsewhere")
+    ours = rollout(place, THREAD, home="elsewhere")
 
-    assert claude.find() == cleared
+    assert place.find("codex-mcp-client", meta={"threadId": THREAD}) == ours
 
 
-def test_a_session_without_a_transcript_yet_is_not_mistaken_for_the_one_before(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    before = claude.transcript("aaa")
-    claude.runs("bbb", os.getppid())
+def test_a_thread_that_is_not_there_says_what_to_configure_and_lists_those_of_the_project(
+    place: Place,
+):
+    other = rollout(place, "019f0000-0000-7000-8000-00000000beef")
+    rollout(place, "019f0000-0000-7000-8000-00000000dead", cwd=Path("/work/other"))
 
-    with pytest.raises(ConversationNotFound) as raised:
-        claude.find()
+    with pytest.raises(ConversationNotFound, match='env_vars = \\["CODEX_HOME"\\]') as raised:
+        place.find("codex-mcp-client", meta={"threadId": THREAD})
 
-    assert raised.value.candidates[0].startswith(str(before))
+    (candidate,) = raised.value.candidates
+    assert candidate.startswith(f"{other} (written ")
+    assert candidate.endswith(": List the two folders.")
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
-def test_the_note_of_a_crashed_host_under_a_number_used_again_is_not_believed(claude: Claude):
-    claude.transcript("aaa")
-    claude.runs("aaa", os.getppid(), procStart="1")
+@pytest.mark.parametrize("thread", ["../../secret", "*", "", 7, None])
+def test_a_thread_id_cannot_lead_elsewhere(thread: object, place: Place):
+    rollout(place, THREAD)
 
     with pytest.raises(ConversationNotFound):
-        claude.find()
+        place.find("codex-mcp-client", meta={"threadId": thread})
 
 
-def test_the_environment_alone_is_believed_while_nothing_newer_is_there(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "bbb"
-    claude.transcript("aaa")
-    ours = claude.transcript("bbb")
+def test_on_the_command_line_codex_names_its_thread_in_a_variable(place: Place):
+    place.environ["CODEX_THREAD_ID"] = THREAD
+    ours = rollout(place, THREAD)
 
-    assert claude.find() == ours
-
-
-def test_unsure_means_an_error_that_lists_the_candidates_newest_first(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    older, newer = claude.transcript("aaa"), claude.transcript("bbb", "toolu_1")
-
-    with pytest.raises(ConversationNotFound, match="not certain") as raised:
-        claude.find()
-
-    assert [text.partition(" (")[0] for text in raised.value.candidates] == [str(newer), str(older)]
-    assert "days ago, 0 kB)" in raised.value.candidates[0]
+    assert place.find("") == ours
 
 
-def test_the_transcript_that_holds_the_call_is_the_one(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    claude.transcript("aaa", "toolu_1")
-    cleared = claude.transcript("bbb", "toolu_2")
-
-    assert claude.find("toolu_2") == cleared
-
-
-def test_a_session_begun_in_another_folder_is_found_too(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    ours = claude.transcript("aaa", "toolu_1", folder=claude.project.parent / "-elsewhere")
-
-    assert claude.find("toolu_1") == ours
-
-
-def test_a_call_that_stands_nowhere_gives_no_transcript_at_all(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    claude.runs("aaa", os.getppid())
-    claude.transcript("aaa", "toolu_1")
-
-    with pytest.raises(ConversationNotFound, match="stands in no transcript"):
-        claude.find("toolu_2")
+def pi_session(
+    place: Place, name: str, *, arguments: Row = ARGUMENTS, answered: bool = False, **how: Any
+) -> Path:
+    """A session whose newest entry calls us."""
+    rows = rows_of(FIXTURES / "pi" / "session.jsonl")
+    call = {"type": "toolCall", "id": "c9", "name": f"mcp__cc__{TOOL}", "arguments": arguments}
+    message = {"role": "assistant", "content": [call], "stopReason": "toolUse"}
+    last = rows[-1]["id"]
+    rows.append({"type": "message", "id": "x1", "parentId": last, "message": message})
+    if answered:
+        result: Row = {"role": "toolResult", "toolCallId": "c9", "content": []}
+        rows.append({"type": "message", "id": "x2", "parentId": "x1", "message": result})
+    return place.file(f".pi/agent/sessions/--work-app--/{name}.jsonl", rows, **how)
 
 
-def test_a_call_written_down_a_moment_later_is_waited_for(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
+def test_the_session_that_makes_the_call_is_the_one(place: Place):
+    ours = pi_session(place, "ours")
+    pi_session(place, "answered", answered=True)
+    pi_session(place, "another", arguments={"response_format": "concise"})
+
+    assert place.find("pi-mcp-bridge") == ours
+
+
+def test_a_call_left_open_by_a_crash_is_not_mistaken_for_ours(place: Place):
+    pi_session(place, "crashed")
+    ours = pi_session(place, "ours")
+    now = time.time()
+    os.utime(ours, (now, now))
+
+    assert place.find("pi-mcp-bridge") == ours
+
+
+def test_two_sessions_making_the_same_call_now_are_not_told_apart(place: Place):
+    paths = [pi_session(place, name) for name in ("one", "two")]
+    for path in paths:
+        os.utime(path, (time.time(), time.time()))
+
+    with pytest.raises(ConversationNotFound, match="several conversations") as raised:
+        place.find("pi-mcp-bridge")
+
+    assert len(raised.value.candidates) == 2
+
+
+def test_a_call_written_down_a_moment_later_is_waited_for(place: Place):
     waited: list[float] = []
 
     def host_writes(seconds: float) -> None:
         waited.append(seconds)
-        if len(waited) == 4:
-            claude.transcript("aaa", "toolu_1")  # the first turn of a session makes the file
+        if len(waited) == 3:
+            pi_session(place, "ours")
 
-    found = claude.find("toolu_1", host_writes)
-
-    assert found.name == "aaa.jsonl"
-    assert sum(waited) < 0.3
+    assert place.find("pi-mcp-bridge", wait=host_writes).name == "ours.jsonl"
 
 
-def test_waiting_ends(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    claude.transcript("aaa")
+def test_a_call_that_stands_nowhere_gives_no_session_at_all(place: Place):
     waited: list[float] = []
+    other = pi_session(place, "other", answered=True)
 
-    with pytest.raises(ConversationNotFound):
-        claude.find("toolu_1", waited.append)
+    with pytest.raises(ConversationNotFound, match="stands in no transcript") as raised:
+        place.find("pi-mcp-bridge", wait=waited.append)
 
+    assert raised.value.candidates[0].startswith(str(other))
     assert sum(waited) == pytest.approx(0.33)
 
 
-def test_a_subagents_call_leads_to_the_subagents_transcript(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    claude.transcript("aaa", "toolu_1")
-    subagents = claude.project / "aaa" / "subagents"
-    subagent = claude.transcript("agent-1", "toolu_2", folder=subagents, isSidechain=True)
+def test_pi_may_keep_the_sessions_of_all_projects_in_one_folder(place: Place):
+    folder = place.home / "all"
+    place.environ["PI_CODING_AGENT_SESSION_DIR"] = str(folder)
+    ours = pi_session(place, "ours")
+    other = rows_of(ours)
+    other[0]["cwd"] = "/work/other"
+    written(ours, other)
+    folder.mkdir()
+    moved = ours.rename(folder / "other.jsonl")
+    kept = pi_session(place, "ours").rename(folder / "ours.jsonl")
 
-    assert claude.find("toolu_2") == subagent
-
-
-def test_a_subagents_call_noted_in_the_main_transcript_does_not_make_it_ours(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    claude.transcript("aaa", "toolu_1", isSidechain=True)
-
-    with pytest.raises(ConversationNotFound):
-        claude.find("toolu_1")
+    assert place.find("pi-mcp-bridge") == kept
+    assert not is_of_this_project(place.caller("pi"), moved)
 
 
-def test_a_transcript_that_only_quotes_the_call_is_not_ours(claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    quoting = claude.transcript("aaa", "toolu_1")
-    with quoting.open("a", encoding="utf-8") as file:
-        file.write('{"type": "progress", "data": {"type": "tool_use", "id": "toolu_2"}}\n')
-        file.write('{"type": "user", "message": {"content": "what did toolu_2 do?"}}\n')
+def test_on_the_command_line_the_only_session_of_the_project_is_the_current_one(place: Place):
+    place.environ["PI_CODING_AGENT"] = "true"
+    ours = pi_session(place, "ours", answered=True)
 
-    with pytest.raises(ConversationNotFound):
-        claude.find("toolu_2")
+    assert place.find("") == ours
 
-
-def test_another_configuration_folder_is_looked_into(claude: Claude, tmp_path: Path):
-    claude.environ |= {"CLAUDE_CODE_SESSION_ID": "aaa", "CLAUDE_CONFIG_DIR": str(tmp_path / "c")}
-    ours = claude.transcript("aaa", folder=tmp_path / "c" / "projects" / "-work-my-app-1")
-
-    assert claude.find() == ours
+    pi_session(place, "another", answered=True)
+    with pytest.raises(ConversationNotFound, match="not certain"):
+        place.find("")
 
 
-@pytest.mark.parametrize("session", ["../../secret", "*", "", "a/b"])
-def test_a_session_id_cannot_lead_elsewhere(session: str, claude: Claude):
-    claude.environ["CLAUDE_CODE_SESSION_ID"] = session
-    claude.transcript("aaa")
+@pytest.fixture
+def opencode(place: Place) -> Iterator[Host]:
+    folder = place.home / ".local" / "share" / "opencode"
+    folder.mkdir(parents=True)
+    host = Host(folder / "opencode.db")
+    with closing(host.db):
+        yield host
 
-    with pytest.raises(ConversationNotFound):
-        claude.find()
+
+def calls_us(host: Host, session: str, *, status: str = "running") -> None:
+    state = {"status": status, "input": ARGUMENTS, "output": "done"}
+    part = {"id": f"prt_{session}", "type": "tool", "tool": f"cc_{TOOL}", "callID": "c9"}
+    info = {"id": f"msg_z{session}", "role": "assistant", "time": {"created": 10_000}}
+    host.write({"info": info, "parts": [{**part, "state": state}]}, session)
+
+
+def begun(host: Host, session: str, *, at: int, parent: str | None = None) -> None:
+    row = (session, parent, str(CWD), f"About {session}", None, at, at)
+    host.db.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    host.db.commit()
+
+
+def test_the_session_with_the_running_call_is_the_one(place: Place, opencode: Host):
+    ours = opencode.keep("session")
+    begun(opencode, "ses_newer", at=99_000)
+    calls_us(opencode, "ses_newer", status="completed")
+    calls_us(opencode, "ses_cafe")
+
+    assert place.find("opencode") == ours
+
+
+def test_a_subagents_call_leads_to_the_subagents_session(place: Place, opencode: Host):
+    opencode.keep("session")
+    begun(opencode, "ses_sub", at=99_000, parent="ses_cafe")
+    calls_us(opencode, "ses_sub")
+
+    assert place.find("opencode") == opencode.path / "ses_sub"
+
+
+def test_sessions_are_listed_with_their_titles_newest_first(place: Place, opencode: Host):
+    opencode.keep("session")
+    begun(opencode, "ses_newer", at=99_000)
+
+    with pytest.raises(ConversationNotFound, match="stands in no transcript") as raised:
+        place.find("opencode")
+
+    newest, older = raised.value.candidates
+    assert newest.startswith(f"{opencode.path / 'ses_newer'} (written ")
+    assert newest.endswith(": About ses_newer")
+    assert older.endswith(": Two folders")
+
+
+def test_without_a_database_there_is_no_session(place: Place):
+    with pytest.raises(ConversationNotFound) as raised:
+        place.find("opencode")
+
+    assert raised.value.candidates == []
+
+
+def gemini_session(place: Place, name: str, *, folder: str = "app", **how: Any) -> Path:
+    rows = rows_of(FIXTURES / "gemini_cli" / "session.jsonl")
+    projects = place.home / ".gemini" / "projects.json"
+    projects.parent.mkdir(exist_ok=True)
+    projects.write_text(json.dumps({"projects": {str(CWD): "app", "/work/b": "b"}}))
+    return place.file(f".gemini/tmp/{folder}/chats/{name}.jsonl", rows, **how)
+
+
+def test_the_only_session_written_since_we_were_started_is_ours(place: Place):
+    ours = gemini_session(place, "session-1")
+    gemini_session(place, "session-0", minutes=-5)
+    gemini_session(place, "session-2", folder="b")
+
+    assert place.find("gemini-cli-mcp-client") == ours
+
+
+def test_two_sessions_written_since_are_not_told_apart(place: Place):
+    older, newer = gemini_session(place, "session-1"), gemini_session(place, "session-2")
+
+    with pytest.raises(ConversationNotFound, match="not certain which") as raised:
+        place.find("gemini-cli-mcp-client")
+
+    assert [c.partition(" (")[0] for c in raised.value.candidates] == [str(newer), str(older)]
+
+
+def test_a_subagent_at_work_makes_it_uncertain_who_called(place: Place):
+    gemini_session(place, "session-1")
+    gemini_session(place, "53ba0000/sub")
+
+    with pytest.raises(ConversationNotFound, match="whether a subagent called"):
+        place.find("gemini-cli-mcp-client")
+
+
+def test_until_2026_a_projects_folder_was_the_hash_of_its_path(place: Place):
+    ours = gemini_session(place, "session-1", folder=sha256(str(CWD).encode()).hexdigest())
+
+    assert place.find("gemini-cli-mcp-client") == ours
+
+
+def test_the_client_is_believed_over_variables_of_a_host_around_it(place: Place):
+    place.environ |= {"GEMINI_CLI": "1", "PI_CODING_AGENT": "true"}
+    gemini_session(place, "session-1")
+    ours = rollout(place, THREAD)
+
+    assert place.find("codex-mcp-client", meta={"threadId": THREAD}) == ours
+
+
+def test_a_client_of_another_name_is_believed_where_the_call_itself_proves_it(place: Place):
+    place.environ["PI_CODING_AGENT"] = "true"
+    ours = pi_session(place, "ours")
+
+    assert place.find("my-own-bridge") == ours
+
+
+@pytest.mark.parametrize("variable", ["GEMINI_CLI", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID"])
+def test_a_client_of_another_name_inside_a_host_is_not_taken_for_it(variable: str, place: Place):
+    place.environ[variable] = THREAD
+    gemini_session(place, "session-1")
+    rollout(place, THREAD)
+    place.file(f".claude/projects/-work-app/{THREAD}.jsonl", [{"type": "user", "uuid": "u"}])
+
+    with pytest.raises(ConversationNotFound, match="not started by a host"):
+        place.find("my-own-agent")
+
+
+def test_hosts_inside_each_other_are_not_told_apart_without_a_client(place: Place):
+    place.environ |= {"GEMINI_CLI": "1", "PI_CODING_AGENT": "true"}
+    paths = {str(gemini_session(place, "session-1")), str(pi_session(place, "ours"))}
+
+    with pytest.raises(ConversationNotFound, match="Gemini CLI and Pi") as raised:
+        place.find("")
+
+    assert {c.partition(" (")[0] for c in raised.value.candidates} == paths
+
+
+def test_only_transcripts_of_the_host_that_started_us_are_of_this_project(place: Place):
+    place.environ["GEMINI_CLI"] = "1"
+    ours, other = gemini_session(place, "session-1"), gemini_session(place, "x", folder="b")
+    caller = place.caller("gemini-cli-mcp-client")
+    link = place.home / "link.jsonl"
+    link.symlink_to(ours)
+
+    assert is_of_this_project(caller, ours)
+    assert is_of_this_project(caller, link)
+    assert not is_of_this_project(caller, other)
+    assert not is_of_this_project(caller, pi_session(place, "ours"))
+    assert not is_of_this_project(replace(caller, asking=Asking("claude-ai")), ours)

@@ -157,7 +157,7 @@ def test_rows_without_a_message_are_skipped_and_counted(tmp_path: Path):
         (b'{"messages": "none"}', 'an object with "messages"'),
         (b"42", "just 42"),
         (b'[{"role": "toolResult"}]', 'message 0 has the role "toolResult"'),
-        (b'{"type": "x"}\n{"message": {"role": "toolResult"}}', 'the role "toolResult"'),
+        (b'{"type": "x"}\n{"message": {"role": "oracle"}}', 'the role "oracle"'),
         (b"hello, how are you?\nfine", "is not JSON"),
         (b'[{"role": "user", "content": "cut o', "not all of it is there"),
         (b'{"a": 1}\n{"b": 2}\n', 'its lines hold an object with "a"'),

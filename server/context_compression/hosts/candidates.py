@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 LISTED = 5
 WORDS = 60  # characters of the first words shown
@@ -12,7 +13,7 @@ WORDS = 60  # characters of the first words shown
 class Candidate:
     """A conversation somebody may mean."""
 
-    path: str
+    path: Path
     written_at: float
     """Seconds since 1970."""
     about: str = ""
@@ -24,10 +25,15 @@ class Candidate:
         return f"{self.path} (written {age(time.time() - self.written_at)} ago){shown}"
 
 
-def listed(candidates: Iterable[Candidate]) -> list[str]:
-    """The newest few, as an error shows them."""
-    newest = sorted(candidates, key=lambda candidate: -candidate.written_at)
-    return [str(candidate) for candidate in newest[:LISTED]]
+def files(paths: Iterable[Path]) -> list[Candidate]:
+    """The files among paths, the one written last first."""
+    found = {path: path.stat().st_mtime for path in paths if path.is_file()}
+    return newest_first(Candidate(path, written_at) for path, written_at in found.items())
+
+
+def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The one written last first."""
+    return sorted(candidates, key=lambda c: (c.written_at, c.path), reverse=True)
 
 
 def age(seconds: float) -> str:

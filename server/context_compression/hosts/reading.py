@@ -8,7 +8,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, Protocol
 
-from context_compression.errors import TranscriptError
+from context_compression.errors import ContextCompressionError, TranscriptError
+from context_compression.evidence import user_words
+from context_compression.formats import parse as parse_messages
 from context_compression.hosts import (
     claude_code,
     codex,
@@ -36,7 +38,9 @@ MAX_BYTES = 2 * 1024 * 1024 * 1024
 """Of a file that is read row by row; one that is a single JSON value has to be smaller."""
 HOSTS: tuple[Host, ...] = (claude_code, codex, copilot_cli, gemini_cli, pi)
 LOOKED_AT = 20  # rows; the first may be of a type we do not know
-REMEMBERED = 4  # transcripts; few are looked at more than once
+REMEMBERED = 8  # transcripts; few are looked at more than once
+FIRST = 200  # rows in which the user's first words are looked for
+TOLD = ("<", "# AGENTS.md")  # what hosts tell the model in the user's role before
 MARK = 1024  # bytes before the place we came to, by which the file is known again
 
 
@@ -51,6 +55,18 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
         TranscriptError: there is no such file, it cannot be read, or it is no conversation.
     """
     return _begun(path, max_bytes).look()
+
+
+def first_words(path: Path) -> str:
+    """How the user began, or the title of the session; empty where that cannot be read."""
+    try:
+        if found := opencode.database_of(path):
+            return opencode.title_of(*found)
+        messages = parse_messages(Reading(path, rows=FIRST).look().messages).messages
+    except ContextCompressionError:
+        return ""
+    said = (user_words(message).strip() for message in messages)
+    return next((text for text in said if text and not text.startswith(TOLD)), "")
 
 
 class Readings:
@@ -91,10 +107,10 @@ def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:
 
 
 class Reading:
-    """One file, as far as it was read."""
+    """One file, as far as it was read; or only its first `rows`."""
 
-    def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
-        self.path, self.max_bytes = path, max_bytes
+    def __init__(self, path: Path, max_bytes: int = MAX_BYTES, *, rows: int | None = None) -> None:
+        self.path, self.max_bytes, self._rows = path, max_bytes, rows
         self._state: tuple[int, ...] = ()  # of the file, when it was looked at
         self._found: Transcript | None = None
         self._reader: Reader | None = None
@@ -173,7 +189,7 @@ class Reading:
             stream.seek(at.offset)
             return dict(as_object(parse(stream.read(at.length))))
 
-        for row, at in chain(first, rows):
+        for row, at in islice(chain(first, rows), self._rows):
             reader.add(row, at)
         self._last = rows.last
         transcript = reader.transcript(self.path, load)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import anyio.from_thread
 import anyio.to_thread
@@ -12,10 +12,10 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 from context_compression.errors import ContextCompressionError
+from context_compression.hosts.caller import Asking
 from context_compression.workspace import Workspace
 
 LONGEST_ERROR = 1_900  # characters; hosts cut longer ones where they like
-TOOL_USE_ID = "claudecode/toolUseId"
 
 T = TypeVar("T")
 
@@ -29,11 +29,16 @@ class Call:
     _steps: Iterator[int] = field(default_factory=lambda: count(1), repr=False)
 
     @property
-    def tool_use_id(self) -> str | None:
-        """The id Claude Code gave this call, by which its transcript is found."""
-        meta: Mapping[str, Any] = self.context.request_context.meta or {}
-        found = meta.get(TOOL_USE_ID)
-        return found if isinstance(found, str) else None
+    def asking(self) -> Asking:
+        """The call as the client sent it, by which its conversation is found."""
+        request = self.context.request_context
+        introduced, params = request.session.client_params, request.params or {}
+        return Asking(
+            client=introduced.client_info.name if introduced else "",
+            meta=cast("Mapping[str, Any]", request.meta or {}),
+            tool=str(params.get("name", "")),
+            arguments=params.get("arguments") or {},
+        )
 
     async def working(self, saying: str, work: Callable[[], T]) -> T:
         """What `work` returns, in a worker thread; the client is told what is being done."""

@@ -94,7 +94,7 @@ def _open(
     workspace = call.workspace
     try:
         return workspace.open(
-            conversation, settings=settings, model=model, tool_use_id=call.tool_use_id
+            conversation, settings=settings, model=model, asking=call.asking
         )
     except ConversationNotFound as error:
         if error.candidates or conversation not in (None, "", CURRENT):

@@ -16,12 +16,11 @@ from typing import Any
 from context_compression.hosts.base import Load, Transcript, counted, folder_name, name_of
 from context_compression.hosts.claude_code.branch import MESSAGES, Row, blocks, live_branch
 from context_compression.hosts.claude_code.context import Context, blocks_of
-from context_compression.hosts.claude_code.current import find_current
 from context_compression.hosts.lines import At, as_object, string
 from context_compression.hosts.shelf import Shelf
 from context_compression.messages import is_array, is_object
 
-__all__ = ["NAME", "find_current", "reader", "recognises"]
+__all__ = ["NAME", "reader", "recognises"]
 
 NAME = "claude-code"
 SYNTHETIC = "<synthetic>"  # the model of messages that the host wrote itself

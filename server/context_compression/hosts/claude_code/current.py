@@ -7,88 +7,81 @@ call being answered: the host has it on disk about 100 ms after it began (seen i
 
 import re
 import subprocess
-import time
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from context_compression.errors import ConversationNotFound
+from context_compression.hosts.caller import (
+    LOOKED_INTO,
+    PATIENCE,
+    STEP,
+    Caller,
+    unsure,
+)
+from context_compression.hosts.candidates import Candidate, files
 from context_compression.hosts.claude_code.branch import blocks
 from context_compression.hosts.lines import as_object, parse, string
 
-PATIENCE = 0.3  # seconds to wait for the host to write the call down
-STEP = 0.03  # seconds between two looks
 SEARCHED = 4 * 1024 * 1024  # bytes at a transcript's end; a running call is among the newest rows
-LISTED = 5  # transcripts offered when unsure
 GENERATIONS = 40  # parents looked at
-INSTEAD = "Pass the path of a transcript, or the id of a recorded session, as `conversation`."
+CALL = "claudecode/toolUseId"  # in the call's `_meta`
+SESSION = "CLAUDE_CODE_SESSION_ID"  # in the environment
 
 
-def find_current(
-    environ: Mapping[str, str],
-    home: Path,
-    cwd: Path,
-    tool_use_id: str | None,
-    *,
-    pid: int,
-    wait: Callable[[float], object] = time.sleep,
-) -> Path:
+def transcripts_here(caller: Caller) -> list[Candidate]:
+    """The sessions of this project, the one written last first."""
+    return _near(caller, _session_of_ancestor(_config(caller), caller.pid)).newest
+
+
+def find_current(caller: Caller) -> Path:
     """The transcript of the conversation we are called from; a subagent's own, if it called.
 
     Blocks for at most 0.3 s: call it in a worker thread.
 
-    Args:
-        environ: variables this process was started with.
-        home: the user's home folder.
-        cwd: working directory of this process: the project's folder.
-        tool_use_id: id of the tool call being answered (`_meta["claudecode/toolUseId"]`).
-        pid: our own process id: the host is looked for among it and its parents.
-        wait: sleeps for some seconds.
-
     Raises:
-        ConversationNotFound: not in Claude Code, or not certain which transcript is ours.
+        ConversationNotFound: not certain which transcript is ours.
     """
-    config = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    session = _session_of_ancestor(config, pid)
-    started_with = environ.get("CLAUDE_CODE_SESSION_ID")
-    if not (session or started_with or tool_use_id):
-        raise ConversationNotFound(
-            f"This process was not started by Claude Code, so there is no current one. {INSTEAD}"
-        )
-    near = _near(config, cwd, session, started_with)
-    if tool_use_id:
+    session = _session_of_ancestor(_config(caller), caller.pid)
+    near = _near(caller, session)
+    call = caller.asking.meta.get(CALL)
+    if isinstance(call, str):
         looked: dict[Path, int] = {}
         for _ in range(round(PATIENCE / STEP) + 1):
-            if found := _where_called(tool_use_id, near, looked):
+            if found := _where_called(call, near, looked):
                 return found
-            wait(STEP)
-            near = _near(config, cwd, session, started_with)  # the first turn makes the file
-        raise _unsure("The tool call being answered stands in no transcript", near)
+            caller.wait(STEP)
+            near = _near(caller, session)  # the first turn makes the file
+        raise unsure("The tool call being answered stands in no transcript", near.newest)
     if session and near.running:
-        return near.running[0]
+        return near.running[0].path
     if not session and near.started and near.newest[0] == near.started[0]:
-        return near.started[0]  # were there a newer one, that may be ours since a `/clear`
-    raise _unsure("It is not certain which transcript is the current one", near)
+        return near.started[0].path  # were there a newer one, that may be ours since a `/clear`
+    raise unsure("It is not certain which transcript is the current one", near.newest)
 
 
 @dataclass(frozen=True)
 class Near:
     """Transcripts that may be ours, newest first."""
 
-    running: list[Path]
+    running: list[Candidate]
     """Of the session now open in the process above us."""
-    started: list[Path]
+    started: list[Candidate]
     """Of the session that the environment names."""
-    newest: list[Path]
+    newest: list[Candidate]
     """All of the same projects."""
 
 
-def _near(config: Path, cwd: Path, session: str | None, started_with: str | None) -> Near:
-    running, started = _transcripts(config, session), _transcripts(config, started_with)
+def _config(caller: Caller) -> Path:
+    return caller.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def _near(caller: Caller, session: str | None) -> Near:
+    config = _config(caller)
+    running = _transcripts(config, session)
+    started = _transcripts(config, caller.environ.get(SESSION))
     # `/home/me/my_app` is kept under projects/-home-me-my-app
-    projects = {config / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(cwd))}
-    projects.update(path.parent for path in running + started)
-    newest = _newest_first(path for folder in projects for path in folder.glob("*.jsonl"))
+    projects = {config / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(caller.cwd))}
+    projects.update(candidate.path.parent for candidate in running + started)
+    newest = files(path for folder in projects for path in folder.glob("*.jsonl"))
     return Near(running, started, newest)
 
 
@@ -124,16 +117,11 @@ def _process(pid: int) -> tuple[int, str]:
         return 0, ""
 
 
-def _transcripts(config: Path, session: str | None) -> list[Path]:
+def _transcripts(config: Path, session: str | None) -> list[Candidate]:
     """The session's transcript, wherever the session was started; more than one if it moved."""
     if not session or not re.fullmatch(r"[A-Za-z0-9_-]+", session):
         return []
-    return _newest_first(config.glob(f"projects/*/{session}.jsonl"))
-
-
-def _newest_first(paths: Iterable[Path]) -> list[Path]:
-    dated = [(path.stat().st_mtime, path) for path in paths if path.is_file()]
-    return [path for _, path in sorted(dated, reverse=True)]
+    return files(config.glob(f"projects/*/{session}.jsonl"))
 
 
 def _where_called(tool_use_id: str, near: Near, looked: dict[Path, int]) -> Path | None:
@@ -144,7 +132,8 @@ def _where_called(tool_use_id: str, near: Near, looked: dict[Path, int]) -> Path
         near: where to look.
         looked: sizes at which transcripts were searched in vain; filled.
     """
-    for main in dict.fromkeys([*near.running, *near.started, *near.newest[:LISTED]]):
+    mains = [*near.running, *near.started, *near.newest[:LOOKED_INTO]]
+    for main in dict.fromkeys(candidate.path for candidate in mains):
         for path in (main, *main.with_suffix("").glob("subagents/**/*.jsonl")):
             size = path.stat().st_size
             if looked.get(path) != size and _calls(path, tool_use_id, path is not main):
@@ -171,20 +160,3 @@ def _tail(path: Path) -> bytes:
             return file.read(SEARCHED)
     except OSError:
         return b""
-
-
-def _unsure(why: str, near: Near) -> ConversationNotFound:
-    now = time.time()
-    candidates = [
-        f"{path} (written {_age(now - about.st_mtime)} ago, {about.st_size / 1000:,.0f} kB)"
-        for path, about in ((path, path.stat()) for path in near.newest[:LISTED])
-    ]
-    return ConversationNotFound(f"{why}. {INSTEAD}", candidates)
-
-
-def _age(seconds: float) -> str:
-    """`90.0` -> `"2 minutes"`."""
-    for unit, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= unit:
-            return f"{seconds / unit:.0f} {name}"
-    return f"{max(seconds, 0):.0f} seconds"

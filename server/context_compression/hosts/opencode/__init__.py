@@ -17,9 +17,10 @@ versions 1.2 and 1.18; checked against the latter's own choice of messages.
     context.py     the messages they make, and their real usage
     transcript.py  both together; exports
     database.py    the database
+    current.py     which session belongs to the host that started us
 """
 
-from context_compression.hosts.opencode.database import SessionReading, database_of
+from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
 from context_compression.hosts.opencode.transcript import NAME, is_export, read_document
 
-__all__ = ["NAME", "SessionReading", "database_of", "is_export", "read_document"]
+__all__ = ["NAME", "SessionReading", "database_of", "is_export", "read_document", "title_of"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts.base import Transcript
-from context_compression.hosts.candidates import LISTED, Candidate, listed
+from context_compression.hosts.candidates import LISTED, Candidate
 from context_compression.hosts.lines import as_object, parse
 from context_compression.hosts.opencode.live import Message, Object
 from context_compression.hosts.opencode.transcript import transcript_of
@@ -130,6 +130,17 @@ def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
     )
 
 
+def title_of(database: Path, session: str | None) -> str:
+    """What the host calls a session.
+
+    Raises:
+        TranscriptError: the database cannot be read.
+    """
+    asked = "SELECT title FROM session WHERE id = ?"
+    row = looking(database, lambda db: db.execute(asked, (session,)).fetchone())
+    return (row["title"] or "") if row else ""
+
+
 def _only_session(database: Path, db: "sqlite3.Connection") -> str:
     ids = db.execute("SELECT id FROM session WHERE parent_id IS NULL LIMIT 2").fetchall()
     if len(ids) == 1:
@@ -139,7 +150,7 @@ def _only_session(database: Path, db: "sqlite3.Connection") -> str:
 
 def _which(why: str, database: Path, db: "sqlite3.Connection") -> ConversationNotFound:
     newest = sessions(database, db, "1", ())
-    return ConversationNotFound(f"{why} Pass the path of one of them.", listed(newest))
+    return ConversationNotFound(f"{why} Pass the path of one of them.", list(map(str, newest)))
 
 
 def sessions(
@@ -152,6 +163,6 @@ def sessions(
         values,
     )
     return [
-        Candidate(str(database / row["id"]), row["time_updated"] / 1000, row["title"] or "")
+        Candidate(database / row["id"], row["time_updated"] / 1000, row["title"] or "")
         for row in rows
     ]

@@ -15,41 +15,37 @@ token_usage_record  usage, thread_token_usage: the same, directly behind the res
 Items become Anthropic messages: what the model said between two inputs is one message, and the
 outputs of its calls are the next. Reasoning is a thinking block; where it is encrypted that is the
 signature, and `summary` stands beside it. Seen in versions 0.139 to 0.169.
+
+    messages.py   the messages that items make
+    current.py    which rollout belongs to the host that started us
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from context_compression.hosts.base import Load, Row, Transcript, counted, folder_name, name_of
-from context_compression.hosts.blocks import call, linked, result, text, thinking
+from context_compression.hosts.codex.messages import (
+    FROM_CODEX,
+    Item,
+    Messages,
+    begins_turn,
+    is_the_models,
+    is_told_again,
+)
 from context_compression.hosts.lines import At, as_object, string
 from context_compression.messages import is_array, is_object
+
+__all__ = ["FROM_CODEX", "NAME", "CodexReader", "reader", "recognises"]
 
 NAME = "codex"
 KNOWN = {
     "session_meta", "turn_context", "response_item", "compacted", "event_msg", "token_usage_record",
     "world_state", "inter_agent_communication",
 }  # fmt: skip
-CALLS = {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
-OUTPUTS = {"function_call_output", "custom_tool_call_output", "tool_search_output"}
-SAID = {  # by the model, beside its messages and calls
-    "reasoning", "web_search_call", "image_generation_call", "compaction", "context_compaction",
-}  # fmt: skip
 NOT_SENT = {"ghost_snapshot", "compaction_trigger", "other"}
-FROM_CODEX = (
-    "# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skill>",
-    "<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<hook_prompt",
-)  # fmt: skip
-"""How texts begin that Codex puts into the user's role itself."""
-SETTINGS = (
-    "<permissions instructions>", "<model_switch>", "<collaboration_mode>", "<multi_agent_mode>",
-    "<environments_instructions>", "<plugins_instructions>", "<skills_instructions>",
-    "<personality_spec>", "<token_budget>", "<context_window", "<rollout_budget>",
-)  # fmt: skip
-"""The same for the developer's role: told again before a turn when they changed."""
 
 
 def recognises(row: Mapping[str, Any]) -> bool:
@@ -60,9 +56,6 @@ def recognises(row: Mapping[str, Any]) -> bool:
 def reader() -> "CodexReader":
     """For one rollout file: a thread, which may be a subagent's."""
     return CodexReader()
-
-
-Item: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -113,9 +106,9 @@ class CodexReader:
     def _add_item(self, item: Item) -> None:
         if string(item, "type") in NOT_SENT or item.get("role") == "system":
             return
-        if _is_the_models(item) and self._answer is None:
+        if is_the_models(item) and self._answer is None:
             self._answer = len(self.items)
-        self._turns += _begins_turn(item)
+        self._turns += begins_turn(item)
         self.items.append(item)
 
     def _compact(self, payload: Mapping[str, Any]) -> None:
@@ -125,7 +118,7 @@ class CodexReader:
         else:  # before late 2025
             summary = {"type": "input_text", "text": string(payload, "message")}
             message = {"type": "message", "role": "user", "content": [summary]}
-            self.items = [*filter(_begins_turn, self.items), message]
+            self.items = [*filter(begins_turn, self.items), message]
         self._charged, self._answer, self._turns = [], None, 0
 
     def _add_event(self, event: Mapping[str, Any]) -> None:
@@ -151,20 +144,20 @@ class CodexReader:
             return
         self._total = total
         items = len(self.items) if self._answer is None else self._answer
-        while items < len(self.items) and _is_the_models(self.items[items]):
+        while items < len(self.items) and is_the_models(self.items[items]):
             items += 1  # outputs of its calls may stand behind it already
         self._charged.append(Charged(asked + (said if isinstance(said, int) else 0), items))
         self._answer = None
 
     def _roll_back(self, turns: Any) -> None:
         """Forget the last turns, with what Codex had told the model just before them."""
-        begins = [index for index, item in enumerate(self.items) if _begins_turn(item)]
+        begins = [index for index, item in enumerate(self.items) if begins_turn(item)]
         if not isinstance(turns, int) or turns <= 0 or not begins:
             return
         self._guessed += turns > self._turns
         self._turns = max(0, self._turns - turns)
         cut = begins[max(0, len(begins) - turns)]
-        while cut > begins[0] and _is_told_again(self.items[cut - 1]):
+        while cut > begins[0] and is_told_again(self.items[cut - 1]):
             cut -= 1
         del self.items[cut:]
         self._charged = [charged for charged in self._charged if charged.items <= cut]
@@ -204,138 +197,3 @@ class CodexReader:
                 ),
             ],
         )
-
-
-class Messages:
-    """Items as messages."""
-
-    def __init__(self, items: Sequence[Item]) -> None:
-        self.made: list[dict[str, Any]] = []
-        self.unknown: Counter[str] = Counter()
-        self.orphans = 0
-        self._called = {string(item, "call_id") for item in items if item.get("type") in CALLS}
-        self._results: list[Any] | None = None  # of the calls just made
-        self._places = [self._place(item) for item in items]
-
-    def holding(self, items: int) -> int:
-        """How many messages the first `items` make."""
-        return self._places[items - 1] + 1 if items else 0
-
-    def _place(self, item: Item) -> int:
-        """Put an item where it belongs; the index of the message it is in."""
-        kind = string(item, "type")
-        if kind in OUTPUTS:
-            if string(item, "call_id") in self._called:
-                self._give(item)
-            else:  # nor does Codex send it
-                self.orphans += 1
-        elif _is_the_models(item):
-            return self._say(_said(item))
-        elif kind == "message":
-            role = "developer" if item.get("role") == "developer" else "user"
-            self._put(role, _parts(item.get("content")))
-        else:
-            self.unknown[kind or "none"] += 1
-            self._put("user", [item])
-        return max(0, len(self.made) - 1)
-
-    def _put(self, role: str, content: list[Any]) -> None:
-        self.made.append({"role": role, "content": content})
-        self._results = None
-
-    def _say(self, blocks: list[Any]) -> int:
-        if self.made and self.made[-1]["role"] == "assistant":
-            self.made[-1]["content"] += blocks
-        elif blocks:
-            self._put("assistant", blocks)
-        else:
-            return len(self.made)  # of the message that the rest of the answer will be in
-        return len(self.made) - 1
-
-    def _give(self, output: Item) -> None:
-        if self._results is None:
-            results: list[Any] = []
-            self._put("user", results)
-            self._results = results
-        self._results.append(result(string(output, "call_id"), _output(output)))
-
-
-def _is_the_models(item: Item) -> bool:
-    kind = string(item, "type")
-    return kind in SAID or kind in CALLS or (kind == "message" and item.get("role") == "assistant")
-
-
-def _said(item: Item) -> list[Any]:
-    """What an item of the model is as blocks."""
-    match string(item, "type"):
-        case "message":
-            return _parts(item.get("content"))
-        case "reasoning":
-            return _reasoning(item)
-        case "function_call":
-            return [call(string(item, "call_id"), _name(item), item.get("arguments"))]
-        case "custom_tool_call":
-            given = {"input": string(item, "input")}
-            return [call(string(item, "call_id"), _name(item), given)]
-        case "local_shell_call":
-            return [call(string(item, "call_id"), "local_shell", item.get("action"))]
-        case "tool_search_call" if item.get("call_id"):
-            return [call(string(item, "call_id"), "tool_search", item.get("arguments"))]
-        case _:  # run by the provider: the call and what came of it are one
-            return [item]
-
-
-def _reasoning(item: Item) -> list[Any]:
-    summary, sealed = item.get("summary"), string(item, "encrypted_content")
-    if sealed:
-        return [thinking("", sealed) | ({"summary": summary} if summary else {})]
-    texts = [string(as_object(part), "text") for part in summary] if is_array(summary) else []
-    return [thinking("\n\n".join(texts))] if any(texts) else []
-
-
-def _name(item: Item) -> str:
-    """`echo` of the namespace `mcp__probe` is `mcp__probe__echo`, as other hosts call it."""
-    namespace, name = string(item, "namespace"), string(item, "name")
-    return f"{namespace}__{name.removeprefix('_')}" if namespace else name
-
-
-def _output(item: Item) -> Any:
-    """What a tool gave: a text, or a list of parts."""
-    given = item.get("output", item.get("tools"))
-    if is_object(given):  # before autumn 2025
-        given = given.get("content")
-    if isinstance(given, str):
-        return given
-    return _parts(given)
-
-
-def _parts(content: Any) -> list[Any]:
-    if isinstance(content, str):
-        return [text(content)]
-    return [_part(part) for part in content if is_object(part)] if is_array(content) else []
-
-
-def _part(part: Mapping[str, Any]) -> Any:
-    match part:
-        case {"type": "input_text" | "output_text" | "text", "text": str(said)}:
-            return text(said)
-        case {"type": "input_image", "image_url": str(url)}:
-            return linked(url)
-        case _:
-            return part
-
-
-def _begins_turn(item: Item) -> bool:
-    """Whether the user says something in it, and not Codex in the user's name."""
-    return item.get("role") == "user" and not _begins_with(item, FROM_CODEX)
-
-
-def _is_told_again(item: Item) -> bool:
-    told = {"user": FROM_CODEX, "developer": SETTINGS}.get(string(item, "role"))
-    return bool(told) and _begins_with(item, told)
-
-
-def _begins_with(item: Item, starts: tuple[str, ...]) -> bool:
-    content = item.get("content")
-    texts = [string(as_object(p), "text") for p in content] if is_array(content) else []
-    return any(said.lstrip().startswith(starts) for said in texts)

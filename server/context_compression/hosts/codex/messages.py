@@ -1,0 +1,165 @@
+"""Codex's items as Anthropic messages, and what kinds of items there are."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from context_compression.hosts.blocks import call, linked, result, text, thinking
+from context_compression.hosts.lines import as_object, string
+from context_compression.messages import is_array, is_object
+
+Item: TypeAlias = Mapping[str, Any]
+
+CALLS = {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
+OUTPUTS = {"function_call_output", "custom_tool_call_output", "tool_search_output"}
+SAID = {  # by the model, beside its messages and calls
+    "reasoning", "web_search_call", "image_generation_call", "compaction", "context_compaction",
+}  # fmt: skip
+FROM_CODEX = (
+    "# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skill>",
+    "<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<hook_prompt",
+)  # fmt: skip
+"""How texts begin that Codex puts into the user's role itself."""
+SETTINGS = (
+    "<permissions instructions>", "<model_switch>", "<collaboration_mode>", "<multi_agent_mode>",
+    "<environments_instructions>", "<plugins_instructions>", "<skills_instructions>",
+    "<personality_spec>", "<token_budget>", "<context_window", "<rollout_budget>",
+)  # fmt: skip
+"""The same for the developer's role: told again before a turn when they changed."""
+
+
+class Messages:
+    """Items as messages."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.made: list[dict[str, Any]] = []
+        self.unknown: Counter[str] = Counter()
+        self.orphans = 0
+        self._called = {string(item, "call_id") for item in items if item.get("type") in CALLS}
+        self._results: list[Any] | None = None  # of the calls just made
+        self._places = [self._place(item) for item in items]
+
+    def holding(self, items: int) -> int:
+        """How many messages the first `items` make."""
+        return self._places[items - 1] + 1 if items else 0
+
+    def _place(self, item: Item) -> int:
+        """Put an item where it belongs; the index of the message it is in."""
+        kind = string(item, "type")
+        if kind in OUTPUTS:
+            if string(item, "call_id") in self._called:
+                self._give(item)
+            else:  # nor does Codex send it
+                self.orphans += 1
+        elif is_the_models(item):
+            return self._say(_said(item))
+        elif kind == "message":
+            role = "developer" if item.get("role") == "developer" else "user"
+            self._put(role, _parts(item.get("content")))
+        else:
+            self.unknown[kind or "none"] += 1
+            self._put("user", [item])
+        return max(0, len(self.made) - 1)
+
+    def _put(self, role: str, content: list[Any]) -> None:
+        self.made.append({"role": role, "content": content})
+        self._results = None
+
+    def _say(self, blocks: list[Any]) -> int:
+        if self.made and self.made[-1]["role"] == "assistant":
+            self.made[-1]["content"] += blocks
+        elif blocks:
+            self._put("assistant", blocks)
+        else:
+            return len(self.made)  # of the message that the rest of the answer will be in
+        return len(self.made) - 1
+
+    def _give(self, output: Item) -> None:
+        if self._results is None:
+            results: list[Any] = []
+            self._put("user", results)
+            self._results = results
+        self._results.append(result(string(output, "call_id"), _output(output)))
+
+
+def is_the_models(item: Item) -> bool:
+    """Whether the model said it."""
+    kind = string(item, "type")
+    return kind in SAID or kind in CALLS or (kind == "message" and item.get("role") == "assistant")
+
+
+def _said(item: Item) -> list[Any]:
+    """What an item of the model is as blocks."""
+    match string(item, "type"):
+        case "message":
+            return _parts(item.get("content"))
+        case "reasoning":
+            return _reasoning(item)
+        case "function_call":
+            return [call(string(item, "call_id"), _name(item), item.get("arguments"))]
+        case "custom_tool_call":
+            given = {"input": string(item, "input")}
+            return [call(string(item, "call_id"), _name(item), given)]
+        case "local_shell_call":
+            return [call(string(item, "call_id"), "local_shell", item.get("action"))]
+        case "tool_search_call" if item.get("call_id"):
+            return [call(string(item, "call_id"), "tool_search", item.get("arguments"))]
+        case _:  # run by the provider: the call and what came of it are one
+            return [item]
+
+
+def _reasoning(item: Item) -> list[Any]:
+    summary, sealed = item.get("summary"), string(item, "encrypted_content")
+    if sealed:
+        return [thinking("", sealed) | ({"summary": summary} if summary else {})]
+    texts = [string(as_object(part), "text") for part in summary] if is_array(summary) else []
+    return [thinking("\n\n".join(texts))] if any(texts) else []
+
+
+def _name(item: Item) -> str:
+    """`echo` of the namespace `mcp__probe` is `mcp__probe__echo`, as other hosts call it."""
+    namespace, name = string(item, "namespace"), string(item, "name")
+    return f"{namespace}__{name.removeprefix('_')}" if namespace else name
+
+
+def _output(item: Item) -> Any:
+    """What a tool gave: a text, or a list of parts."""
+    given = item.get("output", item.get("tools"))
+    if is_object(given):  # before autumn 2025
+        given = given.get("content")
+    if isinstance(given, str):
+        return given
+    return _parts(given)
+
+
+def _parts(content: Any) -> list[Any]:
+    if isinstance(content, str):
+        return [text(content)]
+    return [_part(part) for part in content if is_object(part)] if is_array(content) else []
+
+
+def _part(part: Mapping[str, Any]) -> Any:
+    match part:
+        case {"type": "input_text" | "output_text" | "text", "text": str(said)}:
+            return text(said)
+        case {"type": "input_image", "image_url": str(url)}:
+            return linked(url)
+        case _:
+            return part
+
+
+def begins_turn(item: Item) -> bool:
+    """Whether the user says something in it, and not Codex in the user's name."""
+    return item.get("role") == "user" and not _begins_with(item, FROM_CODEX)
+
+
+def is_told_again(item: Item) -> bool:
+    """Whether it is something that Codex tells before a turn when it changed."""
+    told = {"user": FROM_CODEX, "developer": SETTINGS}.get(string(item, "role"))
+    return bool(told) and _begins_with(item, told)
+
+
+def _begins_with(item: Item, starts: tuple[str, ...]) -> bool:
+    content = item.get("content")
+    texts = [string(as_object(p), "text") for p in content] if is_array(content) else []
+    return any(said.lstrip().startswith(starts) for said in texts)

@@ -1,0 +1,108 @@
+"""`current`: the live transcript of the host that started this process.
+
+Which host that is, the client says when it introduces itself; where there is no client (on the
+command line), the variables that a host sets for what it starts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from context_compression.errors import ConversationNotFound
+from context_compression.hosts.caller import INSTEAD, Caller, unsure
+from context_compression.hosts.candidates import Candidate, newest_first
+from context_compression.hosts.claude_code import current as claude_code
+from context_compression.hosts.codex import current as codex
+from context_compression.hosts.gemini_cli import current as gemini_cli
+from context_compression.hosts.opencode import current as opencode
+from context_compression.hosts.pi import current as pi
+
+
+@dataclass(frozen=True)
+class Known:
+    """A host whose live transcript can be found.
+
+    Attributes:
+        name: of the host.
+        client: how the names of its MCP clients begin.
+        mark: what only this host sends along with a call.
+        variable: what it sets for all that it starts.
+        is_proved: whether `find` goes by the very call being answered.
+        find: gives the transcript, or raises `ConversationNotFound` with the candidates.
+        here: gives the transcripts of the working directory, newest first.
+    """
+
+    name: str
+    client: str
+    mark: str
+    variable: str
+    is_proved: bool
+    find: Callable[[Caller], Path]
+    here: Callable[[Caller], list[Candidate]]
+
+
+HOSTS = (
+    Known(
+        "Claude Code", "claude-code", claude_code.CALL, claude_code.SESSION, False,
+        claude_code.find_current, claude_code.transcripts_here,
+    ),
+    Known(
+        "Codex", "codex", "x-codex-turn-metadata", "CODEX_THREAD_ID", False,
+        codex.find_current, codex.rollouts_here,
+    ),
+    Known(
+        "Gemini CLI", "gemini-cli", "", "GEMINI_CLI", False,
+        gemini_cli.find_current, gemini_cli.sessions_here,
+    ),
+    Known(
+        "opencode", "opencode", "", "OPENCODE", True,
+        opencode.find_current, opencode.sessions_here,
+    ),
+    Known("Pi", "pi", "", "PI_CODING_AGENT", True, pi.find_current, pi.sessions_here),
+)  # fmt: skip
+"""As seen in Claude Code 2.1.329, Codex 0.169, Gemini CLI 0.61, opencode 1.18 and Pi 0.87."""
+
+
+def find_current(caller: Caller) -> Path:
+    """The transcript of the conversation we are called from.
+
+    Blocks for a moment: call it in a worker thread.
+
+    Raises:
+        ConversationNotFound: no host we know started us, or it is not certain which transcript is
+            ours.
+    """
+    hosts = _hosts_of(caller)
+    if len(hosts) == 1:
+        return hosts[0].find(caller)
+    if not hosts:
+        names = ", ".join(host.name for host in HOSTS)
+        client = f" but by {caller.asking.client!r}" if caller.asking.client else ""
+        raise ConversationNotFound(
+            f"This process was not started by a host whose transcripts we know ({names}){client}, "
+            f"so there is no current one. {INSTEAD}"
+        )
+    names = " and ".join(host.name for host in hosts)
+    raise unsure(
+        f"Several hosts are around this process ({names}), so it is not certain which conversation "
+        "is the current one",
+        newest_first(candidate for host in hosts for candidate in host.here(caller)),
+    )
+
+
+def is_of_this_project(caller: Caller, path: Path) -> bool:
+    """Whether a path is a transcript, of the working directory, of the host that started us."""
+    listed = (known for host in _hosts_of(caller) for known in host.here(caller))
+    return path.resolve() in {known.path.resolve() for known in listed}
+
+
+def _hosts_of(caller: Caller) -> list[Known]:
+    """The host that started us; several where one runs inside the other and none said who it is.
+
+    A client that says it is something else may run inside a host that set its variable for
+    everything. Only the very call then tells whose conversation it is.
+    """
+    client, meta = caller.asking.client.lower(), caller.asking.meta
+    named = [h for h in HOSTS if h.mark in meta or f"{client}-".startswith(f"{h.client}-")]
+    around = [host for host in HOSTS if caller.environ.get(host.variable)]
+    return named or [host for host in around if host.is_proved or not client]

@@ -1,0 +1,101 @@
+"""Gemini CLI's rows as Anthropic messages."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from context_compression.hosts.blocks import call, linked, media, result, text
+from context_compression.hosts.lines import as_object, string
+from context_compression.messages import is_array, is_object
+from context_compression.plan import canonical
+
+SHOWN = ("info", "error", "warning")  # to the user, not to the model
+
+
+class Context:
+    """The messages that rows make."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.ends: dict[str, int] = {}
+        """By answer: how many messages there are with it, but without its calls' results."""
+        self.unknown: Counter[str] = Counter()
+        self._given: set[str] = set()
+
+    def add(self, row: Mapping[str, Any], *, answered: bool) -> None:
+        """Add a row; a command of the user's (`/help`) is no message, unless it was answered."""
+        kind = string(row, "type")
+        if kind == "gemini":
+            self._answer(row)
+        elif kind == "user":
+            parts = _parts(row.get("content"))
+            said = string(as_object(parts[0]), "text").lstrip() if parts else ""
+            if answered or not said.startswith(("/", "?")):
+                self._put("user", [block for part in parts for block in self._block(part)])
+        elif kind not in SHOWN:
+            self.unknown[kind or "none"] += 1
+
+    def _answer(self, row: Mapping[str, Any]) -> None:
+        said = [block for part in _parts(row.get("content")) for block in self._block(part)]
+        there = {block.get("id") for block in said}
+        calls = _objects(row.get("toolCalls"))
+        said += [
+            call(string(about, "id"), string(about, "name"), about.get("args"))
+            for about in calls
+            if about.get("id") not in there
+        ]
+        self._put("assistant", said)
+        self.ends[string(row, "id")] = len(self.messages)
+        self._put("user", [block for about in calls for block in self._results(about)])
+
+    def _results(self, about: Mapping[str, Any]) -> Iterator[Any]:
+        given = about.get("result")
+        if isinstance(given, str):
+            given = {"functionResponse": {"id": about.get("id"), "response": {"output": given}}}
+        for part in _parts([given] if is_object(given) else given):
+            yield from self._block(part)
+
+    def _put(self, role: str, content: list[Any]) -> None:
+        if content:
+            self.messages.append({"role": role, "content": content})
+
+    def _block(self, part: Mapping[str, Any]) -> Iterator[Any]:
+        match part:
+            case {"thought": True}:
+                return
+            case {"text": str(said)}:
+                if said:
+                    yield text(said)
+            case {"functionCall": {"name": str(name)} as about}:
+                yield call(string(about, "id") or name, name, about.get("args"))
+            case {"functionResponse": about} if is_object(about):
+                id = string(about, "id") or string(about, "name")
+                if id not in self._given:
+                    self._given.add(id)
+                    yield _result(id, as_object(about.get("response")))
+            case {"inlineData": {"mimeType": str(kind), "data": str(data)}}:
+                yield media(kind, data)
+            case {"fileData": {"fileUri": str(address)}}:
+                yield linked(address)
+            case _:
+                yield {"type": "unknown", **part}
+
+
+def _result(id: str, response: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tool answered: its `output` or `error`, else all it said as JSON."""
+    for name in ("output", "error"):
+        said = response.get(name)
+        if isinstance(said, str):
+            return result(id, said, failed=name == "error")
+    return result(id, canonical(response))
+
+
+def _parts(content: Any) -> list[Mapping[str, Any]]:
+    if isinstance(content, str):
+        return [{"text": content}]
+    listed = content if is_array(content) else [content]
+    return [{"text": p} if isinstance(p, str) else p for p in listed if p and not is_array(p)]
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [part for part in value if is_object(part)] if is_array(value) else []

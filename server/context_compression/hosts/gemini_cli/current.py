@@ -1,0 +1,48 @@
+"""Which session is the conversation of the Gemini CLI that started this process.
+
+It writes a call down only when the call has ended (seen in version 0.61), so nothing proves that a
+session is ours. But ours was written to since we were started: by the turn that calls us.
+"""
+
+import json
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from context_compression.hosts.caller import Caller, unsure
+from context_compression.hosts.candidates import Candidate, files
+from context_compression.hosts.lines import as_object
+
+
+def sessions_here(caller: Caller) -> list[Candidate]:
+    """The sessions of this working directory, the one written last first."""
+    return files(path for f in _folders(caller) for path in f.glob("chats/session-*.json*"))
+
+
+def find_current(caller: Caller) -> Path:
+    """The session we are called from.
+
+    Raises:
+        ConversationNotFound: not certain which one it is.
+    """
+    near = sessions_here(caller)
+    ours = [session for session in near if session.written_at >= caller.began]
+    if not caller.asking.tool and len(near) == 1:
+        return near[0].path
+    if not caller.asking.tool or len(ours) != 1:
+        raise unsure("It is not certain which transcript is the current one", near)
+    subagents = files(ours[0].path.parent.glob("*/*.jsonl"))
+    if subagents and subagents[0].written_at >= caller.began:
+        raise unsure("It is not certain whether a subagent called", [*ours, *subagents])
+    return ours[0].path
+
+
+def _folders(caller: Caller) -> list[Path]:
+    """Where the project's sessions are: under its short name, or, until 2026, its path's hash."""
+    gemini = Path(caller.environ.get("GEMINI_CLI_HOME") or caller.home) / ".gemini"
+    cwd = str(caller.cwd)
+    names = [sha256(cwd.encode()).hexdigest()]
+    with suppress(OSError, ValueError):
+        projects = as_object(json.loads((gemini / "projects.json").read_bytes()))
+        names.append(str(as_object(projects.get("projects")).get(cwd, "")))
+    return [gemini / "tmp" / name for name in names if name]

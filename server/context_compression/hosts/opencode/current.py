@@ -1,0 +1,38 @@
+"""Which session is the conversation of the opencode that started this process.
+
+A running call stands in the database with its input (seen in version 1.18), so the session that
+makes the very call being answered is ours; a subagent's, if it called.
+"""
+
+from pathlib import Path
+
+from context_compression.errors import TranscriptError
+from context_compression.hosts.caller import Caller, where_called
+from context_compression.hosts.candidates import Candidate
+from context_compression.hosts.opencode.database import looking, sessions
+
+
+def database(caller: Caller) -> Path:
+    """Where opencode keeps its sessions."""
+    data = caller.folder("XDG_DATA_HOME", ".local", "share") / "opencode"
+    return data / caller.environ.get("OPENCODE_DB", "opencode.db")
+
+
+def sessions_here(caller: Caller) -> list[Candidate]:
+    """The sessions of this working directory, the one written last first."""
+    path = database(caller)
+    if not path.is_file():
+        return []
+    try:
+        return looking(path, lambda db: sessions(path, db, "directory = ?", (str(caller.cwd),)))
+    except TranscriptError:
+        return []
+
+
+def find_current(caller: Caller) -> Path:
+    """The session we are called from.
+
+    Raises:
+        ConversationNotFound: not certain which one it is.
+    """
+    return where_called(caller, sessions_here)

@@ -1,0 +1,153 @@
+"""Pi's entries as Anthropic messages, with what the model was told beside them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from context_compression.hosts.base import Row
+from context_compression.hosts.blocks import call, media, result, text, thinking
+from context_compression.hosts.lines import as_object, string
+from context_compression.messages import is_array, is_object
+
+NOT_SENT = ("error", "aborted")  # as stop reasons
+CHARGED = ("input", "output", "cacheRead", "cacheWrite")
+
+
+class Context:
+    """The messages that entries make, with what the model was told beside them."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.usage: tuple[int, int] | None = None
+        self.model = ""
+        self.tools: dict[str, Any] = {}
+        self.unknown: Counter[str] = Counter()
+        self._told: list[str] = []
+        self._sections: dict[str, str] = {}
+        self._begun = False  # by a compaction, which says the whole system prompt
+        self._results: list[Any] = []  # of the calls just made
+
+    @property
+    def prompt(self) -> str:
+        """The system prompt as it is now."""
+        return "\n\n".join(filter(None, [*self._told, *self._sections.values()]))
+
+    def begin(self, compaction: Row) -> None:
+        """Start with what a compaction left."""
+        if is_object(told := compaction.get("systemMessage")):
+            self._tell(told)
+            self._begun = True
+        self._summary(compaction)
+
+    def add(self, row: Row, *, kept: bool, charged: bool) -> None:
+        """Add an entry.
+
+        Args:
+            row: the entry.
+            kept: by the compaction, whose own system message says all that those before it said.
+            charged: whether its usage is that of a request of this very context.
+        """
+        match row:
+            case {"type": "message", "message": message} if is_object(message):
+                if message.get("role") != "system" or not (kept and self._begun):
+                    self._message(message, charged)
+            case {"type": "custom_message"}:
+                self._user(row.get("content"))
+            case {"type": "branch_summary"}:
+                self._summary(row)
+            case _:
+                self.unknown["none"] += 1
+
+    def _message(self, message: Mapping[str, Any], charged: bool) -> None:
+        content = message.get("content")
+        match string(message, "role"):
+            case "user" | "custom" | "hookMessage":
+                self._user(content)
+            case "assistant":
+                self._assistant(message, charged)
+            case "toolResult":
+                id, failed = string(message, "toolCallId"), message.get("isError") is True
+                self._result(result(id, _blocks(content), failed=failed))
+            case "bashExecution":
+                if not message.get("excludeFromContext"):
+                    self._user(_ran(message))
+            case "system":
+                self._tell(message)
+            case role:
+                self.unknown[role or "none"] += 1
+
+    def _user(self, content: Any) -> None:
+        own = content if isinstance(content, str) else _blocks(content)
+        if own:
+            self.messages.append({"role": "user", "content": own})
+
+    def _summary(self, row: Row) -> None:
+        if summary := string(row, "summary"):
+            self._user(f"<summary>\n{summary}\n</summary>")
+
+    def _assistant(self, message: Mapping[str, Any], charged: bool) -> None:
+        blocks = _blocks(message.get("content"))
+        self.model = string(message, "model") or self.model
+        if message.get("stopReason") in NOT_SENT:
+            return
+        if blocks:
+            self.messages.append({"role": "assistant", "content": blocks})
+        usage = as_object(message.get("usage"))
+        tokens = [usage.get(part) for part in CHARGED]
+        total = sum(part for part in tokens if isinstance(part, int))
+        if charged and total:
+            self.usage = (total, len(self.messages))
+
+    def _result(self, block: dict[str, Any]) -> None:
+        if not self.messages or self.messages[-1]["content"] is not self._results:
+            self._results = []
+            self.messages.append({"role": "user", "content": self._results})
+        self._results.append(block)
+
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        """Change the system prompt and the tools as a system message says."""
+        if message.get("replace"):
+            self._told, self._sections, self.tools = [], {}, {}
+        content = message.get("content")
+        blocks = [text(content)] if isinstance(content, str) else _blocks(content)
+        self._told += [string(block, "text") for block in blocks]
+        for name, said in as_object(message.get("sections")).items():
+            self._sections.pop(name, None) if said is None else self._sections.update({name: said})
+        for tool in _objects(message.get("toolsRemoved")):
+            self.tools.pop(string(tool, "name"), None)
+        for tool in _objects(message.get("toolsAdded")):
+            self.tools[string(tool, "name")] = tool
+
+
+def _ran(message: Mapping[str, Any]) -> str:
+    """A command that the user ran, as the model is told of it."""
+    said = f"Ran `{string(message, 'command')}`\n"
+    output, code = string(message, "output"), message.get("exitCode")
+    said += f"```\n{output}\n```" if output else "(no output)"
+    return said + (f"\n\nexit code {code}" if code else "")
+
+
+def _blocks(content: Any) -> list[Any]:
+    if isinstance(content, str):
+        return [text(content)]
+    return [block for part in _objects(content) for block in _block(part)]
+
+
+def _block(part: Mapping[str, Any]) -> Iterable[Any]:
+    match part:
+        case {"type": "thinking", "redacted": True}:
+            yield {"type": "redacted_thinking", "data": string(part, "thinkingSignature")}
+        case {"type": "thinking"}:
+            said, sealed = string(part, "thinking"), string(part, "thinkingSignature")
+            if said or sealed:
+                yield thinking(said, sealed)
+        case {"type": "toolCall", "id": str(id), "name": str(name)}:
+            yield call(id, name, part.get("arguments"))
+        case {"type": "image", "data": str(data), "mimeType": str(kind)}:
+            yield media(kind, data)
+        case _:
+            yield part
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [part for part in value if is_object(part)] if is_array(value) else []

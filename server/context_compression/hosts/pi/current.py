@@ -1,0 +1,39 @@
+"""Which session is the conversation of the Pi that started this process.
+
+Pi writes a call down before it runs it (seen in version 0.87), so the session that makes the very
+call being answered is ours.
+"""
+
+import re
+from pathlib import Path
+
+from context_compression.hosts.caller import Caller, where_called
+from context_compression.hosts.candidates import Candidate, files
+from context_compression.hosts.lines import as_object, parse, string
+
+
+def sessions_here(caller: Caller) -> list[Candidate]:
+    """The sessions of this working directory, the one written last first."""
+    name = re.sub(r"[/\\:]", "-", re.sub(r"^[/\\]", "", str(caller.cwd)))
+    agent = caller.folder("PI_CODING_AGENT_DIR", ".pi", "agent")
+    paths = list((agent / "sessions" / f"--{name}--").glob("*.jsonl"))
+    if own := caller.environ.get("PI_CODING_AGENT_SESSION_DIR"):  # not by project
+        paths += [path for path in Path(own).glob("*.jsonl") if _cwd(path) == str(caller.cwd)]
+    return files(paths)
+
+
+def find_current(caller: Caller) -> Path:
+    """The session we are called from.
+
+    Raises:
+        ConversationNotFound: not certain which one it is.
+    """
+    return where_called(caller, sessions_here)
+
+
+def _cwd(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return string(as_object(parse(file.readline())), "cwd")
+    except OSError:
+        return ""
