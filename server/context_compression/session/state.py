@@ -11,6 +11,7 @@ from context_compression.messages import (
     Message,
     Text,
     Thinking,
+    ToolCall,
     ToolResult,
     is_array,
     is_object,
@@ -20,6 +21,9 @@ from context_compression.store import SessionLog
 
 Before: TypeAlias = tuple[list[dict[str, Any]], int, str | None]
 """The view before a compression, the length of that after it, the summary in the system prompt."""
+
+SPOKEN = (Text, Thinking, ToolCall, ToolResult)
+"""Blocks that are not pictures, documents or unknown."""
 
 
 @dataclass
@@ -199,17 +203,21 @@ def news_of(
 
 def _hold(theirs: Sequence[Message], view: Sequence[Message]) -> bool:
     """Whether they took our view over, however they spell it."""
-    same = (_said(their) == _said(ours) for their, ours in zip(theirs, view, strict=False))
-    return len(theirs) >= len(view) and all(same)
+    return len(theirs) >= len(view) and all(map(_holds, theirs, view))
+
+
+def _holds(their: Message, ours: Message) -> bool:
+    """Hosts put notes into a message, join its texts, and may drop thinking and pictures."""
+    shown = [b for b in ours.blocks if not isinstance(b, SPOKEN)]
+    same = [b for b in their.blocks if not isinstance(b, SPOKEN)] in ([], shown)
+    return same and _said(their) == _said(ours)
 
 
 def _said(message: Message) -> tuple[Any, ...]:
-    """What a message says: hosts put notes into it, and may drop thinking or join its texts."""
     texts = [block.text for block in message.blocks if isinstance(block, Text)]
     texts = [text for text in texts if not text.lstrip().startswith(HOST_NOTES)]
     results = [(result.call_id, result.text, result.is_error) for result in message.results]
-    others = [b for b in message.blocks if not isinstance(b, Text | Thinking | ToolResult)]
-    return message.role, "\n".join(texts), results, others
+    return message.role, "\n".join(texts), message.calls, results
 
 
 def undoing(compression: Mapping[str, Any], now: str) -> dict[str, Any]:

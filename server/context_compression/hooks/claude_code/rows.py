@@ -20,7 +20,7 @@ from context_compression.result import Result
 Row: TypeAlias = int | dict[str, Any]
 """The number of a row that stays, or a new row."""
 
-LEFT_OUT = "[What is not text was left out here; the archive has it.]"
+LEFT_OUT = "<system-reminder>What is not text was left out here; it is archived.</system-reminder>"
 
 
 def rows_of(result: Result, transcript: Transcript, handles: Sequence[str]) -> list[Row] | None:

@@ -10,13 +10,14 @@ from mcp.types import CallToolResult, ToolAnnotations
 
 from context_compression import hooks
 from context_compression.mcp_server.answers import quotation
-from context_compression.mcp_server.call import Call
 from context_compression.workspace import Workspace
 
 NAME = "context_hook"
 DESCRIPTION = "Called by the host's own hooks, with their JSON. Refuses models."
-OF_PLUGIN = "toolu_plugin_"
-"""How Claude Code begins the ids of calls that function hooks make; `mcp_tool` hooks have none."""
+CALL_ID, OF_PLUGIN = "claudecode/toolUseId", "toolu_plugin_"
+"""Calls of Claude Code's model have an id; those of its hooks have none, or begin it so."""
+OF_CODEX = "callId"
+"""What Codex sends along with the calls of its model, and with no others."""
 META = {
     "anthropic/alwaysLoad": False,  # the model of Claude Code sees the name, and pays for no more
     "anthropic/maxResultSizeChars": 500_000,
@@ -27,7 +28,8 @@ def hook_tool(workspace: Workspace, host: str) -> Tool:
     """The tool, for the hooks of one host."""
 
     async def run(context: Context[Any, Any]) -> CallToolResult:
-        if not (Call(workspace, context).tool_use_id or OF_PLUGIN).startswith(OF_PLUGIN):
+        meta: Mapping[str, Any] = context.request_context.meta or {}
+        if OF_CODEX in meta or not str(meta.get(CALL_ID, OF_PLUGIN)).startswith(OF_PLUGIN):
             raise ToolError(
                 "context_hook is for the host's hooks. Use context_offload or context_compress."
             )
