@@ -57,7 +57,7 @@ def test_codex_offers_our_tools_and_status_says_what_its_model_charged(codex: Co
 
     names = ("status", "compress", "config", "summary", "offload", "restore")
     assert {f"{OURS}{name}" for name in names} <= set(model.turns[0].tools)
-    assert "4,321 of" in model.turns[-1].results[0]
+    assert "4,331 of 258,400 tokens used" in model.turns[-1].results[0]  # the answer had 10
 
 
 def test_a_large_output_becomes_a_preview_that_the_model_restores(codex: Codex):

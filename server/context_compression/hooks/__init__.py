@@ -2,6 +2,7 @@
 
     at_source.py    a large tool result offloaded before it enters the conversation
     requests.py     a host's next request, where it takes ours
+    accompanied.py  a compaction that a host makes itself
     as_text.py      a history as one text, where it takes a summary and nothing else
     claude_code/    Claude Code's events, and the shapes it writes things in
     codex.py        Codex's

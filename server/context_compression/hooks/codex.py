@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from context_compression import hosts
+from context_compression.hooks.accompanied import archive, told_afterwards
 from context_compression.hooks.at_source import Answered, offloaded
-from context_compression.hooks.claude_code.compaction import afterwards, archive
 from context_compression.hooks.requests import session_of
+from context_compression.hosts.base import folder_name
 from context_compression.hosts.lines import as_object, string
 from context_compression.hosts.opencode.live import objects
 from context_compression.messages import ToolCall
@@ -30,7 +31,7 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
         case "PreCompact":
             return await aside(partial(_archived, workspace, event))
         case "SessionStart" if event.get("source") == "compact":
-            return await aside(partial(afterwards, workspace, event))
+            return await aside(partial(_told, workspace, event))
         case _:
             return {}
 
@@ -43,6 +44,12 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
     call = ToolCall(string(event, "tool_use_id"), string(event, "tool_name"), given)
     kept = offloaded(session_of(workspace, event), Answered(call, text), workspace.environ)
     return {} if kept is None else {"decision": "block", "reason": kept}
+
+
+def _told(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = told_afterwards(workspace, folder_name(string(event, "session_id")))
+    told = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": told} if text else {}
 
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:

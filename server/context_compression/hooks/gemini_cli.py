@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any
 
 from context_compression.formats import parse
+from context_compression.hooks.accompanied import told_afterwards
 from context_compression.hooks.at_source import Answered, offloaded
-from context_compression.hooks.claude_code.compaction import afterwards
 from context_compression.hooks.requests import laid_out, session_of, view_for
+from context_compression.hosts.base import folder_name
 from context_compression.hosts.lines import as_object, string
 from context_compression.messages import COMPRESSED, ToolCall, is_array, is_object
 from context_compression.threads import aside
@@ -34,7 +35,7 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
         case "BeforeModel":
             return await aside(partial(_before_model, workspace, event))
         case "SessionStart" if event.get("source") == "resume":
-            return await aside(partial(afterwards, workspace, event))
+            return await aside(partial(_told, workspace, event))
         case _:
             return {}
 
@@ -54,6 +55,12 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
     if kept is None:
         return {}
     return {"decision": "deny", "reason": f"{start}{kept}{end}" if fenced else kept}
+
+
+def _told(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = told_afterwards(workspace, folder_name(string(event, "session_id")))
+    told = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": told} if text else {}
 
 
 def _text(content: Any) -> str | None:

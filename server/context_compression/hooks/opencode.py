@@ -2,6 +2,7 @@
 
 tool.execute.after     tool, callID, args, text, shown            {"text": …}
 messages.transform     messages, before every request             {"messages": […]}
+session.compacting     before opencode has a model summarise it   {"context": …}
 
 All with session_id, and where they are known model and window. Seen in version 1.18.33.
 """
@@ -9,12 +10,16 @@ All with session_id, and where they are known model and window. Seen in version 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from context_compression import hosts
 from context_compression.exports.portable import arguments, as_user, url_of
 from context_compression.formats import parse
+from context_compression.hooks.accompanied import INSTRUCTIONS, archive
 from context_compression.hooks.at_source import Answered, offloaded
 from context_compression.hooks.requests import laid_out, session_of, view_for
+from context_compression.hosts.base import folder_name
 from context_compression.hosts.lines import as_object, string
 from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.live import Message as Live
@@ -56,8 +61,21 @@ def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]
             history = History(objects(event.get("messages")))
             view = view_for(session, history.messages)
             return {} if view is None else {"messages": history.laid_out(view)}
+        case "session.compacting":
+            return {"context": _archived(workspace, event)}
         case _:
             return {}
+
+
+def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
+    """What a summary shall keep; all that it may leave out is archived first."""
+    data = workspace.environ.get("XDG_DATA_HOME") or workspace.home / ".local" / "share"
+    database = workspace.environ.get("OPENCODE_DB", "opencode.db")
+    if workspace.access.read_host_transcripts:
+        path = Path(data) / "opencode" / database / folder_name(string(event, "session_id"))
+        transcript = hosts.read(path)
+        archive(workspace.of(transcript).session, transcript)
+    return INSTRUCTIONS
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 tool_result             toolName, toolCallId, input, text, shown        {"text": …}
 context                 messages, before every request             {"messages": […]}
-session_before_compact  messages to leave, previousSummary, focus  {"summary": …}
+session_before_compact  messages that shall leave, previousSummary, focus, reason
+                                                                   {"summary": …}
 
 All with session_id, and where Pi knows them model and window. Seen in version 0.87.1.
 """
@@ -19,6 +20,7 @@ from context_compression.hooks.requests import laid_out, session_of, view_for
 from context_compression.hosts.lines import string
 from context_compression.hosts.pi import Context
 from context_compression.messages import ToolCall, is_array, is_object
+from context_compression.session import Session
 from context_compression.threads import aside
 from context_compression.workspace import Workspace
 
@@ -47,7 +49,7 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
             history = History(_objects(event.get("messages")))
             view = view_for(session, history.messages)
             return {} if view is None else {"messages": history.laid_out(view)}
-        case "session_before_compact":
+        case "session_before_compact" if _shall_compact(session, event):
             session.summarizer = workspace.summarizer(session.settings)
             earlier = string(event, "previousSummary")
             before = [{"role": "user", "content": earlier}] if earlier else []
@@ -56,6 +58,11 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
             return {"summary": compressed_text(session, [*before, *history.messages], focus)}
         case _:
             return {}
+
+
+def _shall_compact(session: Session, event: Event) -> bool:
+    """Whether somebody asked for it, or it may be done unasked."""
+    return session.settings.auto_compress or event.get("reason") == "manual"
 
 
 class History:

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from context_compression import hosts
+from context_compression.hooks.accompanied import INSTRUCTIONS, archive, told_afterwards
 from context_compression.hooks.claude_code.rows import rows_of
 from context_compression.hooks.claude_code.where import where
 from context_compression.hosts import Transcript
 from context_compression.hosts.lines import string
-from context_compression.ledger import render
 from context_compression.session import Session
-from context_compression.session.archiver import promises
 from context_compression.settings import Settings
 from context_compression.threads import aside
 from context_compression.tokens import Counter
@@ -22,16 +21,6 @@ from context_compression.workspace import Workspace
 
 PATIENCE = 0.3  # seconds to wait for the host to write its last rows down; it takes 0.1
 STEP = 0.03
-LEDGER_TOKENS = 1_500
-REFS = 12
-
-INSTRUCTIONS = """\
-Keep word for word: what the user asked for and ruled out, names of files and of what was changed \
-in them, commands with their results, errors that are still open, decisions with their reasons.
-Keep refs: a line like [Bash: 9,034 tokens, …; ref 0123456789ab; …] stands for an output that is \
-archived, and context_restore brings it back by its ref. Name each ref that later work may need, \
-with what is behind it.
-The conversation up to here is archived, so leave whole files and outputs out."""
 
 
 async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,39 +79,11 @@ def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
     return INSTRUCTIONS
 
 
-def archive(session: Session, transcript: Transcript) -> None:
-    """Archive a whole conversation, whose history somebody else is about to shorten.
-
-    That is: compress it as far as it goes, and take that back at once. What was archived stays.
-    """
-    state = session.state()
-    again = state.numbers > {0} and not state.compressions
-    if not transcript.messages or (again and state.recorded == transcript.messages):
-        return  # the host announces some compactions twice
-    result = session.compress(messages=transcript.messages, strategy="extract", target_tokens=1)
-    if result.changed:
-        session.undo()
-
-
 def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
-    """What the host shall add to a history it has compacted; nothing where our view stands."""
-    session = Session(workspace.store, where(workspace, event).id, settings=workspace.settings())
-    log, state = workspace.store.session(session.id), session.state()
-    if state.compressions or not state.refs:
-        return {}
-    ledger = render(promises(log, state).ledger, LEDGER_TOKENS, measure=Counter().text)
-    texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
-    text = "\n".join(
-        [
-            f"All that this compaction removed is archived ({len(state.refs):,} refs). "
-            "context_restore(ref=…) brings an original back; context_restore(query=…) searches.",
-            *([ledger] if ledger else []),
-            "The newest texts:",
-            *(f"- {ref}: {state.refs[ref]['what']}" for ref in texts[: -REFS - 1 : -1]),
-        ]
-    )
+    """What the host shall add to a history it has compacted."""
+    text = told_afterwards(workspace, where(workspace, event).id)
     told = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": told}
+    return {"hookSpecificOutput": told} if text else {}
 
 
 def _written(path: Path, newest: str) -> Transcript:

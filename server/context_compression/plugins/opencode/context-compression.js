@@ -99,5 +99,10 @@ export const ContextCompression = async ({ directory }) => {
       session.view = view
       if (view) messages.splice(0, messages.length, ...view.messages, ...messages.slice(view.until))
     },
+
+    'experimental.session.compacting': async ({ sessionID }, output) => {
+      const answer = await ask(directory, { hook_event_name: 'session.compacting', ...about(sessionID) })
+      if (typeof answer.context === 'string') output.context.push(answer.context)
+    },
   }
 }

@@ -107,6 +107,7 @@ export default function (pi: any) {
         messages: [...messagesToSummarize, ...turnPrefixMessages],
         previousSummary,
         focus: event.customInstructions,
+        reason: event.reason,
       },
       3 * PATIENCE,
     )

@@ -1,0 +1,58 @@
+"""A compaction that a host makes itself: all is archived before, and told of after."""
+
+from context_compression.hosts import Transcript
+from context_compression.ledger import render
+from context_compression.session import Session
+from context_compression.session.archiver import promises
+from context_compression.tokens import Counter
+from context_compression.workspace import Workspace
+
+LEDGER_TOKENS = 1_500
+REFS = 12
+
+INSTRUCTIONS = """\
+Keep word for word: what the user asked for and ruled out, names of files and of what was changed \
+in them, commands with their results, errors that are still open, decisions with their reasons.
+Keep refs: a line like [Bash: 9,034 tokens, …; ref 0123456789ab; …] stands for an output that is \
+archived, and context_restore brings it back by its ref. Name each ref that later work may need, \
+with what is behind it.
+The conversation up to here is archived, so leave whole files and outputs out."""
+"""What its summary shall keep."""
+
+
+def archive(session: Session, transcript: Transcript) -> None:
+    """Archive a whole conversation, whose history somebody else is about to shorten.
+
+    That is: compress it as far as it goes, and take that back at once. What was archived stays.
+    """
+    state = session.state()
+    again = state.numbers > {0} and not state.compressions
+    if not transcript.messages or (again and state.recorded == transcript.messages):
+        return  # the host announces some compactions twice
+    result = session.compress(messages=transcript.messages, strategy="extract", target_tokens=1)
+    if result.changed:
+        session.undo()
+
+
+def told_afterwards(workspace: Workspace, id: str) -> str | None:
+    """What to add to a history that was compacted; `None` where our view stands in it.
+
+    Args:
+        workspace: to look in.
+        id: of our session for it.
+    """
+    session = Session(workspace.store, id)
+    log, state = workspace.store.session(id), session.state()
+    if state.compressions or not state.refs:
+        return None
+    ledger = render(promises(log, state).ledger, LEDGER_TOKENS, measure=Counter().text)
+    texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
+    return "\n".join(
+        [
+            f"All that this compaction removed is archived ({len(state.refs):,} refs). "
+            "context_restore(ref=…) brings an original back; context_restore(query=…) searches.",
+            *([ledger] if ledger else []),
+            "The newest texts:",
+            *(f"- {ref}: {state.refs[ref]['what']}" for ref in texts[: -REFS - 1 : -1]),
+        ]
+    )
