@@ -34,6 +34,8 @@ from context_compression.messages import (
     assistant,
     user,
 )
+from context_compression.plan import Archive
+from context_compression.selection import clip, receipt
 
 
 def step(
@@ -407,6 +409,23 @@ def test_no_name_and_no_event_is_ever_lost(a: list[Entry], b: list[Entry]) -> No
     assert {e.text for e in (*a, *b)} <= known
     events = {(e.kind, e.text, e.detail) for e in (*a, *b) if e.kind not in KINDS[:4]}
     assert events <= {(e.kind, e.text, e.detail) for e in merged}
+
+
+def test_what_our_receipts_and_tools_name_is_no_evidence() -> None:
+    archive = Archive(restorable=True, path=lambda ref: f".compression/offloaded/{ref}.txt")
+    notes = [
+        receipt("Bash: 9,034 tokens, exit 1", "8f3a01bc22d4", archive, with_file=True),
+        clip("see 4c1d9a0b77e2\n" * 400, 170, "c2f7a31b90de"),
+        render([Entry("command", f"make {n}") for n in range(99)], 200, "7d0e4bb1a9c3"),
+        "ref 1b2c3d4e5f60, characters 1-8,000 of 9,000; next page: start=8000",
+    ]
+    asked = step(
+        {"ref": "8f3a01bc22d4"}, "what it was: 0a1b2c3d4e5f", name="mcp__x__context_restore"
+    )
+
+    found = texts([*step({"command": "make"}, "\n".join(notes)), *asked], "id")
+
+    assert found == ["4c1d9a0b77e2"]
 
 
 @given(found)

@@ -143,6 +143,28 @@ def test_status_says_what_was_charged_beyond_the_messages(desk: Desk):
     assert "system prompt, tools and the like" in desk.does("status", "live.jsonl").stdout.decode()
 
 
+def test_compress_says_what_was_charged_beyond_the_messages(desk: Desk):
+    usage = {"input_tokens": 50_000, "output_tokens": 40}
+    rows: list[dict[str, Any]] = []
+    for n in range(20):
+        said = {"role": "user", "content": f"Question {n}. " * 40}
+        told = {"role": "assistant", "id": f"m{n}", "usage": usage}
+        told |= {"content": [{"type": "text", "text": f"Answer {n}. " * 40}]}
+        before = {"parentUuid": f"b{n - 1}"} if n else {}
+        rows += [
+            {"type": "user", "message": said, "uuid": f"a{n}", **before},
+            {"type": "assistant", "message": told, "uuid": f"b{n}", "parentUuid": f"a{n}"},
+        ]
+    desk.write("live.jsonl", "\n".join(json.dumps(r | {"sessionId": "s"}) for r in rows).encode())
+
+    done = desk.does("compress", "live.jsonl", "--target-tokens", "1500", "--json")
+
+    account = json.loads(done.stdout)
+    assert 40_000 < account["not_counted"] < 50_000
+    told = desk.does("compress", "live.jsonl", "--target-tokens", "1500").stderr.decode()
+    assert f"beside   {account['not_counted']:,} tokens of the host's system prompt" in told
+
+
 def test_the_account_for_programs_holds_all_facts(desk: Desk):
     account = compressed(desk)
 

@@ -225,6 +225,25 @@ def test_an_answer_that_finds_no_room_says_so(desk: Desk, more: Sequence[str]):
     assert done.stderr.startswith(b"Error: The answer cannot be written: No space left")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there a program always has a place to write to")
+@pytest.mark.parametrize("closed", [1, 2])
+def test_where_nobody_listens_it_ends_with_words_or_the_answer(desk: Desk, closed: int):
+    command = ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *COMMAND]
+
+    done = subprocess.run(
+        [*command, "compress", "chat.json", "--target-tokens", "6000"],
+        cwd=desk.folder, env=desk.environ(), capture_output=True, check=False,
+    )  # fmt: skip
+
+    assert b"Traceback" not in done.stderr
+    if closed == 1:
+        assert done.returncode == 2
+        assert b"The answer cannot be written: stdout is closed." in done.stderr
+    else:
+        assert done.returncode == 0
+        assert json.loads(done.stdout)
+
+
 @pytest.mark.parametrize("text", ["--1", "9" * 5000, "²"])
 def test_a_pin_that_is_no_index_is_a_text(text: str):
     assert pin(text) == text

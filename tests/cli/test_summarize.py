@@ -1,12 +1,14 @@
 """Summaries from the command line: the real client, and a Messages API with a script."""
 
 import json
+import re
+import subprocess
 
 import pytest
 
 from context_compression.testing.messages_api import MessagesAPI, overloaded
 
-from .conftest import Desk
+from .conftest import COMMAND, Desk
 
 SUMMARIZE = ("compress", "chat.json", "--strategy", "summarize", "--target-tokens", "6000")
 SUMMARY = "## Goal\nLook at all the parts."
@@ -63,3 +65,111 @@ def test_a_project_file_alone_asks_no_model(desk: Desk):
     assert refused.returncode == 2
     assert b"Name a model with --summary-model" in refused.stderr
     assert b"config.json alone" in done.stderr
+
+
+BY_ME = (*SUMMARIZE, "--summarizer", "caller")
+
+
+def plan_in(told: bytes) -> str:
+    (found,) = re.findall(r"--plan-id (\w+) --summary", told.decode())
+    return found
+
+
+def test_a_summary_in_two_runs_without_a_model(desk: Desk):
+    asked = desk.does(*BY_ME, "--focus", "part 7", "--output", "request.txt")
+
+    assert b"# Goal" in asked.stdout
+    assert asked.stdout.endswith(b"Additional focus: part 7\n")
+    assert b"Look at part 1" not in asked.stdout + asked.stderr
+    request = (desk.folder / "request.txt").read_text("utf-8")
+    assert request.startswith("<conversation>\n[User]: Look at part 0")
+    assert request.endswith(asked.stdout.decode())
+    assert desk.json("status")["sessions"][0]["compressions"] == 0
+
+    (desk.folder / "summary.md").write_text(SUMMARY, "utf-8")
+    answer = ("compress", "chat.json", "--plan-id", plan_in(asked.stderr), "--summary")
+    done = desk.does(*answer, "summary.md")
+    while plans := re.findall(rb"part \d of the summary", done.stderr):
+        assert plans == [b"part 2 of the summary"], "of a turn that is too long to keep whole"
+        done = desk.does(*answer, "summary.md")
+
+    assert SUMMARY in json.loads(done.stdout)[0]["content"]
+    assert b"summary  by caller" in done.stderr
+    assert b"Look at all the parts." in desk.does("summaries").stdout
+    again = desk.run(*answer, "summary.md")
+    assert again.returncode == 2
+    assert b"has changed since" in again.stderr
+
+
+def test_the_second_run_reads_the_summary_from_stdin_and_asks_on_where_it_takes_parts(desk: Desk):
+    chat = desk.json(*BY_ME)
+    assert chat["changed"] is False
+    assert chat["prompt"].endswith(chat["instructions"])
+    answer = ["compress", "chat.json", "--plan-id", chat["plan_id"], "--summary", "-", "--json"]
+    parts = 0
+    while "plan_id" in chat:
+        parts += 1
+        assert chat["part"] == parts
+        done = subprocess.run(
+            [*COMMAND, *answer], cwd=desk.folder, env=desk.environ(), input=SUMMARY.encode(),
+            capture_output=True, check=True,
+        )  # fmt: skip
+        chat = json.loads(done.stdout)
+
+    assert chat["summary"]["text"].count("Look at all the parts.") == parts
+    assert chat["summary"]["models"] == ["caller"]
+    assert desk.does("compress", "chat.json", "--undo").stderr.startswith(b"The last compression")
+
+
+def test_a_summary_that_cannot_be_used_leaves_the_plan_open(desk: Desk):
+    plan = plan_in(desk.does(*BY_ME).stderr)
+    (desk.folder / "empty.md").write_text(" \n", "utf-8")
+    (desk.folder / "no.md").write_bytes(b"\xff\xfe\x00")
+    (desk.folder / "summary.md").write_text(SUMMARY, "utf-8")
+    answer = ("compress", "chat.json", "--plan-id", plan, "--summary")
+
+    empty = desk.run(*answer, "empty.md")
+    strange = desk.run(*answer, "no.md")
+    missing = desk.run(*answer, "gone.md")
+
+    assert empty.returncode == strange.returncode == missing.returncode == 2
+    assert b"The summary is empty." in empty.stderr
+    assert b"no UTF-8 text" in strange.stderr
+    assert b"gone.md cannot be read: No such file" in missing.stderr
+    desk.does(*answer, "summary.md")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--plan-id", "abc"),
+        ("--summary", "-"),
+        ("--plan-id", "abc", "--summary", "chat.json", "--undo"),
+        ("--plan-id", "abc", "--summary", "chat.json", "--dry-run"),
+    ],
+)
+def test_plan_and_summary_go_together(desk: Desk, more: tuple[str, ...]):
+    refused = desk.run("compress", "chat.json", *more)
+
+    assert refused.returncode == 2
+    assert b"--plan-id and --summary go together" in refused.stderr
+
+
+def test_a_plan_nobody_made_is_refused(desk: Desk):
+    refused = desk.run("compress", "chat.json", "--plan-id", "abc", "--summary", "chat.json")
+
+    assert refused.returncode == 2
+    assert b"There is no plan 'abc'" in refused.stderr
+
+
+def test_a_dry_run_foresees_what_the_caller_would_have_to_write(desk: Desk):
+    done = desk.does(*BY_ME, "--dry-run")
+
+    assert b"summary  would stand for" in done.stderr
+    assert not (desk.store / "sessions").exists()
+
+
+def test_where_no_summary_is_due_the_caller_is_not_asked(desk: Desk):
+    done = desk.does("compress", "chat.json", "--target-tokens", "13000", "--summarizer", "caller")
+
+    assert isinstance(json.loads(done.stdout), list)

@@ -5,6 +5,7 @@
     compress.py   the largest of them, with export.py beside it
     setup.py      into hosts and out again
     asked.py      a compression that both can be asked for
+    two_calls.py  a summary that whoever runs the command writes
     arguments.py  what is typed, as values
     pages.py      what people read
     records.py    what programs read

@@ -37,7 +37,8 @@ class Commands(click.Group):
         except BrokenPipeError:
             raise  # whoever reads has seen enough; click ends quietly
         except OSError as error:
-            with suppress(OSError, ValueError):  # or Python would try once more at the end
+            # or Python would try once more at the end; closed from the start, it is None
+            with suppress(OSError, ValueError, AttributeError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             reason = error.strerror or error
             raise Refused(

@@ -7,10 +7,13 @@ from typing import Any
 
 import click
 
-from context_compression.cli import pages, records
+from context_compression.cli import pages, records, two_calls
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.asked import Asked, asked_how
 from context_compression.cli.terminal import say, write, write_json
+from context_compression.llms.forecast import Forecast
+from context_compression.result import Result
+from context_compression.session import Asked as Wanted
 from context_compression.store.files import to_json
 
 
@@ -33,8 +36,15 @@ def _in_a_folder(
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     callback=_in_a_folder,
     metavar="FILE",
-    help="The messages go there, instead of to stdout.",
+    help="The messages go there, instead of to stdout; of a summary you write, what it is of.",
 )
+@click.option(
+    "--summarizer",
+    type=click.Choice(["auto", "anthropic", "caller", "none"]),
+    help="Who writes a summary; caller: you, in a second run.",
+)
+@click.option("--plan-id", metavar="ID", help="Of the run that asked you for a summary.")
+@click.option("--summary", metavar="FILE|-", help="The summary it asked for.")
 @as_json
 @click.pass_obj
 def compress(
@@ -43,6 +53,9 @@ def compress(
     dry_run: bool,
     undo: bool,
     output: Path | None,
+    summarizer: str | None,
+    plan_id: str | None,
+    summary: str | None,
     as_json: bool,
     **how: Any,
 ) -> None:
@@ -50,20 +63,64 @@ def compress(
 
     The originals are kept in the store; the transcript itself is never changed.
     """
+    if (plan_id is None) != (summary is None) or (plan_id and (dry_run or undo)):
+        raise click.UsageError(
+            "--plan-id and --summary go together, and without --dry-run and --undo."
+        )
+    if summarizer:
+        how["changes"] = (*how["changes"], f"summarizer={summarizer}")
     asked = Asked.of(options, conversation, **how)
-    session = asked.opened.session
+    session, opened = asked.opened.session, asked.opened
     if undo:
         messages = session.undo()
         account: Mapping[str, Any] = {"session": session.id, "undone": True}
         page = f"The last compression of {session.id} was taken back: {len(messages)} messages."
     else:
-        result, foreseen = asked.compress(dry_run=dry_run)
-        messages = result.messages
-        account = {"session": session.id, **records.account(result, foreseen)}
-        page = pages.account(result, foreseen, restorable=not dry_run)
+        found, foreseen = _compressed(asked, dry_run, plan_id, summary)
+        if isinstance(found, Wanted):
+            return _ask(session.id, conversation, found, output, as_json)
+        messages = found.messages
+        told = records.account(found, foreseen, not_counted=opened.not_counted)
+        account = {"session": session.id, **told}
+        page = pages.account(
+            found, foreseen, restorable=not dry_run, not_counted=opened.not_counted
+        )
     _deliver(messages, account, output, as_json)
     if not as_json:
         say(page)
+    return None
+
+
+def _compressed(
+    asked: Asked, dry_run: bool, plan_id: str | None, summary: str | None
+) -> tuple[Result | Wanted, Forecast | None]:
+    """What came of it, or what shall be written first."""
+    if plan_id is not None and summary is not None:
+        return two_calls.next_call(asked, plan_id, two_calls.text_of(summary)), None
+    if two_calls.is_asked(asked):
+        return two_calls.foreseen(asked) if dry_run else (two_calls.first_call(asked), None)
+    return asked.compress(dry_run=dry_run)
+
+
+def _ask(
+    session: str, conversation: str, wanted: Wanted, output: Path | None, as_json: bool
+) -> None:
+    """The instructions to stdout; the request as a whole to a file, where one is named."""
+    if output:
+        _write(output, wanted.prompt.encode("utf-8", "surrogatepass") + b"\n")
+    if as_json:
+        write_json(two_calls.record(session, wanted))
+    else:
+        write(wanted.instructions.encode("utf-8", "surrogatepass") + b"\n")
+        say(two_calls.page(conversation, wanted, output))
+
+
+def _write(output: Path, data: bytes) -> None:
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        reason = error.strerror or error
+        raise Refused(f"{output} cannot be written: {reason}. Name another file.") from error
 
 
 def _deliver(
@@ -71,11 +128,7 @@ def _deliver(
 ) -> None:
     """The messages to a file or to stdout; the account to stdout where it is for programs."""
     if output:
-        try:
-            output.write_bytes(to_json(messages, indent=2) + b"\n")
-        except OSError as error:
-            reason = error.strerror or error
-            raise Refused(f"{output} cannot be written: {reason}. Name another file.") from error
+        _write(output, to_json(messages, indent=2) + b"\n")
     if as_json:
         write_json({**account, **({} if output else {"messages": messages})})
     elif not output:

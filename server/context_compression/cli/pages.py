@@ -13,15 +13,19 @@ from context_compression.settings import ALIASES, Settings
 BAR = 40  # characters
 LISTED = 8  # refs
 SHOWN = 2_000  # characters of a summary
+BESIDE = "beside   {:,} tokens of the host's system prompt, tools and the like, not counted here"
 
 
-def account(result: Result, foreseen: Forecast | None = None, *, restorable: bool) -> str:
+def account(
+    result: Result, foreseen: Forecast | None = None, *, restorable: bool, not_counted: int = 0
+) -> str:
     """What a compression did, and how to bring back what left.
 
     Args:
         result: of the compression.
         foreseen: what a summary would take, in a dry run.
         restorable: whether its originals were kept.
+        not_counted: tokens that the host adds to the messages.
     """
     if not result.changed:
         notes = "; ".join(result.notes) or "nothing was changed"
@@ -37,6 +41,7 @@ def account(result: Result, foreseen: Forecast | None = None, *, restorable: boo
         f"as came  {result.messages_kept} of {result.messages_in} messages; a prompt cache "
         f"stays valid for {cached}",
         *_summary(result, foreseen),
+        *([BESIDE.format(not_counted)] if not_counted else []),
         *(f"mended   {repair}" for repair in result.repairs),
         *(f"note     {note}" for note in result.notes),
         "",

@@ -8,13 +8,20 @@ from context_compression.llms.forecast import Forecast
 from context_compression.result import Result
 from context_compression.session import Session, Status
 from context_compression.store import Store
+from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
 
 Record = dict[str, Any]
 
 
-def account(result: Result, foreseen: Forecast | None = None) -> Record:
-    """All of a result but its messages and originals."""
+def account(result: Result, foreseen: Forecast | None = None, *, not_counted: int = 0) -> Record:
+    """All of a result but its messages and originals.
+
+    Args:
+        result: of a compression.
+        foreseen: what a summary would take, in a dry run.
+        not_counted: tokens that the host adds to the messages.
+    """
     return {
         "summary": _summary(result),
         "summary_would_take": asdict(foreseen) if foreseen else None,
@@ -26,6 +33,7 @@ def account(result: Result, foreseen: Forecast | None = None) -> Record:
         "tokens_before": result.tokens_before,
         "tokens_after": result.tokens_after,
         "tokens_freed": result.tokens_freed,
+        "not_counted": not_counted,
         "ratio": round(result.ratio, 4),
         "target_tokens": result.target_tokens,
         "target_met": result.target_met,
@@ -46,6 +54,7 @@ def account(result: Result, foreseen: Forecast | None = None) -> Record:
         "repairs": list(result.repairs),
         "notes": list(result.notes),
         "method": result.method,
+        **({"system": result.system} if summary_in(result.system) else {}),
     }
 
 

@@ -1,5 +1,6 @@
 """What a terminal or a pipe gets: UTF-8 whatever the locale, exact bytes, a sign of life."""
 
+import errno
 import io
 import sys
 import threading
@@ -31,6 +32,8 @@ def say(text: str = "") -> None:
 
 def write(data: bytes) -> None:
     """Bytes to stdout, exactly these."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: command >&-
+        raise OSError(errno.EBADF, "stdout is closed")
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
@@ -44,7 +47,7 @@ def write_json(value: Mapping[str, Any]) -> None:
 @contextmanager
 def working(what: str) -> Generator[None]:
     """Shows on a terminal that work goes on, once it takes longer than a moment."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # closed: 2>&-
         yield
         return
     done = threading.Event()

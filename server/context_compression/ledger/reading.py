@@ -13,6 +13,11 @@ from context_compression.messages import Message, Text, ToolCall, ToolResult, is
 URL = re.compile(r"https?://[^\s<>\"'`\\|{}\[\]），。]+")
 NO_ID = ("UTF-", "SHA-", "ISO-")
 ID_NAME = re.compile(r"(?:^|_)id$|[a-z]Id$")
+OUR_TOOL = re.compile(r"(?:^|_)context_(?:status|compress|config|summary|offload|restore)$")
+REF = re.compile(
+    r"(?:(?:; |: |^)ref |restore\(ref=\"|/offloaded/)([0-9a-f]{12})(?=[\];,\".]|$)", re.M
+)
+"""As our receipts and notes name what is archived: no ids of the conversation's own."""
 REFUSED = "tool use was rejected"
 """What Claude Code answers to a call that the user did not allow (seen in 2.1)."""
 MOST_WORDS = 20
@@ -42,7 +47,8 @@ class _Reader:
                 if isinstance(block, Text) and not evidence.is_note(block.text):
                     yield from self._said(block.text, message.role == "user", at)
         for call in message.calls:
-            yield from self._called(call, at)
+            if not OUR_TOOL.search(call.name):  # what they bring back was taken before
+                yield from self._called(call, at)
 
     def _said(self, text: str, by_user: bool, at: int) -> Iterator[Entry]:
         if by_user:
@@ -119,6 +125,8 @@ class _Reader:
             yield from (Entry("url", url, at=at) for url in [*dict.fromkeys(urls)][-MOST_WORDS:])
         words = dict.fromkeys(evidence.WORD.findall(text))
         ids = [word for raw in words if not raw.isalpha() and (word := self._id(raw))]
+        refs = set(REF.findall(text)) if ids else ()
+        ids = [word for word in ids if word not in refs]
         yield from (Entry("id", word, at=at) for word in ids[-MOST_WORDS:])
 
     def _id(self, raw: str) -> str:

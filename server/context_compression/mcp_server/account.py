@@ -10,7 +10,6 @@ from context_compression.llms.forecast import Forecast, foresee, of_cache
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.opening import beside_messages
 from context_compression.plan import canonical, ref_of
 from context_compression.result import Ref, Result
 from context_compression.session import Session
@@ -174,7 +173,7 @@ def account(
         more |= {"summary_would_take": _foreseen(of), "prompt_cache": of_cache(of)}
     elif result.summary and not dry_run:
         more["summary"] = _written(result)
-    if beside := beside_messages(opened):
+    if beside := opened.not_counted:
         more["not_counted"] = f"the host's system prompt, tools and the like: {beside:,} tokens"
     more |= {"counted_by": result.method, "warnings": warnings}
     hidden: dict[str, Any] = {}

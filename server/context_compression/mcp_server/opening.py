@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_compression.errors import ConversationNotFound, InvalidSettings
-from context_compression.formats import parse
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
 from context_compression.session import Session
 from context_compression.settings import GUARDED, Settings, setting_name
-from context_compression.tokens import Counter
 from context_compression.workspace import CURRENT, Opened, Workspace
 
 OFFLOADED = "offloaded"
@@ -51,20 +49,6 @@ async def opened(
         return Opened(workspace.session_for(messages, settings=settings, model=model))
     settings = settings or workspace.settings()
     return Opened(Session(workspace.store, conversation, settings=settings, model=model))
-
-
-def beside_messages(about: Opened) -> int:
-    """Tokens that the host's provider charged beyond our count: system prompt, tools and the like.
-
-    0 where the transcript does not say what was charged.
-    """
-    if about.anchor is None or about.transcript is None:
-        return 0
-    session = about.session
-    counter = Counter(session.model, session.counter)
-    charged = parse(about.transcript.messages[: about.anchor.messages]).messages
-    counted = counter.messages(charged) + counter.system(session.system)
-    return max(0, about.anchor.tokens - counted - counter.tools(session.tools))
 
 
 def settings_for(workspace: Workspace, given: Mapping[str, Any]) -> Settings:

@@ -24,12 +24,14 @@ class Asked:
     Attributes:
         plan_id: to be given back with it.
         instructions: what to write.
+        prompt: the same with the record of what it shall be written of.
         part: which of the plan's summaries it is, from 1.
         messages: how many messages the plan looks at.
     """
 
     plan_id: str
     instructions: str
+    prompt: str
     part: int
     messages: int
 
@@ -128,4 +130,5 @@ class ByCaller(Recorded):
             if answers and not result.changed:
                 raise SummaryError("; ".join(result.notes)) from None
             return result
-        return Asked(plan["plan_id"], request.instructions, len(answers) + 1, len(covered))
+        part, seen = len(answers) + 1, len(covered)
+        return Asked(plan["plan_id"], request.instructions, request.prompt, part, seen)
