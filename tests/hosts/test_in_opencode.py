@@ -1,12 +1,14 @@
 """Inside the real opencode, with our plugin: on demand."""
 
+import json
 import re
 import shutil
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
-from other_hosts import OPENCODE, OpenCode, on_demand
+from other_hosts import OPENCODE, SERVER, OpenCode, on_demand
 from real_hosts import Desk, calling
 from scripted_model import ScriptedModel
 
@@ -80,3 +82,30 @@ def test_opencode_goes_on_when_our_command_is_missing_or_breaks(opencode: OpenCo
 
     assert model.turns[-1].results[-1].startswith("line 1 of it\nline 2 of it")
     assert not opencode.desk.store.exists()
+
+
+def test_a_compaction_is_told_what_to_keep_and_everything_is_archived_before(opencode: OpenCode):
+    opencode.window = 40_000
+    script = [counting(40, "first"), replace(counting(2, "last"), usage={"input_tokens": 39_000})]
+
+    with ScriptedModel([*script, "done"], aside="A SUMMARY") as model:
+        opencode.ask(model, "count")
+
+    assert any("Name each ref that later work may need" in str(turn) for turn in model.asides)
+    archived = [original for _, _, original in recorded(opencode).archived()]
+    assert any("line 40 of first" in str(original) for original in archived)
+
+
+def test_what_the_agent_compressed_itself_goes_into_the_next_request(opencode: OpenCode):
+    command, *given = (*SERVER, "serve")
+    server = {"type": "local", "command": [command, *given], "enabled": True, "timeout": 60_000}
+    config = {"mcp": {"context-compression": server}}
+    (opencode.config / "opencode.json").write_text(json.dumps(config), encoding="utf-8")
+    asks = calling("context-compression_context_compress", target_tokens=2_000)
+
+    with ScriptedModel([*(counting(110, n) for n in range(4)), asks, "done"]) as model:
+        opencode.ask(model, "Count. Never stop early.")
+
+    before, after = (len(str(turn.body["messages"][1:])) for turn in model.turns[-2:])
+    assert after < 0.8 * before
+    assert "Never stop early." in str(model.turns[-1])
