@@ -105,7 +105,9 @@ class MessagesAPI:
         requests: all so far, in order.
     """
 
-    def __init__(self, script: list[Entry] | None = None, *, api_key: str | None = None) -> None:
+    def __init__(
+        self, script: Sequence[Entry] | None = None, *, api_key: str | None = None
+    ) -> None:
         """A server with a script; with an `api_key` it refuses every other one."""
         self.requests: list[Request] = []
         self.closing = Event()
