@@ -135,6 +135,18 @@ def test_pi_goes_on_from_our_view(tmp_path: Path):
     assert sent[-1] == "user Go on."
 
 
+def test_a_copy_is_found_in_a_folder_with_a_very_long_name(claude: ClaudeCode, tmp_path: Path):
+    desk = Desk(tmp_path / ("long" * 30) / ("näme_𝒳" * 12))
+    deep = ClaudeCode(claude.command, desk)
+    command = exported(desk, "claude-code")
+
+    with MessagesAPI(["done"]) as api:
+        deep.ask(api, "Go on.", "--resume", command.split()[-1])
+
+    assert deep.transcripts()[0].parent.name[:201].endswith("-")
+    assert "Part 11 has ninety files." in str(api.requests[0].body)
+
+
 def test_the_command_printed_is_the_one_that_resumes(claude: ClaudeCode):
     command = exported(claude.desk, "claude-code")
     path = f"{claude.command.parent}:/usr/bin:/bin"

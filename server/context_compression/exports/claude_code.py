@@ -17,6 +17,8 @@ from context_compression.messages import COMPRESSED, Block, Message, ToolCall
 
 NAME = "claude-code"
 DOCUMENTS = THINKING = True
+LONGEST_FOLDER = 200  # characters
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 USAGE = {
     "input_tokens": 0,
     "cache_creation_input_tokens": 0,
@@ -28,8 +30,27 @@ USAGE = {
 def place(copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
     """`~/.claude/projects/-home-me-app/<session>.jsonl`."""
     config = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    project = re.sub(r"[^A-Za-z0-9]", "-", str(copy.project))
-    return config / "projects" / project / f"{copy.session_id}.jsonl"
+    return config / "projects" / folder_of(str(copy.project)) / f"{copy.session_id}.jsonl"
+
+
+def folder_of(project: str) -> str:
+    """`/home/me/my_app` -> `-home-me-my-app`; of a long path the start, and a hash of it all.
+
+    The hash is that of Java's strings, in base 36; characters are counted as JavaScript does.
+    """
+    name = re.sub(r"[^A-Za-z0-9]", lambda found: "-" * (1 + (found[0] > "\uffff")), project)
+    if len(name) <= LONGEST_FOLDER:
+        return name
+    units = project.encode("utf-16-le", "surrogatepass")
+    number = 0
+    for low, high in zip(units[::2], units[1::2], strict=True):
+        number = (31 * number + low + 256 * high) % 2**32
+    number = min(number, 2**32 - number)  # the absolute value of a signed one
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = DIGITS[digit] + digits
+    return f"{name[:LONGEST_FOLDER]}-{digits or '0'}"
 
 
 def command(copy: Copy, path: Path) -> Sequence[str]:

@@ -57,6 +57,11 @@ export default function (pi: any) {
   let seen = 0 // messages that we were asked about
   let enough = 0 // length of a request that needed no change
 
+  pi.on('session_start', () => {
+    view = undefined
+    seen = enough = 0
+  })
+
   pi.on('tool_result', async (event: any, ctx: any) => {
     const texts = event.content.filter((part: any) => part.type === 'text')
     const shown = texts.map((part: any) => part.text).join('\n')
