@@ -1,4 +1,4 @@
-"""What the command can do but `compress` and `export`. Heavy modules are imported where used."""
+"""What the command can do, the longer words aside. Heavy modules are imported where used."""
 
 import json
 import sys
@@ -10,15 +10,15 @@ import click
 
 from context_compression.cli import pages, records
 from context_compression.cli.app import Options, as_json, warn
-from context_compression.cli.arguments import change_in, line_range
+from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
+from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import say, working, write, write_json
-from context_compression.errors import ContextCompressionError, UnknownRef
+from context_compression.errors import ContextCompressionError
 from context_compression.hooks import HOSTS as HOOKED
 from context_compression.hooks import NOTHING, answer
-from context_compression.session import Session
 from context_compression.settings import NAMES, Settings, setting_name, snake_case
 
 ALL = "all"
@@ -106,39 +106,6 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         write_json(records.status(opened.session.id, found))
     else:
         click.echo(pages.status(opened.session.id, found))
-
-
-@click.command()
-@click.argument("ref")
-@click.option("--lines", metavar="10-40", help="Only these lines, from 1, both included.")
-@click.option("--pattern", metavar="RE", help="Only lines in which this is found, numbered.")
-@click.option("--session", metavar="ID", help="Where to look; without it, everywhere.")
-@as_json
-@click.pass_obj
-def restore(
-    options: Options,
-    ref: str,
-    lines: str | None,
-    pattern: str | None,
-    session: str | None,
-    as_json: bool,
-) -> None:
-    """Print what was archived under REF (its first four digits are enough), byte for byte."""
-    store = options.workspace().store
-    log = store.session(session) if session else store.locate(ref)
-    if log is None:
-        raise UnknownRef(
-            f"Nothing is archived under {ref!r} in {store.folder}. The refs of a conversation: "
-            "`context-compression status ID`; the conversations: `context-compression status`."
-        )
-    # To look at something is not to bring it back into a view: no note of it.
-    text = Session(store, log.id).restore(ref, lines=line_range(lines), pattern=pattern, note=False)
-    if as_json:
-        write_json({"ref": ref, "session": log.id, "text": text})
-        return
-    write(text.encode("utf-8", "surrogatepass"))
-    if sys.stdout.isatty() and not text.endswith("\n"):
-        click.echo()
 
 
 @click.command()

@@ -1,118 +1,88 @@
-"""Search over everything archived, by the words of a query. Every text is read anew each time."""
+"""What a search of the archive answers: hits, each with its best lines and what stood beside it."""
 
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
-from context_compression.errors import ContextCompressionError
-from context_compression.formats import parse
-from context_compression.messages import texts_of
-from context_compression.session import Session
-from context_compression.store import Store
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import CallToolResult
 
-BEST_LINES = 3
-LINE_LENGTH = 200  # characters shown of a line
-EXACT = 2  # as good as so many words more: the query as it stands
+from context_compression.mcp_server.answers import quotation
+from context_compression.mcp_server.quoting import fenced
+from context_compression.store import Found, Hit
+from context_compression.store.documents import Neighbour
+
+PAGE = 5  # hits
+MOST_PAGES = 100
+SHOWN = 80  # characters of what was looked for
 
 
-@dataclass(frozen=True)
-class Hit:
-    """Something archived that holds words of the query.
+def skipped(cursor: str | None) -> int:
+    """How many hits the pages before had.
 
-    Attributes:
-        session: where it is archived.
-        words: how many different words of the query it holds.
-        lines: those that match best, in their order; with their numbers where the ref is a text's.
+    Raises:
+        ToolError: no cursor of a search.
     """
-
-    ref: str
-    what: str
-    session: str
-    words: int
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a search found, the best first."""
-
-    hits: tuple[Hit, ...]
-    total: int
-    """hits there would have been without a limit"""
-    searched: int
-    """refs looked at"""
-    words: int
-    """different words of the query"""
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and 0 < int(cursor[:9]) <= PAGE * MOST_PAGES):
+        raise ToolError(
+            f"{cursor[:40]!r} is no cursor of a search. Pass the cursor from the first line of the "
+            "page before, with the same query; or none, to begin anew."
+        )
+    return int(cursor)
 
 
-def search(store: Store, query: str, limit: int = 5) -> Found:
-    """What is archived and holds most words of the query, upper and lower case alike.
-
-    Among equals the newest session's come first.
-    """
-    phrase = " ".join(query.casefold().split())
-    words = tuple(dict.fromkeys(phrase.split(" ")))
-    ranked: list[tuple[int, Hit]] = []
-    seen: set[str] = set()
-    for ref, what, session, original in _archived(store):
-        if ref in seen:
-            continue
-        seen.add(ref)
-        text = original if isinstance(original, str) else "\n".join(_texts(original))
-        score, held = _score(text, phrase, words)
-        if held:
-            best = _best_lines(text, phrase, words)
-            shown = [f"{n}: {line}" if isinstance(original, str) else line for n, line in best]
-            ranked.append((score, Hit(ref, what, session, held, tuple(shown))))
-    ranked.sort(key=lambda scored: -scored[0])
-    return Found(tuple(hit for _, hit in ranked[:limit]), len(ranked), len(seen), len(words))
+def answer(found: Found, query: str | None, pattern: str | None, skip: int) -> CallToolResult:
+    """Quoted hits, `skip` of which came before."""
+    sought = " and ".join(map(_shown, filter(None, (query, pattern))))
+    if found.hits:
+        first = _headline(found, sought, pattern, skip)
+    elif skip:
+        first = f"No further hits for {sought}."
+    else:
+        first = (
+            f"Nothing of {sought} is in the archive ({found.searched:,} texts and messages). "
+            "Fewer or shorter words, or none of path:, tool:, error:, find more."
+        )
+    note = [f"note: {found.note}"] if found.note else []
+    return quotation("\n\n".join([first, *note, *(_quoted(hit, found) for hit in found.hits)]))
 
 
-def _archived(store: Store) -> Iterator[tuple[str, str, str, Any]]:
-    """Ref, what, session and original; messages only where not all they say has a ref of its own.
-
-    A damaged session keeps no other from us.
-    """
-    for id in store.sessions():
-        with suppress(ContextCompressionError):
-            archived = list(Session(store, id).archived())
-            alone = {original for _, _, original in archived if isinstance(original, str)}
-            for ref, what, original in archived:
-                if isinstance(original, str) or not alone.issuperset(_texts(original)):
-                    yield ref, what, id, original
-
-
-def _texts(message: Any) -> list[str]:
-    """All that can be read in a message."""
-    blocks = parse([message]).messages[0].blocks
-    return [text for block in blocks for text in texts_of(block)]
+def _headline(found: Found, sought: str, pattern: str | None, skip: int) -> str:
+    count = len(found.hits)
+    numbers = f"{skip + 1}-{skip + count}" if skip else f"{count}"
+    held = f"that hold words of {sought}, the best first"
+    if pattern:
+        held = f"in which {sought} is found, {'the best' if found.words else 'the newest'} first"
+    total = "" if found.total is None else f" of {found.total:,}"
+    more = count == PAGE and (found.total is None or found.total > skip + count)
+    following = f" · next page: cursor {skip + count}" if more else ""
+    return (
+        f"{numbers}{total} archived texts and messages {held}; context_restore(ref=…) brings one "
+        f"back{following}"
+    )
 
 
-def _score(text: str, phrase: str, words: tuple[str, ...]) -> tuple[int, int]:
-    """How well a text fits, and how many of the words it holds."""
-    folded = text.casefold()
-    held = sum(word in folded for word in words)
-    return held + EXACT * (phrase in folded), held
+def _quoted(hit: Hit, found: Found) -> str:
+    words = f" · {hit.held} of {len(found.words)} words" if hit.held else ""
+    header = f"ref {hit.ref} · {hit.what} · session {hit.session}{words}"
+    return f"{header}\n{fenced(chr(10).join(_lines(hit)))}"
 
 
-def _best_lines(text: str, phrase: str, words: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Line numbers from 1, and lines."""
-    scored = [
-        (-_score(line, phrase, words)[0], number, line)
-        for number, line in enumerate(text.split("\n"), 1)
-    ]
-    best = [entry for entry in sorted(scored)[:BEST_LINES] if entry[0]]
-    return sorted((number, _around(line, words)) for _, number, line in best)
+def _lines(hit: Hit) -> Iterator[str]:
+    if hit.before:
+        yield _beside("before", hit.before)
+    for number, line in hit.lines:
+        yield f"{number}: {line}" if hit.numbered else line
+    if hit.after:
+        yield _beside("after", hit.after)
 
 
-def _around(line: str, words: tuple[str, ...]) -> str:
-    """A long line around the word of the query that is rarest in it."""
-    if len(line) <= LINE_LENGTH:
-        return line
-    folded = line.casefold()
-    rarest = min((word for word in words if word in folded), key=folded.count)
-    start = folded.find(rarest) - LINE_LENGTH // 4
-    start = max(0, min(start, len(line) - LINE_LENGTH))
-    shown = line[start : start + LINE_LENGTH]
-    return "…" * (start > 0) + shown + "…" * (start + LINE_LENGTH < len(line))
+def _beside(where: str, said: Neighbour) -> str:
+    """A line as `[before · assistant · ref 1a2b3c4d5e6f] I run the tests again`."""
+    ref = f" · ref {said.ref}" if said.ref else ""
+    return f"[{where} · {said.role}{ref}] {said.glimpse}"
+
+
+def _shown(text: str) -> str:
+    text = text.strip()
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")

@@ -22,8 +22,8 @@ Numbered = list[tuple[int, str]]
 def best_lines(text: str, terms: Sequence[str], pattern: Pattern | None = None) -> Numbered:
     """Lines of a text in their order, numbered from 1; long ones cut around what was looked for.
 
-    Those with most different terms; with a pattern, the first in which it is found; where there are
-    none, the first that say anything.
+    Those that hold most of the terms, and the rarer ones; with a pattern, the first in which it is
+    found; where there are none, the first that say anything.
     """
     lines = text.split("\n")
     if pattern:
@@ -41,10 +41,14 @@ def best_lines(text: str, terms: Sequence[str], pattern: Pattern | None = None) 
 def _with_terms(
     text: str, lines: Sequence[str], terms: Sequence[str]
 ) -> tuple[Iterator[int], list[str]]:
-    """Lines by the number of different terms they hold, and the terms as they were found."""
+    """Lines that hold terms, and the terms as they were found.
+
+    A term counts once where it is found and once more where it stands alone, and the less the more
+    lines share that.
+    """
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     lowered = _lowered(text)
-    held: defaultdict[int, set[str]] = defaultdict(set)
+    found_in: defaultdict[tuple[str, bool], set[int]] = defaultdict(set)
     needles: list[str] = []
     for term in terms:
         places = _places(lowered, term)
@@ -53,8 +57,19 @@ def _with_terms(
             if places or len(part) >= SHORTEST_PART:
                 needles.append(part)
                 for place in places or _places(lowered, part):
-                    held[bisect_right(starts, place) - 1].add(term)
-    return iter(sorted(held, key=lambda number: (-len(held[number]), number))), needles
+                    line = bisect_right(starts, place) - 1
+                    found_in[term, False].add(line)
+                    ends = (
+                        lowered[place - 1 : place],
+                        lowered[place + len(part) : place + len(part) + 1],
+                    )
+                    if not any(sign.isalnum() or sign == "_" for sign in ends):
+                        found_in[term, True].add(line)
+    weights: defaultdict[int, float] = defaultdict(float)
+    for found in found_in.values():
+        for line in found:
+            weights[line] += 1 / len(found)
+    return iter(sorted(weights, key=lambda line: (-weights[line], line))), needles
 
 
 def _places(lowered: str, term: str) -> list[int]:

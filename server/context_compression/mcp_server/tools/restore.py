@@ -10,8 +10,9 @@ from context_compression.errors import StoreUnwritable, UnknownRef
 from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import fenced, page
-from context_compression.mcp_server.search import Found, search
+from context_compression.mcp_server.search import PAGE, answer, skipped
 from context_compression.plan import ref_of
 from context_compression.session import NO_LINE, Session, select
 from context_compression.store import Store
@@ -29,9 +30,11 @@ class RestoreArguments(Arguments):
     lines: str | None = None
     """only these lines: 10-40"""
     pattern: str | None = None
-    """only lines with this regular expression"""
+    """only lines with this regular expression; without ref, what in the archive has such lines"""
     query: str | None = None
-    """words to search the archive for, in place of ref"""
+    """in place of ref: words, names, "a phrase"; limited by path:src/app, tool:bash, error:"""
+    conversation: str | None = None
+    """search this one only; as in context_status"""
     cursor: str | None = None
     """next page, from the last one's header"""
 
@@ -42,20 +45,32 @@ async def context_restore(call: Call, asked: RestoreArguments) -> CallToolResult
     Returns pages of up to 8,000 characters. Does not put it back into the view; undo in
     context_compress does.
     """
-    if bool(asked.ref) == bool(asked.query and asked.query.strip()):
+    query = (asked.query or "").strip()
+    if bool(asked.ref) == bool(query or (asked.pattern and not asked.ref)):
         raise ToolError(
             "Pass either ref, to bring back what is archived under it, or query, words to look "
-            "for in the archive. context_status names refs."
+            "for in the archive; pattern goes with both, or alone. context_status names refs."
         )
-    if asked.ref is None:
-        for name in ("lines", "pattern", "cursor"):
-            if getattr(asked, name) is not None:
-                raise ToolError(f"{name} goes with ref, not with query.")
     store = call.workspace.store
-    if asked.ref is None:
-        query = asked.query or ""
-        return await call.working("searching", lambda: _hits(query, search(store, query)))
-    return await call.working("restoring", lambda: _restored(store, asked.ref or "", asked))
+    if asked.ref:
+        return await call.working("restoring", lambda: _restored(store, asked.ref or "", asked))
+    if asked.lines is not None:
+        raise ToolError("lines goes with ref, not with query.")
+    skip = skipped(asked.cursor)
+    session = await _session(call, asked.conversation)
+
+    def search() -> CallToolResult:
+        found = store.search(query, pattern=asked.pattern, session=session, limit=PAGE, skip=skip)
+        return answer(found, query, asked.pattern, skip)
+
+    return await call.working("searching", search)
+
+
+async def _session(call: Call, conversation: str | None) -> str | None:
+    """The session meant, whether it is a transcript's or our own."""
+    if not conversation or conversation in call.workspace.store.sessions():
+        return conversation or None
+    return (await opened(call, conversation, None)).session.id
 
 
 def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult:
@@ -114,21 +129,3 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
         f"Nothing is archived under {ref[:40]!r}. {known} context_restore(query=…) searches all "
         "that is archived."
     )
-
-
-def _hits(query: str, found: Found) -> CallToolResult:
-    shown = query if len(query) <= 80 else f"{query[:80]}…"
-    if not found.hits:
-        return quotation(
-            f"Nothing of {shown!r} is in the archive ({found.searched:,} texts and messages). "
-            "Fewer or shorter words find more."
-        )
-    parts = [
-        f"{len(found.hits)} of {found.total:,} archived texts and messages that hold words of "
-        f"{shown!r}, the best first; context_restore(ref=…) brings one back"
-    ]
-    for hit in found.hits:
-        words = f"{hit.words} of {found.words} words"
-        header = f"ref {hit.ref} · {hit.what} · session {hit.session} · {words}"
-        parts.append(f"{header}\n{fenced(chr(10).join(hit.lines))}")
-    return quotation("\n\n".join(parts))

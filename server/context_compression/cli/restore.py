@@ -1,0 +1,114 @@
+"""`restore`: prints what was archived, or finds it."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from context_compression.cli.app import Options, as_json
+from context_compression.cli.arguments import line_range
+from context_compression.cli.terminal import say, working, write, write_json
+from context_compression.errors import ConversationNotFound, UnknownRef
+from context_compression.session import Session
+from context_compression.store import Found, Hit, Store
+
+
+@click.command()
+@click.argument("ref", required=False)
+@click.option("--query", metavar="WORDS", help="Search: words, names, path:… tool:… error:")
+@click.option("--lines", metavar="10-40", help="Only these lines, from 1, both included.")
+@click.option("--pattern", metavar="RE", help="Only lines in which this is found, numbered.")
+@click.option("--session", metavar="ID", help="Where to look; without it, everywhere.")
+@click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 60), help="Hits.")
+@as_json
+@click.pass_obj
+def restore(
+    options: Options,
+    ref: str | None,
+    query: str | None,
+    lines: str | None,
+    pattern: str | None,
+    session: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Print what was archived under REF (its first four digits are enough), byte for byte.
+
+    Without REF, find what is archived with --query, --pattern or both.
+    """
+    store = options.workspace().store
+    if ref is not None:
+        if query is not None:
+            raise click.UsageError("Name a REF, or look for one with --query, but not both.")
+        _print(store, ref, lines, pattern, session, as_json)
+        return
+    if query is None and pattern is None:
+        raise click.UsageError("Name a REF, or look for one with --query or --pattern.")
+    if lines is not None:
+        raise click.UsageError("--lines goes with a REF.")
+    if session is not None and session not in (known := store.sessions()):
+        raise ConversationNotFound(f"No session {session!r} is recorded.", known[:5])
+    with working("searching"):
+        found = store.search(query or "", pattern=pattern, session=session, limit=limit)
+    if as_json:
+        write_json(record(found))
+    else:
+        click.echo(page(found))
+    if found.note:
+        say(f"note: {found.note}")
+
+
+def _print(
+    store: Store,
+    ref: str,
+    lines: str | None,
+    pattern: str | None,
+    session: str | None,
+    as_json: bool,
+) -> None:
+    log = store.session(session) if session else store.locate(ref)
+    if log is None:
+        raise UnknownRef(
+            f"Nothing is archived under {ref!r} in {store.folder}. The refs of a conversation: "
+            "`context-compression status ID`; the conversations: `context-compression status`."
+        )
+    # To look at something is not to bring it back into a view: no note of it.
+    text = Session(store, log.id).restore(ref, lines=line_range(lines), pattern=pattern, note=False)
+    if as_json:
+        write_json({"ref": ref, "session": log.id, "text": text})
+        return
+    write(text.encode("utf-8", "surrogatepass"))
+    if sys.stdout.isatty() and not text.endswith("\n"):
+        click.echo()
+
+
+def record(found: Found) -> dict[str, Any]:
+    """What a search found, for programs."""
+    hits = [
+        {**asdict(hit), "lines": [{"number": n, "text": text} for n, text in hit.lines]}
+        for hit in found.hits
+    ]
+    return {**asdict(found), "hits": hits}
+
+
+def page(found: Found) -> str:
+    """What a search found, for people."""
+    if not found.hits:
+        return f"Nothing of that is archived; {found.searched:,} texts and messages were searched."
+    total = "" if found.total is None else f" of {found.total:,}"
+    count = f"{len(found.hits)}{total} archived texts and messages"
+    first = f"{count}; `context-compression restore REF` prints one"
+    return "\n\n".join([first, *("\n".join(_lines(hit, found)) for hit in found.hits)])
+
+
+def _lines(hit: Hit, found: Found) -> Iterator[str]:
+    words = f", {hit.held} of {len(found.words)} words" if hit.held else ""
+    yield f"{hit.ref}  {hit.what}, {hit.session}{words}"
+    rows = [(f"{number}" if hit.numbered else "", line) for number, line in hit.lines]
+    if hit.before:
+        rows.insert(0, (hit.before.role, hit.before.glimpse))
+    if hit.after:
+        rows.append((hit.after.role, hit.after.glimpse))
+    yield from (f"  {left:>9}  {text}" for left, text in rows)
