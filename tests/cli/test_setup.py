@@ -55,12 +55,13 @@ def test_install_says_what_it_did_and_where_the_backup_is_and_uninstall_undoes_i
     assert "Cursor: context-compression is in" in done
     assert "installed" in desk.does("install", env=NO_HOSTS).stdout.decode()
     again = desk.does("install", "codex", env=NO_HOSTS).stderr.decode()
-    assert again == f"Codex: {codex} has it already.\n"
+    assert f"Codex: {codex} has it already.\n" in again
+    assert "context-compression is in" not in again
     gone = desk.does("uninstall", "codex", "cursor", env=NO_HOSTS).stderr.decode()
     assert "cursor/mcp.json is removed, as it was made for context-compression." in gone
     assert snapshot(desk.folder) == before
     nothing = desk.does("uninstall", "codex", env=NO_HOSTS).stderr.decode()
-    assert nothing == f"Codex: {codex} has nothing of ours.\n"
+    assert f"Codex: {codex} has nothing of ours.\n" in nothing
 
 
 def test_a_dry_run_prints_the_diff(desk: Desk, codex: Path, snapshot: Snapshot) -> None:
@@ -79,7 +80,20 @@ def test_the_options_of_the_store_go_into_the_entry(desk: Desk, codex: Path) -> 
 
     entry = tomllib.loads(codex.read_text(encoding="utf-8"))["mcp_servers"]["context-compression"]
     store = str(desk.folder / "kept")
-    assert entry["args"][-5:] == ["--store", store, "--allow", "/data", "serve"]
+    given = ["--store", store, "--allow", "/data", "serve", "--hooks", "codex"]
+    assert entry["args"][-7:] == given
+
+
+def test_without_hooks_there_are_the_tools_alone(desk: Desk, codex: Path) -> None:
+    hooks = codex.parent / "hooks.json"
+    desk.does("install", "codex", env=NO_HOSTS)
+    assert "context_hook" in hooks.read_text(encoding="utf-8")
+
+    desk.does("install", "codex", "--no-hooks", env=NO_HOSTS)
+
+    entry = tomllib.loads(codex.read_text(encoding="utf-8"))["mcp_servers"]["context-compression"]
+    assert entry["args"][-1] == "serve"
+    assert not hooks.exists()
 
 
 def test_in_a_project_the_entry_is_for_this_machine(desk: Desk) -> None:
@@ -124,7 +138,7 @@ def test_the_doctor_ends_with_1_where_something_is_wrong(desk: Desk, codex: Path
     assert "  ✗ server         there is no program /gone\n" in done.stdout.decode()
     assert "→ Run context-compression install again" in done.stdout.decode()
     checks = [finding["check"] for finding in json.loads(asked.stdout)["Codex"]]
-    assert checks == ["configuration", "command", "server"]
+    assert checks == ["configuration", "command", "hooks", "server"]
 
 
 def test_without_any_host_the_doctor_tries_this_installation(desk: Desk) -> None:

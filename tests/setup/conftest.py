@@ -13,7 +13,7 @@ from context_compression.setup.machine import Machine, Server
 @pytest.fixture
 def real_server() -> Server:
     """The package under test, started as a host would."""
-    return Server(sys.executable, ("-m", "context_compression", "serve"))
+    return Server(sys.executable, ("-m", "context_compression"))
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 
 import context_compression
 from context_compression import Session
+from context_compression.setup import installing
 from context_compression.setup.doctor import VARIABLES, Finding, check, environment, examine
-from context_compression.setup.hosts import BY_NAME
-from context_compression.setup.installing import install
+from context_compression.setup.hosts import BY_NAME, Host
 from context_compression.setup.machine import Machine, Server
 
 Machines = Callable[..., Machine]
@@ -27,8 +27,9 @@ def wrong(findings: Sequence[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.ok is False]
 
 
-def installed(machine: Machine, server: Server) -> None:
-    install(CODEX, machine, server)
+def install(host: Host, machine: Machine, server: Server) -> None:
+    pieces = [host.server_entry(machine, server), *host.hook_pieces(machine, server)]
+    installing.install(pieces, machine.home)
 
 
 def test_a_server_that_works_is_said_to_work(machine_with: Machines, real_server: Server) -> None:
@@ -68,7 +69,7 @@ def test_a_broken_configuration_is_said(machine_with: Machines, real_server: Ser
 
 def test_a_program_that_is_gone_is_said(machine_with: Machines, real_server: Server) -> None:
     machine = machine_with()
-    installed(machine, Server("/gone/context-compression"))
+    install(CODEX, machine, Server("/gone/context-compression"))
 
     found = examine(CODEX, machine, real_server)
 
@@ -116,7 +117,7 @@ def test_every_variable_that_the_package_reads_is_known() -> None:
 
 def test_a_variable_that_the_host_keeps_back_is_said(machine_with: Machines) -> None:
     machine = machine_with(CONTEXT_COMPRESSION_KEEP_RECENT="7", CODEX_HOME="")
-    installed(machine, Server("/gone"))
+    install(CODEX, machine, Server("/gone"))
 
     finding = of(examine(CODEX, machine, Server("/gone")), "environment")
 
@@ -142,7 +143,7 @@ def test_a_store_that_others_can_read_is_said(machine_with: Machines, real_serve
     session = Session(machine.cwd / ".compression", "mine")
     session.record({"role": "user", "content": "hello"})
     session.store.folder.chmod(0o755)
-    installed(machine, real_server)
+    install(CODEX, machine, real_server)
 
     [finding] = wrong(examine(CODEX, machine, real_server))
 
@@ -157,7 +158,7 @@ def test_damage_in_the_store_is_said(machine_with: Machines, real_server: Server
     store = machine.cwd / ".compression"
     Session(store, "mine").record({"role": "user", "content": "hello"})
     (store / "summaries.json").write_text("[", encoding="utf-8")
-    installed(machine, real_server)
+    install(CODEX, machine, real_server)
 
     [finding] = wrong(examine(CODEX, machine, real_server))
 
@@ -196,6 +197,21 @@ def test_the_newest_transcript_is_tried(machine_with: Machines, real_server: Ser
 
     assert (unreadable.ok, readable.ok) == (False, True)
     assert "has 2 messages" in readable.says
+
+
+def test_hooks_that_are_missing_or_old_are_said(machine_with: Machines) -> None:
+    machine, gone = machine_with(), Server("/gone")
+    install(CODEX, machine, gone)
+    path = CODEX.file(machine).parent / "hooks.json"
+
+    now = of(examine(CODEX, machine, gone), "hooks")
+    path.write_text(path.read_text(encoding="utf-8").replace("20", "21"), encoding="utf-8")
+    old = of(examine(CODEX, machine, gone), "hooks")
+    path.unlink()
+    none = of(examine(CODEX, machine, gone), "hooks")
+
+    assert (now.ok, old.ok, none.ok) == (True, False, None)
+    assert old.mend == "context-compression install codex"
 
 
 def test_an_entry_that_is_switched_off_is_said(machine_with: Machines) -> None:

@@ -50,7 +50,7 @@ MOVED = {
     "zed": ("XDG_CONFIG_HOME", "zed/settings.json"),
     "vscode": ("XDG_CONFIG_HOME", "Code/User/mcp.json"),
 }
-SERVER = Server("/opt/bin/context-compression", ("serve",))
+SERVER = Server("/opt/bin/context-compression")
 
 
 def machine(system: str = "linux", home: Path = HOME, /, **environ: str) -> Machine:
@@ -94,6 +94,19 @@ def test_opencode_uses_the_file_that_is_there(tmp_path: Path) -> None:
     assert BY_NAME["opencode"].file(here, in_project=True) == here.cwd / "opencode.jsonc"
 
 
+def test_transcripts_are_looked_for_where_hosts_keep_them() -> None:
+    here = machine(CODEX_HOME="/c", CLAUDE_CONFIG_DIR="/a", XDG_DATA_HOME="/d")
+    found = {host.name: host.transcripts(here)[0] for host in HOSTS if host.transcripts}
+
+    assert found == {
+        "claude-code": Path("/a"),
+        "codex": Path("/c"),
+        "gemini-cli": HOME / ".gemini",
+        "opencode": Path("/d/opencode"),
+        "pi": HOME / ".pi/agent",
+    }
+
+
 def test_a_host_without_files_in_projects_says_so() -> None:
     with pytest.raises(SetupError, match="omit --project"):
         BY_NAME["goose"].file(machine(), in_project=True)
@@ -112,9 +125,12 @@ def test_a_host_is_found_by_its_folder_or_its_program(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
 def test_every_entry_says_the_command_in_a_way_we_read_again(host: Host) -> None:
-    entry = host.entry(SERVER)
+    entry = host.server_entry(machine(), SERVER).wanted
+    alone = host.server_entry(machine(), SERVER, hooks=False).wanted
 
-    assert command_of(entry) == [SERVER.command, "serve"]
+    asked = ["--hooks", "codex"] if host.name == "codex" else []
+    assert command_of(entry) == [SERVER.command, "serve", *asked]
+    assert command_of(alone) == [SERVER.command, "serve"]
     assert environ_of(entry) == {}
 
 
@@ -124,7 +140,7 @@ def test_the_script_that_was_started_is_what_hosts_start(tmp_path: Path) -> None
 
     started = this_server(machine(), str(script), "/usr/bin/python3", ("--store", "/s"))
 
-    assert started == Server(str(script), ("--store", "/s", "serve"))
+    assert started == Server(str(script), ("--store", "/s"))
 
 
 def test_started_as_a_module_the_script_beside_python_is_taken(tmp_path: Path) -> None:
@@ -139,7 +155,7 @@ def test_started_as_a_module_the_script_beside_python_is_taken(tmp_path: Path) -
 def test_without_any_script_the_module_is_started() -> None:
     started = this_server(machine(PATH="/nowhere"), "/x/__main__.py", "/nowhere/python", ())
 
-    assert started == Server("/nowhere/python", ("-m", "context_compression", "serve"))
+    assert started == Server("/nowhere/python", ("-m", "context_compression"))
 
 
 def test_the_cache_of_uvx_is_no_place_to_start_from() -> None:

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_compression.errors import SetupError
-from context_compression.setup import jsonc, toml, yaml
+from context_compression.setup import installing, jsonc, toml, yaml
 from context_compression.setup.hosts import BY_NAME, HOSTS, Host
-from context_compression.setup.installing import entry_of, install, uninstall
+from context_compression.setup.installing import Done
 from context_compression.setup.machine import Machine, Server
 
-SERVER = Server("/opt/bin/context-compression", ("serve",))
-MOVED = Server("/new/bin/context-compression", ("serve",))
+SERVER = Server("/opt/bin/context-compression")
+MOVED = Server("/new/bin/context-compression")
 EXISTING: dict[Any, list[str]] = {
     jsonc: [
         "{}",
@@ -60,6 +60,31 @@ def machine(tmp_path: Path) -> Machine:
     return Machine("linux", {"PATH": "/nowhere"}, tmp_path / "home", tmp_path / "home" / "project")
 
 
+def install(
+    host: Host, machine: Machine, server: Server, *, in_project: bool = False, dry_run: bool = False
+) -> Done:
+    """The entry alone; hooks come below."""
+    entry = host.server_entry(machine, server, in_project=in_project)
+    [done] = installing.install([entry], machine.home, dry_run=dry_run)
+    return done
+
+
+def uninstall(
+    host: Host, machine: Machine, *, in_project: bool = False, dry_run: bool = False
+) -> Done:
+    entry = host.server_entry(machine, SERVER, in_project=in_project)
+    [done] = installing.uninstall([entry], machine.home, dry_run=dry_run)
+    return done
+
+
+def entry_of(host: Host, machine: Machine, *, in_project: bool = False) -> dict[str, Any] | None:
+    return installing.entry_in(host.server_entry(machine, SERVER, in_project=in_project))
+
+
+def wanted(host: Host, machine: Machine) -> dict[str, Any]:
+    return host.server_entry(machine, SERVER).wanted
+
+
 def written(host: Host, machine: Machine, text: str) -> Path:
     path = host.file(machine)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +122,7 @@ def test_install_twice_and_uninstall_leave_every_byte_as_it_was(
     assert not second.change.is_one
     assert path.read_bytes() == after
     servers = parsed(host, after.decode())[host.under]
-    assert host.entry(SERVER).items() <= servers["context-compression"].items()
+    assert wanted(host, machine).items() <= servers["context-compression"].items()
     assert first.backup
     assert (first.backup / path.name).read_bytes() == text.encode()
     uninstall(host, machine)
@@ -132,7 +157,7 @@ def test_whatever_was_written_there_comes_back(
 def test_a_file_we_made_goes_with_the_folders_made_for_it(host: Host, machine: Machine) -> None:
     install(host, machine, SERVER)
     made = host.file(machine)
-    assert entry_of(host, machine) == host.entry(SERVER)
+    assert entry_of(host, machine) == wanted(host, machine)
     assert parsed(host, made.read_text(encoding="utf-8"))[host.under]
 
     uninstall(host, machine)
@@ -144,7 +169,7 @@ def test_a_file_we_made_goes_with_the_folders_made_for_it(host: Host, machine: M
 def test_a_project_has_a_file_of_its_own(host: Host, machine: Machine) -> None:
     install(host, machine, SERVER, in_project=True)
 
-    assert entry_of(host, machine, in_project=True) == host.entry(SERVER)
+    assert entry_of(host, machine, in_project=True) == wanted(host, machine)
     assert host.file(machine, in_project=True).is_relative_to(machine.cwd)
     assert entry_of(host, machine) is None
     uninstall(host, machine, in_project=True)

@@ -32,9 +32,12 @@ rehearsed = click.option("--dry-run", is_flag=True, help="Print the change; writ
 @click.command()
 @named
 @project
+@click.option("--no-hooks", is_flag=True, help="The tools alone: the host asks no hooks of ours.")
 @rehearsed
 @click.pass_obj
-def install(options: Options, names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
+def install(
+    options: Options, names: tuple[str, ...], in_project: bool, no_hooks: bool, dry_run: bool
+) -> None:
     """Put the server into the configuration of a HOST; without one, list those found here."""
     from context_compression.setup import installing
     from context_compression.setup.claude_plugin import Plugin
@@ -45,19 +48,25 @@ def install(options: Options, names: tuple[str, ...], in_project: bool, dry_run:
         click.echo(_overview(machine))
         return
     for host in _hosts(names):
-        plugin = Plugin.on(machine) if host is CLAUDE_CODE and not in_project else None
+        entry = host.server_entry(machine, server, in_project=in_project, hooks=not no_hooks)
+        hooks = host.hook_pieces(machine, server, in_project=in_project)
+        plugin = None
+        if host is CLAUDE_CODE and not in_project and not no_hooks:
+            plugin = Plugin.on(machine)
         if plugin:
-            done = plugin.install(server, dry_run=dry_run)
+            done = [plugin.install(server, dry_run=dry_run)]
+        elif no_hooks:
+            done = installing.install([entry], machine.home, dry_run=dry_run)
+            done += installing.uninstall(hooks, machine.home, dry_run=dry_run)
         else:
-            done = installing.install(host, machine, server, in_project=in_project, dry_run=dry_run)
+            done = installing.install([entry, *hooks], machine.home, dry_run=dry_run)
         _tell(host, done, dry_run, "is in", "has it already")
-        if done.backup:
-            say(f"  As it was before: {done.backup}")
+        if any(each.backup for each in done):
             say(f"  {host.then} Whether it works: context-compression doctor {host.name}")
-        if plugin and installing.entry_of(host, machine):
-            file = host.file(machine)
-            say(f"  {file} has the server as well, which would start it twice; take it out there.")
-        if host is CLAUDE_CODE and not plugin:
+        if plugin and installing.entry_in(entry):
+            twice = "has the server as well, which would start it twice; take it out there."
+            say(f"  {entry.path} {twice}")
+        if host is CLAUDE_CODE and not (plugin or no_hooks):
             say("  The server alone. Its plugin, with hooks, needs the command claude on the PATH.")
         if in_project:
             say(f"  It names a path of this machine, {server.command}: not for others' clones.")
@@ -72,19 +81,21 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
     from context_compression.setup import installing
     from context_compression.setup.claude_plugin import Plugin, entry_of_plugin
     from context_compression.setup.hosts import CLAUDE_CODE
-    from context_compression.setup.machine import Machine
+    from context_compression.setup.machine import Machine, Server
 
     if not names:
         raise click.UsageError("Name the host; `context-compression install` lists them.")
-    machine = Machine.here()
+    machine, any_server = Machine.here(), Server("")
     for host in _hosts(names):
+        entry = host.server_entry(machine, any_server, in_project=in_project)
+        hooks = host.hook_pieces(machine, any_server, in_project=in_project)
         plugin = Plugin.on(machine) if host is CLAUDE_CODE and not in_project else None
         if plugin:
-            _tell(host, plugin.uninstall(dry_run=dry_run), dry_run, "is out of", "has no plugin")
+            _tell(host, [plugin.uninstall(dry_run=dry_run)], dry_run, "is out of", "has no plugin")
         elif host is CLAUDE_CODE and not in_project and entry_of_plugin(machine):
             raise SetupError("Only the command claude removes its plugin: put it on the PATH.")
-        done = installing.uninstall(host, machine, in_project=in_project, dry_run=dry_run)
-        if done.change.is_one or not plugin:
+        done = installing.uninstall([entry, *hooks], machine.home, dry_run=dry_run)
+        if not plugin or any(each.change.is_one for each in done):
             _tell(host, done, dry_run, "is out of", "has nothing of ours")
 
 
@@ -108,7 +119,7 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
             if names or _has(host, machine, in_project):
                 found[host.title] = doctor.examine(host, machine, server, in_project=in_project)
         if not found:
-            command = [server.command, *server.args]
+            command = [server.command, *server.options, "serve"]
             found["This installation"] = doctor.check(command, dict(os.environ), machine)
     if as_json:
         write_json({title: list(map(asdict, findings)) for title, findings in found.items()})
@@ -137,21 +148,24 @@ def _hosts(names: tuple[str, ...]) -> "list[Host]":
     return [BY_NAME[name] for name in names]
 
 
-def _tell(host: "Host", done: "Done", dry_run: bool, did: str, did_not: str) -> None:
-    """What was done; in a dry run the change itself goes to stdout."""
-    path = done.change.path
+def _tell(host: "Host", done: "list[Done]", dry_run: bool, did: str, did_not: str) -> None:
+    """What was done; in a dry run the changes themselves go to stdout."""
+    for each in done:
+        path = each.change.path
+        if dry_run:
+            click.echo(each.change.diff(), nl=False)
+            for command in each.commands:
+                click.echo(command)
+        elif not each.change.is_one:
+            say(f"{host.title}: {path} {did_not}.")
+        elif each.change.after is None:
+            say(f"{host.title}: {path} is removed, as it was made for context-compression.")
+        else:
+            say(f"{host.title}: context-compression {did} {path}.")
+            if each.backup and each.change.before is not None:
+                say(f"  As it was before: {each.backup}")
     if dry_run:
-        click.echo(done.change.diff(), nl=False)
-        for command in done.commands:
-            click.echo(command)
-    if dry_run and (done.commands or done.change.is_one):
         say(f"{host.title}: nothing was done yet.")
-    elif not done.change.is_one:
-        say(f"{host.title}: {path} {did_not}.")
-    elif done.change.after is None:
-        say(f"{host.title}: {path} is removed, as it was made for context-compression.")
-    else:
-        say(f"{host.title}: context-compression {did} {path}.")
 
 
 def _overview(machine: "Machine") -> str:

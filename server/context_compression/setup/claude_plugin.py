@@ -15,11 +15,12 @@ from typing import Any
 from context_compression.errors import SetupError
 from context_compression.messages import is_array, is_object
 from context_compression.setup.files import Backup, Backups, Change, hash_of, read
-from context_compression.setup.hosts import CLAUDE_CODE, Entry, folder_of_claude_code
+from context_compression.setup.hosts import CLAUDE_CODE, PLUGINS, folder_of_claude_code
 from context_compression.setup.installing import Done
 from context_compression.setup.machine import Machine, Server
+from context_compression.setup.pieces import Value
 
-FOLDER = Path(__file__).parents[1] / "plugins" / "claude_code"
+FOLDER = PLUGINS / "claude_code"
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 MARKET = "context-compression"
 PLUGIN = f"context-compression@{MARKET}"
@@ -118,7 +119,7 @@ def settings_file(machine: Machine) -> Path:
     return folder_of_claude_code(machine) / "settings.json"
 
 
-def entry_of_plugin(machine: Machine) -> tuple[Path, Entry] | None:
+def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:
     """The plugin's folder, and how Claude Code starts its server; `None` where there is none.
 
     Raises:

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,21 +20,21 @@ from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.setup.claude_plugin import FOLDER, entry_of_plugin
 from context_compression.setup.hosts import (
     CLAUDE_CODE,
-    Entry,
     Environment,
     Host,
     command_of,
     environ_of,
 )
-from context_compression.setup.installing import entry_of
+from context_compression.setup.installing import entry_in, install, is_in
 from context_compression.setup.machine import PROGRAM, Machine, Server
+from context_compression.setup.pieces import Piece, Value
 from context_compression.setup.trial import Trial, try_out
 from context_compression.store import Store
 from context_compression.workspace import CREDENTIALS
 
 PREFIX = "CONTEXT_COMPRESSION_"
-OTHERS = ("DIR", "TOKEN", "COMMAND")
-"""Ends of variables that are no settings: the store, the key of HTTP, what the plugin starts."""
+OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE")
+"""Ends of variables that are no settings."""
 VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
 VERBS = ("status", "compress", "config", "summary", "offload", "restore")
 TOOLS = {f"context_{verb}" for verb in VERBS}
@@ -80,19 +80,26 @@ def examine(
     if entry is None or command is None:
         return [Finding("configuration", False, f"{path} has no entry of ours", again)]
     found = [Finding("configuration", True, str(path))]
+    mine = host.server_entry(machine, here, in_project=in_project)
     if entry.get("enabled") is False or entry.get("disabled") is True:
         found.append(Finding("configuration", False, "the entry is switched off", "Switch it on."))
+    if path != mine.path and entry_in(mine):
+        twice = f"{mine.path} has the server as well as the plugin, so it is started twice"
+        mend = "Take it out there: claude mcp remove --scope user context-compression"
+        found.append(Finding("configuration", False, twice, mend))
     found += _version(host, machine)
-    if command != [here.command, *here.args] and path != FOLDER:
-        other = "another installation, or with other options than this one"
+    if command != command_of(mine.wanted) and path != FOLDER:
+        other = "another installation or other options than now"
         found.append(Finding("command", None, f"{' '.join(command)}: {other}; {again} changes it"))
+    if path == mine.path:
+        found += _hooks(host.hook_pieces(machine, here, in_project=in_project), again)
     environ = environment(host.environment, machine, entry.get("env_vars"))
     return [*found, *check(command, environ | environ_of(entry), machine, host)]
 
 
 def found_entry(
     host: Host, machine: Machine, *, in_project: bool = False
-) -> tuple[Path, Entry | None]:
+) -> tuple[Path, Value | None]:
     """Our entry in a host, and where it stands; in Claude Code that of the plugin, if installed.
 
     Raises:
@@ -100,8 +107,8 @@ def found_entry(
     """
     if host is CLAUDE_CODE and not in_project and (plugin := entry_of_plugin(machine)):
         return plugin
-    entry = entry_of(host, machine, in_project=in_project)
-    return host.file(machine, in_project=in_project), entry
+    mine = host.server_entry(machine, Server(""), in_project=in_project)
+    return mine.path, entry_in(mine)
 
 
 def check(
@@ -134,6 +141,25 @@ def environment(kind: Environment, machine: Machine, listed: object = None) -> d
     passed = {name: environ[name] for name in names if name in environ}
     path = environ.get("PATH", os.defpath) if kind == "listed" else DESKTOP_PATH
     return {**passed, "HOME": str(machine.home), "PATH": path}
+
+
+def _hooks(pieces: Sequence[Piece], again: str) -> Iterator[Finding]:
+    """Whether the host asks our hooks, in this version."""
+    if not pieces:
+        return
+    try:
+        done = install(pieces, Path(), dry_run=True)
+        there = [is_in(piece) for piece in pieces]
+    except SetupError as error:
+        yield Finding("hooks", False, str(error), "Mend the file.")
+        return
+    place = str(pieces[0].path)
+    if not any(each.change.is_one for each in done):
+        yield Finding("hooks", True, place)
+    elif any(there):
+        yield Finding("hooks", False, f"not as this version has them, in {place}", again)
+    else:
+        yield Finding("hooks", None, f"not asked; {again} puts them into {place}")
 
 
 def _version(host: Host, machine: Machine) -> Iterator[Finding]:
@@ -195,7 +221,7 @@ def _trial(trial: Trial) -> Iterator[Finding]:
     missing = sorted(TOOLS - {*trial.tools})
     says = f"{len(trial.tools)} tools" + (f", but not {', '.join(missing)}" if missing else "")
     yield Finding("tools", not missing, says, "Install the package anew." if missing else "")
-    counted = str(trial.status.get("counted_by", "not at all"))
+    counted = str(trial.status.get("counted_by", "not at all")).partition(";")[0]
     fine = "unavailable" not in counted and "counted_by" in trial.status
     yield Finding("counting", fine, f"by {counted}", "" if fine else "Install tiktoken anew.")
 

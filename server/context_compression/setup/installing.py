@@ -1,14 +1,11 @@
-"""Our entry in a host's configuration: put in, taken out, and all else as it was."""
+"""Pieces of ours put into files of others and taken out again: all else stays as it was."""
 
-import json
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from context_compression.errors import SetupError
-from context_compression.messages import is_object
 from context_compression.setup.files import (
     Backup,
     Backups,
@@ -18,11 +15,7 @@ from context_compression.setup.files import (
     read,
     remove_empty,
 )
-from context_compression.setup.hosts import Entry, Host
-from context_compression.setup.machine import PROGRAM, Machine, Server
-
-OURS = ("type", "command", "args", "cmd")
-"""What an entry has to say in our words; the rest of it is the user's once it is there."""
+from context_compression.setup.pieces import Entry, Piece, Value
 
 
 @dataclass(frozen=True)
@@ -40,115 +33,119 @@ class Done:
     commands: tuple[str, ...] = ()
 
 
-def install(
-    host: Host,
-    machine: Machine,
-    server: Server,
-    *,
-    in_project: bool = False,
-    dry_run: bool = False,
-) -> Done:
-    """Put our entry into a host's configuration; what a user added to an earlier one is kept.
+def install(pieces: Sequence[Piece], home: Path, *, dry_run: bool = False) -> list[Done]:
+    """Put pieces into their files; what is there already stays.
+
+    Args:
+        pieces: of one host.
+        home: where backups are kept.
+        dry_run: only say what would be done.
 
     Raises:
-        SetupError: the file is broken, or cannot be changed; it was left as it is.
+        SetupError: a file is broken, or cannot be changed. All were left as they are, unless the
+            disk failed in between.
     """
-    path = _real(host.file(machine, in_project=in_project))
-    there = read(path)
-    with _understanding(host, path):
-        text = _text(host, there)
-        known = _entry_in(host, text)
-        wanted = host.entry(server)
-        ours = {name: value for name, value in wanted.items() if name in OURS}
-        entry = {**wanted, **(known or {}), **ours}
-        if known == entry:
-            return Done(Change(path, there, there))
-        new = host.format.with_entry(text, host.under, PROGRAM, entry)
-        if _entry_in(host, new) != entry:
-            raise ValueError("it is written so that no entry can be added by a program")
-    change = Change(path, there, new.encode())
+    rehearsed = [Done(_putting(piece)) for piece in pieces]
+    return rehearsed if dry_run else [_put(piece, Backups(home)) for piece in pieces]
+
+
+def uninstall(pieces: Sequence[Piece], home: Path, *, dry_run: bool = False) -> list[Done]:
+    """Take pieces out of their files again, which are as they were before.
+
+    If a file was changed by others since, their changes stay.
+
+    Raises:
+        SetupError: as `install`.
+    """
+    backups = Backups(home)
+    rehearsed = [Done(_taking(piece, backups)) for piece in pieces]
     if dry_run:
+        return rehearsed
+    # in reverse: the folders that the first ones made are empty only then
+    return [_take(piece, backups) for piece in reversed(pieces)][::-1]
+
+
+def entry_in(entry: Entry) -> Value | None:
+    """An entry as it stands in its file.
+
+    Raises:
+        SetupError: the file cannot be read.
+    """
+    path = _real(entry.path)
+    with _understanding(path):
+        return entry.found(_text(read(path)))
+
+
+def is_in(piece: Piece) -> bool:
+    """Whether a piece is in its file, in whatever version.
+
+    Raises:
+        SetupError: the file cannot be read.
+    """
+    path = _real(piece.path)
+    with _understanding(path):
+        return piece.is_in(_text(read(path)))
+
+
+def _putting(piece: Piece) -> Change:
+    path = _real(piece.path)
+    there = read(path)
+    with _understanding(path):
+        text = _text(there)
+        new = piece.put(text)
+    return Change(path, there, there if new == text else new.encode())
+
+
+def _put(piece: Piece, backups: Backups) -> Done:
+    change = _putting(piece)
+    if not change.is_one or change.after is None:
         return Done(change)
-    backups = Backups(machine.home)
-    earlier = backups.of(path)
+    path, there = change.path, change.before
     before, folders = there, missing_folders(path)
+    earlier = backups.of(path)
     if earlier and earlier.is_of(there):
         before, folders = earlier.before, earlier.folders
-    elif earlier and known:
-        before = _without(host, text, earlier)
-    backup = backups.keep(Backup(path, before, hash_of(new.encode()), folders))
+    elif earlier and there is not None and piece.is_in(_text(there)):
+        before = _left(piece, there, earlier)
+    backup = backups.keep(Backup(path, before, hash_of(change.after), folders))
     change.carry_out()
     return Done(change, backup)
 
 
-def uninstall(
-    host: Host, machine: Machine, *, in_project: bool = False, dry_run: bool = False
-) -> Done:
-    """Take our entry out again: the file is as it was before.
-
-    If it was changed by others since, their changes stay.
-
-    Raises:
-        SetupError: the file is broken, or cannot be changed; it was left as it is.
-    """
-    path = _real(host.file(machine, in_project=in_project))
+def _taking(piece: Piece, backups: Backups) -> Change:
+    path = _real(piece.path)
     there = read(path)
-    backups = Backups(machine.home)
     backup = backups.of(path)
     after = there
     if backup and backup.is_of(there):
         after = backup.before
     elif there is not None:
-        with _understanding(host, path):
-            text = _text(host, there)
-            if _entry_in(host, text) is not None:
-                after = _without(host, text, backup)
-    change = Change(path, there, after)
-    if not dry_run:
-        change.carry_out()
-        if backup:
-            backups.forget(path)
-            remove_empty(backup.folders if after is None else ())
+        with _understanding(path):
+            if piece.is_in(_text(there)):
+                after = _left(piece, there, backup)
+    return Change(path, there, after)
+
+
+def _take(piece: Piece, backups: Backups) -> Done:
+    change = _taking(piece, backups)
+    backup = backups.of(change.path)
+    change.carry_out()
+    if backup:
+        backups.forget(change.path)
+        remove_empty(backup.folders if change.after is None else ())
     return Done(change)
 
 
-def entry_of(host: Host, machine: Machine, *, in_project: bool = False) -> Entry | None:
-    """Our entry as it stands in a host's configuration.
-
-    Raises:
-        SetupError: the file cannot be read.
-    """
-    path = _real(host.file(machine, in_project=in_project))
-    with _understanding(host, path):
-        return _entry_in(host, _text(host, read(path)))
-
-
-def _without(host: Host, text: str, backup: Backup | None) -> bytes | None:
-    """What is left without our entry, and without what had to be made for it."""
-    tidy = backup is not None and not host.format.holds(_text(host, backup.before), host.under)
-    left = host.format.without_entry(text, host.under, PROGRAM, tidy=tidy)
+def _left(piece: Piece, data: bytes, backup: Backup | None) -> bytes | None:
+    """What is left of a file without a piece; `None` where it was made for that."""
+    left = piece.taken(_text(data), _text(backup.before) if backup else None)
     made_by_us = backup is not None and backup.before is None
     return None if made_by_us and left.strip() in ("", "{}") else left.encode()
 
 
-def _entry_in(host: Host, text: str) -> Entry | None:
-    found: Any = host.format.entry_in(text, host.under, PROGRAM)
-    if found is not None and not is_object(found):
-        raise ValueError(f"its {PROGRAM} is no entry of a server")
-    return None if found is None else dict(found)
-
-
-def _text(host: Host, data: bytes | None) -> str:
-    """The file as text; a missing one is an empty one."""
-    text = (data or b"").decode()
-    if host.strict and text.strip():
-        try:
-            json.loads(text)
-        except RecursionError:
-            raise ValueError("it is nested too deeply") from None
-        except ValueError as error:
-            raise ValueError(f"it is not JSON: {error}") from None
-    return text
+def _text(data: bytes | None) -> str:
+    """A file as text; a missing one is an empty one."""
+    return (data or b"").decode()
 
 
 def _real(path: Path) -> Path:
@@ -160,12 +157,12 @@ def _real(path: Path) -> Path:
 
 
 @contextmanager
-def _understanding(host: Host, path: Path) -> Generator[None]:
+def _understanding(path: Path) -> Generator[None]:
     """What cannot be understood becomes an error that names the file."""
     try:
         yield
     except ValueError as error:
         raise SetupError(
-            f"{path} is not changed: {error}. Mend it, so that {host.title} and we can read it, "
-            "and run this again."
+            f"{path} is not changed: {error}. Mend it, so that its program and we can read it, and "
+            "run this again."
         ) from error

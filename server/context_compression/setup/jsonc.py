@@ -1,39 +1,16 @@
-"""An entry in a JSON file, put in and taken out as text: comments and layout stay as they are.
-
-Comments and trailing commas are understood; whether a host takes them is for its table to say.
-"""
+"""Values in a JSON file, put in and taken out as text: comments and layout stay as they are."""
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+from context_compression.setup.json_parts import Part, taken_apart, walk
+
 BEHIND = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 """Comments behind something, on its line."""
-LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
-
-
-@dataclass
-class Part:
-    """A value in the text: its own span, and where the members of an object are."""
-
-    start: int
-    stop: int
-    value: Any
-    members: list["Member"] = field(default_factory=list["Member"])
-
-
-@dataclass
-class Member:
-    """A member of an object: from its key to its value."""
-
-    name: str
-    start: int
-    part: Part
-    comma: int | None = None
-    """where the comma behind it is"""
+COMMENTS = re.compile(r"(?:\s*(?://[^\r\n]*|/\*.*?\*/))*", re.DOTALL)
+EMPTY = re.compile(r"([{\[])\s+([}\]])")
 
 
 def holds(text: str, under: str) -> bool:
@@ -42,133 +19,116 @@ def holds(text: str, under: str) -> bool:
     Raises:
         ValueError: this is not JSON, or something else is there; the message says which.
     """
-    return _box(_root(text), under) is not None
+    return value_at(text, (under,)) is not None
 
 
 def entry_in(text: str, under: str, name: str) -> Any:
     """The value of an entry; `None` where there is none."""
-    box = _box(_root(text), under)
-    return box.part.value.get(name) if box else None
+    return value_at(text, (under, name))
 
 
 def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> str:
     """The text with an entry: the last one, or in the place of the one it had."""
-    root = _root(text)
-    if root is None:
-        newline = _newline(text)
-        whole = json.dumps({under: {name: value}}, indent=2, ensure_ascii=False) + "\n"
-        return text + whole.replace("\n", newline)
-    box = _box(root, under)
-    if box is None:
-        return _inserted(text, root, root, under, {name: value})
-    known = _member(box.part, name)
-    if known is None:
-        return _inserted(text, root, box.part, name, value)
-    indent = _indent_at(text, known.start) or ""
-    shown = _written(text, root, value, indent)
-    return text[: known.part.start] + shown + text[known.part.stop :]
+    return with_value(text, (under, name), value)
 
 
 def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
     """The text without an entry; with `tidy` also without `under`, should that be empty then."""
-    box = _box(_root(text), under)
-    if box is None or _member(box.part, name) is None:
+    return without_value(text, (under, name), keep=0 if tidy else 1)
+
+
+def value_at(text: str, path: Sequence[str]) -> Any:
+    """The value at a path of names; `None` where there is none.
+
+    Raises:
+        ValueError: this is not JSON, or something else than an object is on the way.
+    """
+    root = taken_apart(text)
+    if root is None:
+        return None
+    part, missing = walk(root, path)
+    return None if missing else part.value
+
+
+def with_value(text: str, path: Sequence[str], value: Any) -> str:
+    """The text with a value at a path, whose objects are made where needed."""
+    root = taken_apart(text)
+    if root is None:
+        return _begun(text, _nested(path, value))
+    part, missing = walk(root, path)
+    if missing:
+        return _inserted(text, root, part, missing[0], _nested(missing[1:], value))
+    shown = _written(text, root, value, _indent_of_line(text, part.start))
+    return text[: part.start] + shown + text[part.stop :]
+
+
+def without_value(text: str, path: Sequence[str], *, keep: int) -> str:
+    """The text without what a path names, and without what is empty then.
+
+    Args:
+        text: of the file.
+        path: names of objects in objects.
+        keep: of how many names of the path what they name stays, even if empty.
+    """
+    root = taken_apart(text)
+    outer, missing = walk(root, path[:-1]) if root else (None, path)
+    place = outer.place_of(path[-1]) if outer and not missing else None
+    if outer is None or place is None:
         return text
-    text = _removed(text, box.part, name)
-    root = _root(text)
-    box = _box(root, under)
-    if tidy and root and box and not box.part.members:
-        text = _removed(text, root, under)
+    return _pruned(_removed(text, outer, place), path[:-1], keep)
+
+
+def with_item(text: str, path: Sequence[str], item: Any) -> str:
+    """The text with one more item at the end of the list at a path, which is made where needed."""
+    root = taken_apart(text)
+    part, missing = walk(root, path) if root else (None, path)
+    if root is None or part is None or missing:
+        return with_value(text, path, [item])
+    if not isinstance(part.value, list):
+        raise ValueError(f'its "{path[-1]}" is not a list')
+    return _inserted(text, root, part, None, item)
+
+
+def without_items(text: str, path: Sequence[str], ours: Callable[[Any], bool], *, keep: int) -> str:
+    """The text without some items of the list at a path; `keep` as in `without_value`."""
+    while True:
+        root = taken_apart(text)
+        part, missing = walk(root, path) if root else (None, path)
+        if part is None or missing or not isinstance(part.value, list):
+            return text
+        place = next((i for i, m in enumerate(part.members) if ours(m.part.value)), None)
+        if place is None:
+            return _pruned(text, path, keep)
+        text = _removed(text, part, place)
+
+
+def _pruned(text: str, path: Sequence[str], keep: int) -> str:
+    """The text without empty objects and lists on a path, from its end on."""
+    for length in range(len(path), keep, -1):
+        root = taken_apart(text)
+        outer, missing = walk(root, path[: length - 1]) if root else (None, path)
+        place = outer.place_of(path[length - 1]) if outer and not missing else None
+        if outer is None or place is None or outer.members[place].part.members:
+            break
+        text = _removed(text, outer, place)
     return text
 
 
-def _root(text: str) -> Part | None:
-    """The object that the text is; `None` where there is nothing but space and comments."""
-    at = _skip(text, 0)
-    if at == len(text):
-        return None
-    try:
-        root = _part(text, at)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    if _skip(text, root.stop) != len(text):
-        raise ValueError(f"there is more behind its end, {_place(text, root.stop)}")
-    if not isinstance(root.value, dict):
-        raise ValueError("it is not a JSON object")
-    return root
+def _nested(path: Sequence[str], value: Any) -> Any:
+    """`_nested(["a", "b"], 1)` -> `{"a": {"b": 1}}`."""
+    for name in reversed(path):
+        value = {name: value}
+    return value
 
 
-def _box(root: Part | None, under: str) -> Member | None:
-    found = _member(root, under) if root else None
-    if found and not isinstance(found.part.value, dict):
-        raise ValueError(f'its "{under}" is not an object')
-    return found
+def _begun(text: str, value: Any) -> str:
+    """A text that held nothing yet, with a value."""
+    whole = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return text + whole.replace("\n", _newline(text))
 
 
-def _member(part: Part, name: str) -> Member | None:
-    """The member of this name; the last one, which is the one that counts."""
-    return next((member for member in reversed(part.members) if member.name == name), None)
-
-
-def _part(text: str, at: int) -> Part:
-    """The value that begins at `at`."""
-    if text.startswith("{", at):
-        return _object(text, at)
-    if text.startswith("[", at):
-        return _array(text, at)
-    found = LITERAL.match(text, at)
-    try:
-        return Part(at, found.end() if found else at, json.loads(found[0] if found else ""))
-    except ValueError:
-        raise ValueError(f"there is no value where one should be, {_place(text, at)}") from None
-
-
-def _object(text: str, start: int) -> Part:
-    members: list[Member] = []
-    at = _skip(text, start + 1)
-    while not text.startswith("}", at):
-        key = _part(text, at)
-        if not isinstance(key.value, str):
-            raise ValueError(f"there is no name where one should be, {_place(text, at)}")
-        colon = _skip(text, key.stop)
-        if not text.startswith(":", colon):
-            raise ValueError(f"a colon is missing, {_place(text, colon)}")
-        part = _part(text, _skip(text, colon + 1))
-        members.append(Member(key.value, at, part))
-        at = _skip(text, part.stop)
-        if text.startswith(",", at):
-            members[-1].comma = at
-            at = _skip(text, at + 1)
-        elif not text.startswith("}", at):
-            raise ValueError(f"a comma or a brace is missing, {_place(text, at)}")
-    return Part(start, at + 1, {m.name: m.part.value for m in members}, members)
-
-
-def _array(text: str, start: int) -> Part:
-    values: list[Any] = []
-    at = _skip(text, start + 1)
-    while not text.startswith("]", at):
-        part = _part(text, at)
-        values.append(part.value)
-        at = _skip(text, part.stop)
-        if text.startswith(",", at):
-            at = _skip(text, at + 1)
-        elif not text.startswith("]", at):
-            raise ValueError(f"a comma or a bracket is missing, {_place(text, at)}")
-    return Part(start, at + 1, values)
-
-
-def _skip(text: str, at: int) -> int:
-    found = SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _place(text: str, at: int) -> str:
-    return f"line {text.count(chr(10), 0, at) + 1}"
-
-
-def _inserted(text: str, root: Part, into: Part, name: str, value: Any) -> str:
-    """The text with a new last member of an object."""
+def _inserted(text: str, root: Part, into: Part, name: str | None, value: Any) -> str:
+    """The text with a new last member of an object or, without a name, of a list."""
     outer = _indent_of_line(text, into.start)
     unit = _unit(text, root)
     last = into.members[-1] if into.members else None
@@ -176,11 +136,12 @@ def _inserted(text: str, root: Part, into: Part, name: str, value: Any) -> str:
     indent = outer + unit if inner is None else inner
     one_line = bool(root.members) and "\n" not in text[root.start : root.stop]
     begin = " " if one_line else _newline(text) + indent
-    shown = f"{json.dumps(name)}: {_written(text, root, value, indent)}"
+    shown = _written(text, root, value, indent)
+    if name is not None:
+        shown = f"{json.dumps(name, ensure_ascii=False)}: {shown}"
     if last is None:
-        at = into.start + 1
-        while found := re.compile(r"\s*(?://[^\r\n]*|/\*.*?\*/)", re.DOTALL).match(text, at):
-            at = found.end()
+        found = COMMENTS.match(text, into.start + 1)
+        at = found.end() if found else into.start + 1
         rest = text[at : into.stop - 1]
         if not one_line and "\n" not in rest:
             rest = _newline(text) + outer
@@ -192,9 +153,8 @@ def _inserted(text: str, root: Part, into: Part, name: str, value: Any) -> str:
     return text[:end] + comma + text[end:at] + begin + shown + more + text[at:]
 
 
-def _removed(text: str, part: Part, name: str) -> str:
+def _removed(text: str, part: Part, place: int) -> str:
     """The text without a member, its comma, and the line it leaves empty."""
-    place = max(i for i, member in enumerate(part.members) if member.name == name)
     member = part.members[place]
     start, stop = member.start, member.part.stop
     if member.comma is not None:
@@ -213,9 +173,9 @@ def _removed(text: str, part: Part, name: str) -> str:
 
 
 def _closed(text: str, start: int) -> str:
-    """The text in which an object that holds nothing but space is `{}`."""
-    found = re.compile(r"\{\s+\}").match(text, start)
-    return text[:start] + "{}" + text[found.end() :] if found else text
+    """The text in which an object that holds nothing but space is `{}`, and a list `[]`."""
+    found = EMPTY.match(text, start)
+    return text[:start] + found[1] + found[2] + text[found.end() :] if found else text
 
 
 def _written(text: str, root: Part, value: Any, indent: str) -> str:

@@ -39,6 +39,11 @@ class Machine:
         return self.folder("XDG_CONFIG_HOME") or self.home / ".config"
 
     @property
+    def data_home(self) -> Path:
+        """Where they keep their data."""
+        return self.folder("XDG_DATA_HOME") or self.home / ".local" / "share"
+
+    @property
     def applications(self) -> Path:
         """Where desktop applications keep theirs."""
         if self.system == "darwin":
@@ -59,11 +64,15 @@ class Machine:
 
 @dataclass(frozen=True)
 class Server:
-    """How a host starts our server."""
+    """How this package's command is started.
+
+    Attributes:
+        command: an absolute path: hosts with windows have no PATH of the user's.
+        options: what comes before any word of the command.
+    """
 
     command: str
-    """an absolute path: hosts with windows have no PATH of the user's"""
-    args: tuple[str, ...] = ("serve",)
+    options: tuple[str, ...] = ()
 
 
 def this_server(machine: Machine, script: str, python: str, options: tuple[str, ...]) -> Server:
@@ -73,7 +82,7 @@ def this_server(machine: Machine, script: str, python: str, options: tuple[str, 
         machine: to look for the script on.
         script: what was started (`sys.argv[0]`).
         python: the interpreter it runs on (`sys.executable`).
-        options: global options the server shall be started with.
+        options: global options it shall be started with.
 
     Raises:
         SetupError: it runs from a cache that may be gone tomorrow.
@@ -88,7 +97,7 @@ def this_server(machine: Machine, script: str, python: str, options: tuple[str, 
     for found in (script, f"{script}.exe", str(beside), f"{beside}.exe"):
         path = Path(os.path.abspath(found))
         if path.stem == PROGRAM and path.is_file() and os.access(path, os.X_OK):
-            return Server(str(path), (*options, "serve"))
+            return Server(str(path), options)
     if found := machine.which(PROGRAM):
-        return Server(os.path.abspath(found), (*options, "serve"))
-    return Server(python, ("-m", "context_compression", *options, "serve"))
+        return Server(os.path.abspath(found), options)
+    return Server(python, ("-m", "context_compression", *options))

@@ -1,0 +1,134 @@
+"""A JSON text taken apart: which values it holds, and where each of them stands.
+
+Comments and trailing commas are understood; whether a host takes them is for its table to say.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
+
+
+@dataclass
+class Part:
+    """A value: its own span, and where its members are, if it is an object or a list."""
+
+    start: int
+    stop: int
+    value: Any
+    members: list["Member"] = field(default_factory=list["Member"])
+
+    def place_of(self, name: str) -> int | None:
+        """Which member has this name: the last one, which is the one that counts."""
+        found = (i for i, member in enumerate(self.members) if member.name == name)
+        return max(found, default=None)
+
+
+@dataclass
+class Member:
+    """A member of an object, from its name to its value; or one of a list, which has no name."""
+
+    name: str | None
+    start: int
+    part: Part
+    comma: int | None = None
+    """where the comma behind it is"""
+
+
+def taken_apart(text: str) -> Part | None:
+    """The object that the text is; `None` where there is nothing but space and comments.
+
+    Raises:
+        ValueError: it is no such thing; the message says where.
+    """
+    at = _skip(text, 0)
+    if at == len(text):
+        return None
+    try:
+        root = _part(text, at)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if _skip(text, root.stop) != len(text):
+        raise ValueError(f"there is more behind its end, {_place(text, root.stop)}")
+    if not isinstance(root.value, dict):
+        raise ValueError("it is not a JSON object")
+    return root
+
+
+def walk(root: Part, path: Sequence[str]) -> tuple[Part, Sequence[str]]:
+    """The value at a path of names; or the innermost object on it, and the names missing in it.
+
+    Raises:
+        ValueError: something else than an object is on the way.
+    """
+    part = root
+    for depth, name in enumerate(path):
+        if not isinstance(part.value, dict):
+            raise ValueError(f'its "{path[depth - 1]}" is not an object')
+        place = part.place_of(name)
+        if place is None:
+            return part, path[depth:]
+        part = part.members[place].part
+    return part, ()
+
+
+def _part(text: str, at: int) -> Part:
+    """The value that begins at `at`."""
+    if text.startswith("{", at):
+        return _object(text, at)
+    if text.startswith("[", at):
+        return _array(text, at)
+    found = LITERAL.match(text, at)
+    try:
+        return Part(at, found.end() if found else at, json.loads(found[0] if found else ""))
+    except ValueError:
+        raise ValueError(f"there is no value where one should be, {_place(text, at)}") from None
+
+
+def _object(text: str, start: int) -> Part:
+    members: list[Member] = []
+    at = _skip(text, start + 1)
+    while not text.startswith("}", at):
+        key = _part(text, at)
+        if not isinstance(key.value, str):
+            raise ValueError(f"there is no name where one should be, {_place(text, at)}")
+        colon = _skip(text, key.stop)
+        if not text.startswith(":", colon):
+            raise ValueError(f"a colon is missing, {_place(text, colon)}")
+        part = _part(text, _skip(text, colon + 1))
+        members.append(Member(key.value, at, part))
+        at = _skip(text, part.stop)
+        if text.startswith(",", at):
+            members[-1].comma = at
+            at = _skip(text, at + 1)
+        elif not text.startswith("}", at):
+            raise ValueError(f"a comma or a brace is missing, {_place(text, at)}")
+    return Part(start, at + 1, {str(m.name): m.part.value for m in members}, members)
+
+
+def _array(text: str, start: int) -> Part:
+    members: list[Member] = []
+    at = _skip(text, start + 1)
+    while not text.startswith("]", at):
+        part = _part(text, at)
+        members.append(Member(None, at, part))
+        at = _skip(text, part.stop)
+        if text.startswith(",", at):
+            members[-1].comma = at
+            at = _skip(text, at + 1)
+        elif not text.startswith("]", at):
+            raise ValueError(f"a comma or a bracket is missing, {_place(text, at)}")
+    return Part(start, at + 1, [member.part.value for member in members], members)
+
+
+def _skip(text: str, at: int) -> int:
+    found = SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _place(text: str, at: int) -> str:
+    return f"line {text.count(chr(10), 0, at) + 1}"
