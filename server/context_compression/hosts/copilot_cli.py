@@ -125,6 +125,8 @@ class CopilotReader:
         quoted = [f"<user_message>\n{t[:QUOTED]}\n</user_message>" for t in self._said[:said]]
         shown = "\n\n".join([*quoted, f"<summary>\n{summary}\n</summary>"])
         self._messages[:messages] = [{"role": "user", "content": [text(shown)]}]
+        live = {id(message["content"]) for message in self._messages}
+        self._calls = {call: into for call, into in self._calls.items() if id(into) in live}
         self._counted = None
 
     def _user(self, data: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Claude Code: `~/.claude/projects/<folder of the project>/<session>.jsonl`, a row per line.
 
+    outline.py   what is kept of every row
     branch.py    which rows are in the context now
     context.py   the messages they make, and their real usage
     current.py   which transcript belongs to the host that started us
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.hosts.base import Load, Transcript, counted, folder_name, name_of
-from context_compression.hosts.claude_code.branch import MESSAGES, Row, blocks, live_branch
+from context_compression.hosts.claude_code.branch import MESSAGES, Row
 from context_compression.hosts.claude_code.context import Context, blocks_of
+from context_compression.hosts.claude_code.outline import Outline
 from context_compression.hosts.lines import At, as_object, string
 from context_compression.hosts.shelf import Shelf
 from context_compression.messages import is_array, is_object
@@ -30,7 +32,6 @@ KNOWN = MESSAGES | {  # the others are links of the chain, or about the session
     "pr-link", "progress", "queue-operation", "summary", "tools-used",
 }  # fmt: skip
 OWN_KEYS = {"uuid", "sessionId", "leafUuid", "snapshot"}
-LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata")
 
 
 def recognises(row: Mapping[str, Any]) -> bool:
@@ -47,7 +48,7 @@ class ClaudeCodeReader:
     """An outline of all rows; the live ones are looked up when asked."""
 
     def __init__(self) -> None:
-        self._chained: dict[str, Row] = {}
+        self._outline = Outline()
         self._shapes: dict[str, Mapping[str, Any]] = {}  # system prompt and tools of requests
         self._shape: Mapping[str, Any] = {}
         self._unknown: Counter[str] = Counter()
@@ -56,8 +57,8 @@ class ClaudeCodeReader:
     def add(self, row: dict[str, Any], at: At) -> None:
         """Take a row into account."""
         kind = string(row, "type") if _is_sound(row) else "damaged"
-        if uuid := string(row, "uuid"):  # a row written twice: first place, last content
-            self._chained[uuid] = {**_outline(kind, row), "at": at}
+        if string(row, "uuid"):
+            self._outline.add(kind, row, at)
             if kind in MESSAGES:
                 self._shelf.put(at, _slim(row))
         if kind not in KNOWN:
@@ -69,9 +70,7 @@ class ClaudeCodeReader:
 
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live context now."""
-        main = {uuid: row for uuid, row in self._chained.items() if not row.get("isSidechain")}
-        subagents = len(self._chained) - len(main) if main else 0
-        outline = live_branch(main or self._chained)
+        outline = self._outline.branch()
         rows = [self._shelf.row(row["at"], lambda at: _slim(load(at))) for row in outline.rows]
         # one that is not there any more: the file was written anew while we read
         branch = replace(outline, rows=[row for row in rows if row])
@@ -93,7 +92,7 @@ class ClaudeCodeReader:
                 *counted(
                     "Attachments whose text is not in the file were left out", context.textless
                 ),
-                *counted("Rows of subagents were left out", {"rows": subagents}),
+                *counted("Rows of subagents were left out", {"rows": self._outline.subagents}),
                 *counted(
                     "Rows whose parent is missing follow the row before", {"rows": branch.gaps}
                 ),
@@ -116,19 +115,6 @@ def _is_sound(row: Row) -> bool:
 def _slim(row: dict[str, Any]) -> dict[str, Any]:
     row.pop("toolUseResult", None)  # says a result again
     return row
-
-
-def _outline(kind: str, row: Row) -> dict[str, Any]:
-    """What the live branch is found by. Rows may be large and many, and most are not live."""
-    kept = {key: row[key] for key in LINKS if row.get(key)}
-    kept |= {"type": kind, "uuid": row["uuid"]}
-    if kind in ("user", "assistant"):
-        ids = [
-            {key: block[key] for key in ("type", "id", "tool_use_id") if key in block}
-            for block in (*blocks(row, "tool_use"), *blocks(row, "tool_result"))
-        ]
-        kept["message"] = {"id": as_object(row["message"]).get("id"), "content": ids}
-    return kept
 
 
 def _session_id(rows: list[Row]) -> str:

@@ -9,7 +9,7 @@ Every row names its parent. The file keeps all that ever was: branches left by a
 Seen in versions 2.0 to 2.1.329.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -44,7 +44,7 @@ def live_branch(rows: Mapping[str, Row]) -> Branch:
     said = [uuid for uuid, row in rows.items() if row["type"] in ("user", "assistant")]
     if not said:
         return Branch([])
-    chain, gaps = _walk(rows, said[-1], _parents(rows))
+    chain, gaps = _walk(rows, said[-1], _parents(rows).__getitem__)
     positions = {uuid: position for position, uuid in enumerate(rows)}
     start = positions[chain[0]["uuid"]] if is_compaction(chain[0]) else 0
     later = [row for uuid, row in rows.items() if positions[uuid] >= start]
@@ -86,7 +86,7 @@ def _parents(rows: Mapping[str, Row]) -> dict[str, str]:
     for boundary in filter(is_compaction, rows.values()):
         about = as_object(boundary.get("compactMetadata"))
         anchor = string(as_object(about.get("preservedSegment")), "anchorUuid")
-        kept = _kept(about, rows, parents) if anchor in rows else []
+        kept = _kept(about, rows, parents.__getitem__) if anchor in rows else []
         if kept:
             behind = (uuid for uuid, parent in parents.items() if parent == anchor)
             parents.update(dict.fromkeys(list(behind), kept[-1]))
@@ -115,20 +115,26 @@ def _moved_results(
                 yield uuid, callers[call]
 
 
-def _kept(about: Row, rows: Mapping[str, Row], parents: Mapping[str, str]) -> list[str]:
+def kept_by(boundary: Row, rows: Mapping[str, Row]) -> list[str]:
+    """The uuids of the rows that a compaction kept, oldest first."""
+    about = as_object(boundary.get("compactMetadata"))
+    return _kept(about, rows, lambda uuid: string(rows[uuid], "parentUuid"))
+
+
+def _kept(about: Row, rows: Mapping[str, Row], parent_of: Callable[[str], str]) -> list[str]:
     """The rows that a compaction kept, oldest first: as listed, else from head to tail."""
     segment, listing = (as_object(about.get(k)) for k in ("preservedSegment", "preservedMessages"))
     head, tail = string(segment, "headUuid"), string(segment, "tailUuid")
     listed = listing.get("allUuids") or listing.get("uuids")
     uuids = [str(uuid) for uuid in listed] if is_array(listed) else []
     if not uuids and tail in rows:
-        chain = [row["uuid"] for row in _walk(rows, tail, parents)[0]]
+        chain = [row["uuid"] for row in _walk(rows, tail, parent_of)[0]]
         uuids = chain[chain.index(head) :] if head in chain else []
     return [uuid for uuid in dict.fromkeys([*uuids, tail]) if uuid in rows]
 
 
 def _walk(
-    rows: Mapping[str, Row], newest: str, parents: Mapping[str, str]
+    rows: Mapping[str, Row], newest: str, parent_of: Callable[[str], str]
 ) -> tuple[list[Row], int]:
     """The rows from the root to `newest`, and how many parents were missing.
 
@@ -141,7 +147,7 @@ def _walk(
     uuid = newest
     while uuid and uuid not in chain:
         chain[uuid] = rows[uuid]
-        parent = parents[uuid]
+        parent = parent_of(uuid)
         if parent and parent not in rows:
             before = before or dict(zip(list(rows)[1:], rows, strict=False))
             parent = before.get(uuid, "")

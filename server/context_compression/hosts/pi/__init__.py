@@ -144,11 +144,19 @@ class PiReader:
         )
 
     def _branch(self) -> tuple[list[Entry], int]:
-        """The entries from the root to the newest, and how many parents were missing."""
+        """The entries from the newest up to the root, as far as they may be live, oldest first.
+
+        And how many parents were missing.
+        """
         branch: dict[str, Entry] = {}
         entry = self._entries.get(self._last)
+        first = ""  # that the last compaction kept
         while entry is not None and entry.id not in branch:
             branch[entry.id] = entry
+            if entry.kind == "compaction" and not first:
+                first = entry.names
+            if entry.id == first:
+                break
             parent, entry = entry.parent, self._entries.get(entry.parent)
             if parent and entry is None:
                 return [*reversed(branch.values())], 1
