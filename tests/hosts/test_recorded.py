@@ -17,6 +17,7 @@ from transcripts import recordings, rows_of
 from context_compression import compress, formats, hosts
 from context_compression.hosts.claude_code.branch import live_branch
 from context_compression.hosts.claude_code.context import CLEARED
+from context_compression.hosts.claude_code.outline import Outline
 from context_compression.hosts.codex import CodexReader
 from context_compression.hosts.lines import At
 from context_compression.validity import problems
@@ -33,8 +34,6 @@ DECIDED: dict[str, dict[str, tuple[Any, Any]]] = {
     "pi-pi-mono-1e312af0": {"messages": (876, 860), "tool_uses": (391, 373)},
 }
 """By file and fact: what is expected, and what we found instead."""
-SUBAGENT = {"records": 0, "messages": 4}
-"""EXPECTED.json reads a subagent's transcript as if it were a main one and leaves it empty."""
 
 
 @pytest.mark.parametrize("path", RECORDED or ABSENT)
@@ -58,7 +57,7 @@ def _expected(path: Path) -> dict[str, Any]:
 
 def _found_in_claude_code(path: Path, expected: dict[str, Any]) -> dict[str, Any]:
     transcript = hosts.read(path)
-    if expected.get("all_sidechain"):
+    if expected.get("all_sidechain"):  # EXPECTED.json reads it as a main one and leaves it empty
         assert (len(transcript.messages), expected["live"]["records"]) == (4, 0)
         assert transcript.usage
         return {"all_sidechain": True}
@@ -105,6 +104,26 @@ FOUND: dict[str, Callable[[Path, dict[str, Any]], dict[str, Any]]] = {
     "gemini-cli": _found_elsewhere,
     "copilot-cli": _found_elsewhere,
 }
+
+
+CLAUDE_CODE = [param for param in RECORDED if "claude-code" in str(param.values[0])]
+
+
+@pytest.mark.parametrize("path", CLAUDE_CODE or ABSENT)
+def test_the_live_branch_is_the_same_looked_for_behind_the_last_compaction_or_everywhere(
+    path: Path, data_folder: Path
+):
+    rows = [row for row in rows_of(path) if "uuid" in row and not row.get("isSidechain")]
+    outline = Outline()
+
+    for count, row in enumerate(rows, 1):
+        outline.add(row["type"], row, At(0, 0))
+        if count % 60 == 0 or count == len(rows):
+            everywhere = live_branch({row["uuid"]: row for row in rows[:count]})
+            near = outline.branch()
+
+            assert [r["uuid"] for r in near.rows] == [r["uuid"] for r in everywhere.rows]
+            assert near.kept == everywhere.kept
 
 
 @pytest.mark.parametrize("path", RECORDED or ABSENT)
