@@ -15,12 +15,14 @@ from context_compression.edits import Edit, View
 from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, SummaryError
 from context_compression.formats import Conversation, parse
 from context_compression.messages import Edited, Message, Text, ToolResult
-from context_compression.plan import Archive, Plan, pinned, ref_of
+from context_compression.overflow import is_overflow
+from context_compression.plan import TEXT_WITH_REF, Archive, Plan, pinned, ref_of
 from context_compression.result import Kept, Ref, Result, Step, loss_report
 from context_compression.selection import clip
 from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, summarize, truncate, window
 from context_compression.strategies.base import Proposal
+from context_compression.strategies.filling import refilled
 from context_compression.strategies.floor import Floor, floor
 from context_compression.strategies.summarize import previous_summary
 from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
@@ -36,6 +38,8 @@ STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
     "extract": extract.propose,
     "summarize": summarize.propose,
 }
+FULL = 0.97
+"""Share of the room from which on a view counts as filled."""
 Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 Found: TypeAlias = SummaryRequest | Result
 Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]
@@ -115,7 +119,7 @@ async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryRep
     except SummaryError as error:
         return error
     except Exception as error:  # anybody's own summarizer may fail in its own way
-        return SummaryError(f"{type(error).__name__}: {error}")
+        return SummaryError(f"{type(error).__name__}: {error}", too_long=is_overflow(error))
     if isinstance(reply, SummaryReply):
         return reply
     if isinstance(reply, str):
@@ -188,6 +192,7 @@ class _Job:
             user_first=self.user_first,
             archive=ask.store.archive if ask.store else Archive(),
             focus=ask.focus,
+            model=ask.model,
         )
         self.before = self.fixed + self._tokens(View(messages, tuple(range(len(messages))), ()))
 
@@ -282,9 +287,11 @@ class _Job:
 
     def _auto(self) -> Generator[SummaryRequest, SummaryReply, _Outcome | None]:
         """Cheapest first, measuring after each."""
+        if self.unasked:  # a second rewrite would be paid for again
+            self.plan = replace(self.plan, batch=self.plan.tail)
         outcome = yield from self._shorten_results()
         total = outcome.steps[-1].tokens_after - self.fixed
-        if total <= self.room or self._may_stop(total):
+        if total <= self.room or self._may_stop(outcome, total):
             return outcome
         steps = outcome.steps
         del outcome  # what it proposed is not needed any more, and large
@@ -334,14 +341,31 @@ class _Job:
             steps.append(Step(name, self.fixed + total))
             if total <= self.room:
                 break
-        return _Outcome(list(taken.values()), steps[-1].strategy, tuple(steps))
+        proposed = list(taken.values())
+        if taken and not self.unasked and self.aim is not None and total < FULL * self.room:
+            proposed = refilled(self.plan, proposed)
+            steps[-1] = Step(name, self.fixed + self._view(proposed)[1])
+        return _Outcome(proposed, steps[-1].strategy, tuple(steps))
 
-    def _may_stop(self, total: int) -> bool:
-        """Whether an unasked run may stop early: below the threshold, and enough is freed."""
-        unasked = not self.ask.force and self.ask.target_tokens is None
-        below = self.counter.count(self.fixed + total).upper < self.settings.threshold_tokens
-        freed = self.plan.total - total
-        return unasked and below and freed >= self.settings.compact_trigger_tokens
+    @property
+    def unasked(self) -> bool:
+        """Whether it runs because it is due, not because somebody asked for it."""
+        return not self.ask.force and self.ask.target_tokens is None
+
+    def _may_stop(self, outcome: _Outcome, total: int) -> bool:
+        """Whether an unasked run may stop early: below the threshold, enough is freed, it pays.
+
+        It pays where each token of room won costs the prompt cache no more than if the run went on,
+        after which the whole view is written anew. A model is not asked for the cache's sake.
+        """
+        after = self.counter.count(self.fixed + total)
+        limit = self.settings.threshold_tokens * after // after.upper - self.fixed
+        enough = self.plan.total - total >= self.settings.compact_trigger_tokens
+        if not (self.unasked and total < limit and enough):
+            return False
+        first = min((edit.start for edit in outcome.edits), default=len(self.plan.tokens))
+        anew = total - sum(self.plan.tokens[:first])
+        return self.ask.can_ask or anew * (limit - self.room) <= self.room * (limit - total)
 
     def _view(self, proposed: Sequence[Edit]) -> tuple[View, int]:
         view = edits.apply(
@@ -384,7 +408,7 @@ class _Job:
     def account(self, outcome: _Outcome, *notes: str) -> Result:
         """Apply what was proposed and say what came of it; keep the originals first."""
         view, total = self._view(outcome.edits)
-        self.plan.lexicon.clear()
+        self.plan.cutter.clear()
         after = self.fixed + total
         if not self.mended.repairs and (not view.edits or after >= self.before):
             return replace(
@@ -479,7 +503,7 @@ class _Job:
             ref = ref_of(raw)
             refs.setdefault(ref, Ref(f"message {index} ({message.role})", (index,)))
             originals.setdefault(ref, raw)
-            for slot, text, what in _texts(message, names, self.settings.max_tool_output):
+            for slot, text, what in _texts(message, names):
                 ref = ref_of(text)
                 refs.setdefault(ref, Ref(what, (index,), slot))
                 originals.setdefault(ref, text)
@@ -523,13 +547,13 @@ def _with(plan: Plan, taken: Mapping[int, Edit]) -> Plan:
     return replace(plan, messages=tuple(messages), tokens=tuple(tokens))
 
 
-def _texts(message: Message, names: Mapping[str, str], long: int) -> list[tuple[int, str, str]]:
+def _texts(message: Message, names: Mapping[str, str]) -> list[tuple[int, str, str]]:
     """`(slot, text, what)` of the texts of a message that get a ref of their own."""
     found: list[tuple[int, str, str]] = []
     for slot, block in enumerate(message.blocks):
         if isinstance(block, ToolResult) and block.text:
             found.append((slot, block.text, f"{names.get(block.call_id, 'tool')} result"))
-        elif isinstance(block, Text) and len(block.text) > long:
+        elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF:
             found.append((slot, block.text, f"text of the {message.role}"))
     return found
 

@@ -29,7 +29,9 @@ CLASSES: tuple[Class, ...] = (
 )  # fmt: skip
 """What the loss report counts."""
 
-WORD = re.compile(r"[A-Za-z0-9_$#@~.+:/\\-]{3,}")
+SIGNS = r"A-Z0-9_$#@~.+:/\\-"
+WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}][a-z{SIGNS}]+")
+"""A word that is more than lower-case letters; those are no evidence, and are most of a text."""
 FILE = re.compile(
     r"[\w@+-][\w.@+-]*\.(?:go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css"
     r"|x?html?|mdx?|txt|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf"
@@ -62,12 +64,17 @@ CONSTRAINT = re.compile(
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 HOST_NOTES = (
     "<system-reminder", "<command-", "<local-command", "Caveat:", "[Request interrupted",
-    "<environment_context>", "<turn_aborted>", "<subagent_notification>", "<system_notification>",
+    "<task-notification",  # Claude Code
+    "<permissions instructions", "# AGENTS.md instructions for", "<environment_context",
+    "<user_instructions", "<model_switch", "<turn_aborted", "<subagent_notification",  # Codex
+    "<system_notification",  # Copilot CLI
+    "<hook_context", "<session_context",  # Gemini CLI
 )  # fmt: skip
-"""How hosts begin what they put into the user's role themselves.
-
-The first line is Claude Code's, the second that of Codex and Copilot CLI.
-"""
+"""How hosts begin what they put into the user's role themselves (seen in their transcripts)."""
+SKILLS = ("Base directory for this skill:", "<skill>")
+"""How hosts begin the text of a skill they load into the user's role."""
+ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
+"""What the user typed behind a slash command, inside the host's note of it."""
 EXIT_STATUS = re.compile(
     r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)""",
     re.I,
@@ -75,7 +82,6 @@ EXIT_STATUS = re.compile(
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
 PART_CHARS = 16_384
-PLAIN_WORDS = 500
 
 
 def kind_of(word: str) -> Kind | None:
@@ -106,10 +112,7 @@ def trimmed(word: str) -> str:
 
 
 class Lexicon:
-    """The evidence words of one conversation: each is classified once and gets a number from 1.
-
-    Of plain words only some are remembered: a conversation has many, they would fill the memory.
-    """
+    """The evidence words of one conversation: each is classified once and gets a number from 1."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -129,38 +132,33 @@ class Lexicon:
 
     def numbers(self, text: str, start: int = 0, stop: int = sys.maxsize) -> set[int]:
         """The evidence words of a text, or of a part of it, by number."""
-        found: set[int] = set()
-        numbers = self._numbers
-        for raw in set(WORD.findall(text, start, stop)):
-            if raw.isalpha() and (raw.islower() or raw.istitle()):
-                continue
-            number = numbers.get(raw)
-            if number is None:
-                number = self._learn(raw)
-                if not number and len(numbers) < 2 * len(self._words) + PLAIN_WORDS:
-                    numbers[raw] = 0
-            if number:
-                found.add(number)
-        return found
+        raws = WORD.findall(text, start, stop)
+        found = set(map(self._numbers.get, raws))
+        if None in found:
+            found = {self._number(raw) for raw in raws}
+        found.discard(0)
+        return found  # pyright: ignore[reportReturnType]  # no None is left
 
     def words(self, text: str) -> Iterator[tuple[str, Kind]]:
         """The evidence words of a text, trimmed, with their kinds."""
         return map(self.word, self.numbers(text))
 
-    def _learn(self, raw: str) -> int:
-        word = trimmed(raw)
-        if word != raw:
-            number = self._numbers.get(word)
-            if number is None:
-                number = 0 if word.isalpha() and word.islower() else self._learn(word)
-            return number
+    def _number(self, raw: str) -> int:
+        """The number of a word as it stands in a text; 0 when it is no evidence."""
+        number = self._numbers.get(raw)
+        if number is None:
+            word = trimmed(raw)
+            number = self._number(word) if word != raw else self._learn(word)
+            self._numbers[raw] = number
+        return number
+
+    def _learn(self, word: str) -> int:
         kind = kind_of(word)
         if kind is None:
             return 0
         self._words.append(word)
         self._kinds.append(kind)
-        number = self._numbers[word] = len(self._words) - 1
-        return number
+        return len(self._words) - 1
 
 
 def lines_with(text: str, needles: Iterable[str]) -> Iterator[tuple[int, int]]:
@@ -206,15 +204,29 @@ def exit_status(text: str) -> str | None:
 
 def is_note(text: str) -> bool:
     """Whether a text in the user's role was put there by the host, or by us."""
-    return text.lstrip().startswith((COMPRESSED, *HOST_NOTES))
+    return text.lstrip().startswith((COMPRESSED, *HOST_NOTES, *SKILLS))
+
+
+def is_host_note(text: str) -> bool:
+    """Whether a text in the user's role was put there by the host."""
+    return text.lstrip().startswith((*HOST_NOTES, *SKILLS))
+
+
+def is_skill(text: str) -> bool:
+    """Whether a text in the user's role is a skill that the host loaded: it goes on to apply."""
+    return text.lstrip().startswith(SKILLS)
 
 
 def user_words(message: Message) -> str:
     """What the user said in a message, without what the host or we put there."""
     if message.role != "user":
         return ""
-    texts = (block.text for block in message.blocks if isinstance(block, Text))
-    return "\n".join(text for text in texts if not is_note(text))
+    return "\n".join(
+        said
+        for block in message.blocks
+        if isinstance(block, Text)
+        for said in (ARGUMENTS.findall(block.text) if is_note(block.text) else [block.text])
+    )
 
 
 def constraints(text: str) -> list[str]:

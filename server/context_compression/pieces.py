@@ -7,30 +7,35 @@ ties go to the earlier piece, so the same input gives the same choice.
 
 import heapq
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from context_compression import evidence
-from context_compression.evidence import Kind, Lexicon
+from context_compression.cuts import Cut, Cutter
+from context_compression.evidence import Kind
 
-PIECE_CHARS = 360
-"""About how long a piece is: a few lines, enough to be understood alone."""
 NEWLINE = "\n"
+GAP_CHARS = 24
 VALUE = (1.0, 0.12, 0.0)
 """What evidence is worth that is in view not at all, once, and more often."""
 USED = 6.0
 """Times which a word is worth that the user, the model or a tool call mentions."""
 KIND_WEIGHT: dict[Kind, float] = {
-    "path": 2.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.0, "number": 0.6,
+    "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.0, "number": 0.15,
 }  # fmt: skip
-ERROR_BONUS = 2.0
+ERROR_BONUS = 0.5
 REASON_BONUS = 2.0
+FILLER = 0.0003
+"""What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
+SMALLEST_PIECE = 5
+"""Tokens below which it is not worth while to look for a piece that fits."""
+Counts: TypeAlias = dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that competes: where it stands, what a token of it costs, how recent it is.
+    """A text that competes: where it stands and what a token of it costs.
 
     Attributes:
         index: of its message.
@@ -38,7 +43,6 @@ class Source:
         key: names one string inside a call's arguments; empty for other blocks.
         text: the whole text.
         tokens: of the whole text.
-        recency: 0..1, 1 for the newest.
         opening: tokens it costs to show anything of this source.
         weight: factor for the worth of its pieces.
         spoken: whether somebody said it, so that decisions may stand in it.
@@ -49,7 +53,6 @@ class Source:
     slot: int
     text: str
     tokens: int
-    recency: float
     opening: int
     weight: float = 1.0
     key: str = ""
@@ -72,166 +75,160 @@ class Pool:
     They are kept in arrays, a few dozen bytes each: there are tens of thousands in a long session.
     """
 
-    def __init__(self, lexicon: Lexicon) -> None:
-        self.lexicon = lexicon
+    def __init__(self, cutter: Cutter) -> None:
+        self.cutter = cutter
         self.sources: list[Source] = []
-        self._source, self._start, self._stop = array("I"), array("I"), array("I")
+        self._cuts: list[Cut] = []
+        self._source, self._piece = array("I"), array("I")
         self._cost, self._bonus = array("f"), array("f")
-        self._evidence, self._end = array("I"), array("I", [0])
-        self._seen_in, self._last = array("I"), array("I")
+        self._seen: dict[int, tuple[int, int]] = {}
 
     def add(self, source: Source) -> None:
         """Cut a source into pieces and enter them."""
         number = len(self.sources)
+        cut = self.cutter(source.text)
         self.sources.append(source)
+        self._cuts.append(cut)
         per_char = source.tokens / max(1, len(source.text))
-        errors = list(evidence.lines_with(source.text, evidence.ERROR_WORDS))
         error = 0
-        for start, stop in cut(source.text):
+        for piece, (start, stop) in enumerate(zip(cut.starts, cut.stops, strict=True)):
             bonus = source.worth
-            while error < len(errors) and errors[error][1] < start:
+            while error < len(cut.errors) and cut.errors[error][1] < start:
                 error += 1
-            if error < len(errors) and errors[error][0] < stop:
+            if error < len(cut.errors) and cut.errors[error][0] < stop:
                 bonus += ERROR_BONUS
             if source.spoken and evidence.DECISION.search(source.text, start, stop):
                 bonus += REASON_BONUS
             self._source.append(number)
-            self._start.append(start)
-            self._stop.append(stop)
+            self._piece.append(piece)
             self._cost.append((stop - start) * per_char + 3)
             self._bonus.append(bonus)
-            found = self.lexicon.numbers(source.text, start, stop)
-            self._evidence.extend(sorted(found))
-            self._end.append(len(self._evidence))
-            self._notice(found, source.index + 1)
+        self._notice(cut.words, source.index)
 
-    def _notice(self, found: Iterable[int], index: int) -> None:
+    def _notice(self, words: Iterable[int], index: int) -> None:
         """Count in how many messages each word is seen."""
-        missing = [0] * (len(self.lexicon) - len(self._last))
-        self._seen_in.extend(missing)
-        self._last.extend(missing)
-        for number in found:
-            if self._last[number] != index:
-                self._last[number] = index
-                self._seen_in[number] += 1
+        seen = self._seen
+        for number in set(words):
+            times, last = seen.get(number, (0, -1))
+            if last != index:
+                seen[number] = (times + 1, index)
 
-    def choose(self, room: float, shown: Iterable[str], used: Sequence[int]) -> list[Piece]:
-        """The pieces to show, best first, within `room` tokens.
+    def __len__(self) -> int:
+        return len(self._cost)
+
+    def piece(self, order: int, cost: float) -> Piece:
+        """A piece by its number."""
+        source, piece = self._source[order], self._piece[order]
+        cut = self._cuts[source]
+        return Piece(source, cut.starts[piece], cut.stops[piece], cost)
+
+    def price(self, order: int, opened: Container[int]) -> float:
+        """Tokens it costs to show a piece, when something of the opened sources is shown."""
+        source = self._source[order]
+        return self._cost[order] + (0 if source in opened else self.sources[source].opening)
+
+    def words(self, order: int) -> "array[int]":
+        """The evidence words of a piece."""
+        cut, piece = self._cuts[self._source[order]], self._piece[order]
+        return cut.words[cut.ends[piece - 1] if piece else 0 : cut.ends[piece]]
+
+    def choice(self, shown: Iterable[str], used: Sequence[int]) -> "Choice":
+        """A choice among the pieces.
 
         Args:
-            room: tokens to fill.
             shown: texts that are in view already; their evidence is covered.
             used: for each word of the lexicon, not 0 when it was spoken or passed to a tool.
         """
-        covered = bytearray()
+        return Choice(self, shown, self._weights(used))
+
+    def rank(self, order: int, price: float, weights: Mapping[int, float], covered: Counts) -> int:
+        """The place of a piece among all: less is better, ties go to the earlier piece."""
+        source = self.sources[self._source[order]]
+        worth = self._bonus[order]
+        for number in self.words(order):
+            worth += weights[number] * VALUE[covered.get(number, 0)]
+        worth = worth * source.weight / price + FILLER * (order + 1) / len(self._cost)
+        return -(int(worth * 1e6) << 32) + order
+
+    def _weights(self, used: Sequence[int]) -> dict[int, float]:
+        """What each word is worth: by its kind, where it is seen, and whether it was used."""
+        word = self.cutter.lexicon.word
+        return {
+            number: KIND_WEIGHT[word(number)[1]]
+            * (1.0 + 0.5 * min(times - 1, 3))
+            * (USED if number < len(used) and used[number] else 1.0)
+            for number, (times, _) in self._seen.items()
+        }
+
+
+class Choice:
+    """Pieces chosen so far, and those that still compete."""
+
+    def __init__(self, pool: Pool, shown: Iterable[str], weights: Mapping[int, float]) -> None:
+        self._pool = pool
+        self._weights = weights
+        self._covered: Counts = {}
         for text in shown:
-            words = self.lexicon.numbers(text)
-            covered.extend(bytes(len(self.lexicon) - len(covered)))
-            for number in words:
-                covered[number] = 1
-        covered.extend(bytes(len(self.lexicon) - len(covered)))
-        weights = self._weights(used)
-        opened: set[int] = set()
+            self._covered.update(dict.fromkeys(pool.cutter.lexicon.numbers(text), 1))
+        self._opened: set[int] = set()
+        self._heap = [self._rank(order) for order in range(len(pool))]
+        heapq.heapify(self._heap)
 
-        def price(order: int) -> float:
-            source = self._source[order]
-            return self._cost[order] + (0 if source in opened else self.sources[source].opening)
+    def _rank(self, order: int) -> int:
+        price = self._pool.price(order, self._opened)
+        return self._pool.rank(order, price, self._weights, self._covered)
 
-        def rank(order: int) -> int:
-            worth = self._bonus[order]
-            for number in self._evidence[self._end[order] : self._end[order + 1]]:
-                worth += weights[number] * VALUE[covered[number]]
-            source = self.sources[self._source[order]]
-            ratio = worth * source.weight * (0.25 + source.recency) / price(order)
-            return -(int(ratio * 1e6) << 32) + order  # one number: ties go to the earlier piece
-
-        heap = [rank(order) for order in range(len(self._cost))]
-        heapq.heapify(heap)
+    def take(self, room: float) -> list[Piece]:
+        """The best pieces that fit into `room` tokens, the best first; they are taken then."""
+        pool, heap = self._pool, self._heap
         chosen: list[Piece] = []
-        while heap:
-            order = heapq.heappop(heap) & 0xFFFFFFFF
-            now = rank(order)
-            if now >= 0:
-                continue  # worth nothing any more
+        too_large: list[int] = []
+        while heap and room >= SMALLEST_PIECE:
+            entry = heapq.heappop(heap)
+            order = entry & 0xFFFFFFFF
+            cost = pool.price(order, self._opened)
+            if cost > room:
+                too_large.append(entry)
+                continue
+            now = self._rank(order)
             if heap and now > heap[0]:
                 heapq.heappush(heap, now)
                 continue
-            cost = price(order)
-            if cost > room:
-                continue
+            piece = pool.piece(order, cost)
             room -= cost
-            source = self._source[order]
-            opened.add(source)
-            for number in self._evidence[self._end[order] : self._end[order + 1]]:
-                covered[number] = min(covered[number] + 1, len(VALUE) - 1)
-            chosen.append(Piece(source, self._start[order], self._stop[order], cost))
+            chosen.append(piece)
+            self._opened.add(piece.source)
+            for number in pool.words(order):
+                self._covered[number] = min(self._covered.get(number, 0) + 1, len(VALUE) - 1)
+        for entry in too_large:
+            heapq.heappush(heap, entry)
         return chosen
 
-    def _weights(self, used: Sequence[int]) -> "array[float]":
-        """What each word is worth: by its kind, where it is seen, and whether it was used."""
-        self._notice((), 0)
-        weights = array("f", [0.0])
-        for number in range(1, len(self.lexicon)):
-            seen = self._seen_in[number]
-            weight = KIND_WEIGHT[self.lexicon.word(number)[1]] * (1.0 + 0.5 * min(seen - 1, 3))
-            weights.append(weight * (USED if number < len(used) and used[number] else 1.0))
-        return weights
 
+def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
+    """The chosen spans of a text in order, gaps marked with what is missing, the first with `ref`.
 
-def cut(text: str) -> Sequence[tuple[int, int]]:
-    """`(start, stop)` of the pieces of a text: runs of lines up to a blank line or `PIECE_CHARS`.
-
-    A line too long for a piece is cut by itself. Together the pieces hold every character but the
-    newlines between them.
+    A gap smaller than its mark is shown.
     """
-    spans: list[tuple[int, int]] = []
-    start = position = 0
-    while position <= len(text):
-        stop = text.find("\n", position)
-        stop = len(text) if stop < 0 else stop
-        if stop - position > 2 * PIECE_CHARS:
-            if position > start:
-                spans.append((start, position - 1))
-            spans.extend(
-                (at, min(at + PIECE_CHARS, stop)) for at in range(position, stop, PIECE_CHARS)
-            )
-            start = stop + 1
-        elif stop - start > PIECE_CHARS or (stop == position and position - start > 40):
-            if position > start and stop - start > PIECE_CHARS:
-                spans.append((start, position - 1))
-                start = position
-            if stop == position:
-                if position - 1 > start:
-                    spans.append((start, position - 1))
-                start = stop + 1
-        position = stop + 1
-    if start < len(text):
-        spans.append((start, len(text)))
-    return [(a, b) for a, b in spans if a < b]
-
-
-def render(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The chosen spans of a text in order, gaps marked with what is missing."""
     shown: list[str] = []
     position = 0
-    for start, stop in sorted(spans):
+    for start, stop in (*sorted(spans), (len(text), len(text))):
         start = max(start, position)
-        if start >= stop:
-            continue
         between = text[position:start]
-        if not between.strip("\n"):
+        if not between.strip("\n") or len(between) <= GAP_CHARS:
             shown.append(between)
         else:
-            shown.append(f"{NEWLINE if shown else ''}{gap(text, position, start)}\n")
+            mark = gap(between, ref)
+            ref = ""
+            shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
-        position = stop
-    if text[position:].strip("\n"):
-        shown.append(f"{NEWLINE if shown else ''}{gap(text, position, len(text))}")
+        position = max(position, stop)
     return "".join(shown)
 
 
-def gap(text: str, start: int, stop: int) -> str:
-    """The mark of a gap: `[... 12 lines ...]`, or characters where it lies within a line."""
-    missing = text[start:stop].strip("\n")
+def gap(missing: str, ref: str = "") -> str:
+    """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line."""
+    missing = missing.strip("\n")
     lines = missing.count("\n") + 1
-    return f"[... {lines} lines ...]" if lines > 1 else f"[... {len(missing)} characters ...]"
+    what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
+    return f"[… {what}{'; ref ' + ref if ref else ''}]"

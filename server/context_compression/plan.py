@@ -11,6 +11,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Protocol
 
+from context_compression.cuts import Cutter
 from context_compression.evidence import Lexicon, user_words
 from context_compression.ledger import Entry
 from context_compression.messages import (
@@ -23,6 +24,9 @@ from context_compression.messages import (
     strings_in,
 )
 from context_compression.settings import Settings
+
+TEXT_WITH_REF = 400
+"""Characters from which on a text has a ref of its own beside that of its message."""
 
 
 class Counter(Protocol):
@@ -75,6 +79,8 @@ class Plan:
         tokens: of each message.
         room: tokens the messages may take in all; `None` when strategies shall do all they can.
         pins: messages that stay whole, with their call or result partners.
+        batch: messages before this one are shortened together, even where the room needs less.
+        model: the conversation's, where it is known.
     """
 
     messages: tuple[Message, ...]
@@ -83,10 +89,12 @@ class Plan:
     settings: Settings
     room: int | None = None
     pins: frozenset[int] = frozenset()
+    batch: int = 0
     user_first: bool = True
     archive: Archive = Archive()
     focus: str | None = None
-    lexicon: Lexicon = field(default_factory=Lexicon)
+    model: str | None = None
+    cutter: Cutter = field(default_factory=lambda: Cutter(Lexicon()))
 
     @cached_property
     def total(self) -> int:
@@ -224,12 +232,12 @@ class Plan:
         """
         found = array("i")
         for index, message in enumerate(self.messages, 1):
-            texts = [message.text]
+            texts = [user_words(message) if message.role == "user" else message.text]
             for call in message.calls:
                 texts.extend(strings_in(call.arguments))
             for text in texts:
-                numbers = self.lexicon.numbers(text)
-                found.extend([0] * (len(self.lexicon) - len(found)))
+                numbers = self.cutter.lexicon.numbers(text)
+                found.extend([0] * (len(self.cutter.lexicon) - len(found)))
                 for number in numbers:
                     found[number] = index if found[number] in (0, index) else -1
         return found

@@ -3,16 +3,17 @@
 They answer one question: which few lines of a long text does later work refer back to?
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain, pairwise
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from context_compression import evidence
 from context_compression.messages import COMPRESSED, Message, ToolResult
 from context_compression.plan import Archive, Plan
 
+Span: TypeAlias = tuple[int, int]
+"""Characters `start` to `stop` of a text."""
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 LONGEST_PREVIEW_LINE = 300
-SHORTEST_PREVIEW_LINE = 24
 CHARS_PER_TOKEN = 3.3
 """Only for choosing; what was chosen is counted exactly afterwards."""
 
@@ -50,51 +51,21 @@ def tool_names(plan: Plan) -> dict[str, str]:
     return {call.id: call.name for message in plan.messages for call in message.calls}
 
 
-def preview(text: str, max_tokens: int, plan: Plan, index: int) -> str:
-    """The lines of a tool output that later work most likely needs, in order, gaps marked.
+def landmarks(text: str, errors: Sequence[Span], max_chars: float) -> list[Span]:
+    """Where the lines stand that tell what an output is: the outer ones and those of errors.
 
-    First the outer lines and the errors, then the next outer lines, then lines that hold
-    identifiers which message `index` shares with what is said or called elsewhere.
+    Of a line too long for a preview the beginning.
     """
-    lines = text.split("\n")
-    last = len(lines) - 1
-    ends = [n for k in range(min(4, len(lines))) for n in (k, last - k)]
-    errors = _numbers(lines, evidence.lines_with(text, evidence.ERROR_WORDS))
-    shared = (
-        number
-        for number, line in enumerate(lines)
-        if any(plan.used_outside(word, index) for word in plan.lexicon.numbers(line))
-    )
-    chosen: set[int] = set()
-    room = max_tokens * CHARS_PER_TOKEN
-    for number in chain(ends[:2], errors[-3:], errors[:3], ends, errors, shared):
-        cost = min(len(lines[number]), LONGEST_PREVIEW_LINE) + 8
-        if cost <= room and number not in chosen and lines[number].strip():
-            chosen.add(number)
-            room -= cost
-        if room < SHORTEST_PREVIEW_LINE:
-            break
-    return excerpt(lines, sorted(chosen)) if chosen else ""
-
-
-def _numbers(lines: Sequence[str], spans: Iterable[tuple[int, int]]) -> list[int]:
-    """The numbers of the lines that begin where the spans do."""
-    starts = {start for start, _ in spans}
-    if not starts:
-        return []
-    positions = accumulate((len(line) + 1 for line in lines), initial=0)
-    return [number for number, position in enumerate(positions) if position in starts]
-
-
-def excerpt(lines: Sequence[str], chosen: Sequence[int]) -> str:
-    """The chosen lines in order, each gap marked with the number of lines left out."""
-    shown: list[str] = []
-    for before, number in pairwise([-1, *chosen, len(lines)]):
-        if number > before + 1:
-            shown.append(f"[... {number - before - 1} lines ...]")
-        if number < len(lines):
-            shown.append(clip(lines[number], LONGEST_PREVIEW_LINE))
-    return "\n".join(shown)
+    first = (0, text.find("\n") % (len(text) + 1))
+    last = (text.rfind("\n") + 1, len(text))
+    chosen: set[Span] = set()
+    for start, stop in (first, last, *errors[-2:], *errors[:2]):
+        line = (start, min(stop, start + LONGEST_PREVIEW_LINE))
+        cost = line[1] - start + 8
+        if cost <= max_chars and line not in chosen and text[start:stop].strip():
+            chosen.add(line)
+            max_chars -= cost
+    return sorted(chosen)
 
 
 def digest(messages: Sequence[Message], max_chars: int) -> str:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression import Result, compress, count_tokens
+from context_compression.cuts import Cutter, spans
 from context_compression.evidence import Lexicon
-from context_compression.pieces import Pool, Source, cut, render
+from context_compression.pieces import Pool, Source, render
 from context_compression.testing import Run, tool_step
 
 Messages = list[dict[str, Any]]
@@ -129,7 +130,7 @@ def test_long_arguments_of_old_calls_are_shortened_and_short_ones_stay() -> None
 
 def test_a_call_that_shortening_would_lengthen_stays_with_its_thought() -> None:
     """An edit that does not shrink is not made; the other thoughts of its loop may go."""
-    just_too_long = {"command": "echo " + "word " * 48}
+    just_too_long = {"command": "echo " + "word " * 53}
     steps = [
         tool_step(
             [Run(f"call{n}", "Bash", just_too_long if n == 2 else {"command": "ls"}, LONG)],
@@ -200,7 +201,7 @@ def test_over_budget_large_recent_results_become_previews_first() -> None:
     assert result.target_met
     newest = str(result.messages[-2])
     assert "mark_4" in newest
-    assert "[..." in newest
+    assert "[… " in newest
 
 
 def test_then_long_texts_are_clipped() -> None:
@@ -276,32 +277,97 @@ def test_every_shortened_message_has_a_reason(worked: Messages) -> None:
 
 @given(st.text(alphabet="ab \n", max_size=3000) | st.text(max_size=300))
 def test_pieces_hold_every_character_of_a_text_but_newlines(text: str) -> None:
-    spans = list(cut(text))
+    pieces = spans(text)
 
-    assert all(a < b for a, b in spans)
-    assert all(first[1] <= second[0] for first, second in pairwise(spans))
-    covered = {n for a, b in spans for n in range(a, b)}
+    assert all(a < b for a, b in pieces)
+    assert all(first[1] <= second[0] for first, second in pairwise(pieces))
+    covered = {n for a, b in pieces for n in range(a, b)}
     assert all(text[n] == "\n" for n in range(len(text)) if n not in covered)
 
 
 @given(st.text(alphabet="ab \n", max_size=2000))
 def test_rendering_all_pieces_gives_the_text_back(text: str) -> None:
-    spans = list(cut(text))
+    pieces = spans(text)
 
-    assert render(text, spans).strip("\n") == text.strip("\n")
-
-
-def test_gaps_say_how_much_is_missing() -> None:
-    text = "one\ntwo\nthree\nfour\nfive"
-
-    assert render(text, [(0, 3), (19, 23)]) == "one\n[... 3 lines ...]\nfive"
+    assert render(text, pieces).strip("\n") == text.strip("\n")
 
 
-def test_equal_pieces_are_chosen_in_the_order_they_stand() -> None:
-    pool = Pool(Lexicon())
+def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
+    text = "one\ntwo is quite long\nthree is even longer\nfour\nfive"
+
+    shown = render(text, [(0, 3), (len(text) - 4, len(text))], "c3f9")
+
+    assert shown == "one\n[… 3 lines; ref c3f9]\nfive"
+
+
+def test_a_gap_smaller_than_its_mark_is_shown() -> None:
+    text = "one\ntwo\nthree"
+
+    assert render(text, [(0, 3), (8, 13)]) == text
+
+
+def test_of_equal_pieces_the_newest_are_chosen() -> None:
+    pool = Pool(Cutter(Lexicon()))
     for index in range(4):
-        pool.add(Source(index, 0, f"see file_{index}.py now", 10, 0.5, 2))
+        pool.add(Source(index, 0, f"see file_{index}.py now", 10, 2))
 
-    chosen = pool.choose(40, [], [])
+    chosen = pool.choice([], []).take(33)
 
-    assert [piece.source for piece in chosen] == [0, 1]
+    assert [piece.source for piece in chosen] == [3, 2]
+    assert all(a.cost == b.cost for a, b in pairwise(chosen))
+
+
+def test_what_did_not_fit_is_taken_when_more_room_is_found() -> None:
+    pool = Pool(Cutter(Lexicon()))
+    for index in range(4):
+        pool.add(Source(index, 0, f"see file_{index}.py now", 10, 2))
+    choice = pool.choice([], [])
+
+    first, second = choice.take(33), choice.take(33)
+
+    assert [piece.source for piece in first + second] == [3, 2, 1, 0]
+
+
+def test_what_a_host_put_into_the_users_role_is_no_must_keep() -> None:
+    rules = "\n".join(f"Rule {n}: never touch part {n} of it." for n in range(300))
+    messages = session(
+        said("user", f"# AGENTS.md instructions for /work\n{rules}"),
+        said("user", "Mend src/app.py."),
+        step(0, LONG),
+        said("assistant", "Done."),
+        said("user", "Thanks."),
+    )
+
+    result = extract(messages, 0.15)
+
+    assert result.target_met
+    assert "Mend src/app.py." in texts(result.messages)
+
+
+def test_what_the_user_typed_behind_a_slash_command_is_the_users() -> None:
+    note = "<command-name>/fix</command-name>\n<command-args>the slow stop hooks</command-args>"
+    skill = "Base directory for this skill: /skills/fix\n" + LONG
+    messages = session(
+        said("user", note), said("user", skill), step(0, LONG), said("assistant", "Found it.")
+    )
+
+    result = extract(messages, 0.1)
+
+    assert result.target_met
+    assert "the slow stop hooks" in texts(result.messages)
+
+
+def test_room_that_previews_leave_is_filled() -> None:
+    messages = session(
+        said("user", "Look."),
+        step(0, "\n".join(f"value alpha_{n} beta_{n} gamma_{n}" for n in range(2_000))),
+        step(1, "ok"),
+        said("assistant", "Seen."),
+        said("user", "And now?"),
+    )
+    target = int(count_tokens(messages) * 0.5)
+
+    result = compress(messages, target_tokens=target)
+
+    assert result.strategy == "offload"
+    assert 0.9 * target < result.tokens_after <= target

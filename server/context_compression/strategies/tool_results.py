@@ -4,16 +4,20 @@ The newest tool step stays untouched, and so does whatever was restored once: ta
 would start a loop.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from context_compression.edits import Edit
-from context_compression.messages import Message, ToolResult
+from context_compression.messages import Edited, Message, ToolResult
 from context_compression.plan import Plan, ref_of
-from context_compression.selection import tool_names
+from context_compression.selection import Span, tool_names
 
-Shorten: TypeAlias = Callable[[ToolResult, str, int], ToolResult]
-"""From a result, its tool's name and its message's index to a shorter result, or itself."""
+Slots: TypeAlias = Mapping[tuple[int, str], Sequence[Span]]
+"""Spans of a message to show, by block and (in call arguments) the string they are cut from."""
+NO_SLOTS: Slots = {}
+Shorten: TypeAlias = Callable[[ToolResult, str, int, Sequence[Span]], ToolResult]
+"""From a result, its tool's name, its message's index and spans that shall be shown in any case to
+a shorter result, or itself."""
 
 
 def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]:
@@ -23,10 +27,12 @@ def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]
     edits: list[Edit] = []
     total = plan.total
     for index, message in enumerate(plan.messages):
-        if plan.room is not None and total <= plan.room:
+        if plan.room is not None and total <= plan.room and index >= plan.batch:
             break
         if not message.results or index in newest or index in plan.pins:
             continue
+        if isinstance(message, Edited):
+            continue  # a preview of this run: its receipt names the whole text
         becomes = with_short_results(message, index, plan, names, shorten)
         saved = plan.tokens[index] - plan.counter.message(becomes)
         if saved > 0:
@@ -36,15 +42,23 @@ def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]
 
 
 def with_short_results(
-    message: Message, index: int, plan: Plan, names: dict[str, str], shorten: Shorten
+    message: Message,
+    index: int,
+    plan: Plan,
+    names: Mapping[str, str],
+    shorten: Shorten,
+    slots: Slots = NO_SLOTS,
 ) -> Message:
     """The message with its results shortened; itself when nothing changed."""
 
-    def settle(result: ToolResult) -> ToolResult:
+    def settle(result: ToolResult, slot: int) -> ToolResult:
         name = names.get(result.call_id, "tool")
         if name.endswith("context_restore") or ref_of(result.text) in plan.archive.restored:
             return result
-        return shorten(result, name, index)
+        return shorten(result, name, index, slots.get((slot, ""), ()))
 
-    blocks = tuple(settle(b) if isinstance(b, ToolResult) else b for b in message.blocks)
+    blocks = tuple(
+        settle(block, slot) if isinstance(block, ToolResult) else block
+        for slot, block in enumerate(message.blocks)
+    )
     return message if blocks == message.blocks else message.with_blocks(blocks)

@@ -1,10 +1,11 @@
 """`truncate`: a tool output longer than the limit keeps its first and last half."""
 
 import re
+from collections.abc import Sequence
 
 from context_compression.messages import ToolResult
 from context_compression.plan import Plan, ref_of
-from context_compression.selection import clip
+from context_compression.selection import Span, clip
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import shorten_results
 
@@ -16,7 +17,7 @@ def propose(plan: Plan) -> Proposal:
     """Edits that cut long tool outputs in the middle, oldest first."""
     limit = plan.settings.max_tool_output
 
-    def shorten(result: ToolResult, name: str, index: int) -> ToolResult:
+    def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
         text = result.text
         if len(text) <= limit or len(MARK.sub("", text, count=1)) <= limit:
             return result

@@ -1,0 +1,222 @@
+"""Filling the room of a view with pieces of what is shortened or left out, chosen by evidence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from context_compression.edits import Edit
+from context_compression.evidence import ARGUMENTS, constraints, is_note, is_skill, user_words
+from context_compression.messages import (
+    COMPRESSED,
+    Block,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    strings_in,
+    texts_of,
+    user,
+)
+from context_compression.pieces import Piece, Pool, Source, render
+from context_compression.plan import Plan, ref_of
+from context_compression.selection import Span
+from context_compression.strategies.forms import ARGUMENT_CHARS, SKILL_CHARS, Form, Forms, places
+from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.tool_results import Slots
+
+USER_WORTH = 30.0
+"""What a piece of the user's words is worth beside its evidence, in the weights of `pieces`."""
+USER_WEIGHT = 1.5
+"""Times which the evidence in the user's words counts."""
+NOTE_TOKENS = 40
+"""Kept free for what introduces quotations."""
+SLACK = 0.02
+"""Share of the room that may stay empty."""
+ROUNDS = 3
+"""Times the room is filled again with what the estimates left over."""
+
+
+def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
+    """Edits of single results with the room filled that they leave: longer previews.
+
+    Args:
+        plan: the conversation before the edits; it has a room.
+        edits: each makes one message shorter; those by `offload` are filled.
+    """
+    assert plan.room is not None
+    shown = {edit.start: edit.becomes[0] for edit in edits}
+    kept = dict.fromkeys(range(len(plan.messages)), Form.WHOLE)
+    kept |= {edit.start: Form.PREVIEW for edit in edits if edit.reason == "offload"}
+    by_hand = {i: m for i, m in shown.items() if kept[i] is Form.WHOLE}
+    return Filling(plan, kept, plan.room, 0, by_hand).edits(edits[-1].reason)
+
+
+class Filling:
+    """A view in the making: messages in their forms, and the room that pieces may fill.
+
+    Attributes:
+        left: tokens of the room that the messages leave; negative when they take more.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        kept: Mapping[int, Form],
+        room: int,
+        first: int,
+        shown: Mapping[int, Message] | None = None,
+    ) -> None:
+        """A view of the kept messages.
+
+        Args:
+            plan: whose messages they are.
+            kept: the form of each message that stays.
+            room: tokens the view may take.
+            first: from this message on what the model said may stand in the view by itself.
+            shown: kept messages that are not shown as their form says.
+        """
+        self.plan = plan
+        self.kept = kept
+        self.room = room
+        self.first = first
+        self.forms = Forms(plan)
+        self.shown = {
+            index: shown[index] if shown and index in shown else self.forms.shaped(index, form)
+            for index, form in kept.items()
+        }
+        self.left = room - cost(plan, self.shown, {})
+
+    def edits(self, reason: str) -> Sequence[Edit]:
+        """Edits that leave the kept messages and as many pieces as the room holds."""
+        plan = self.plan
+        pool = Pool(plan.cutter)
+        for index in range(plan.head, len(plan.messages)):
+            for source in self.sources(index):
+                pool.add(source)
+        texts = (
+            text
+            for message in self.shown.values()
+            if not message.starts_turn  # what the user mentions is wanted, not covered
+            for block in message.blocks
+            for text in texts_of(block)
+        )
+        choice = pool.choice(texts, plan.uses)
+        chosen = self.rules(pool)
+        chosen += choice.take(self.left - NOTE_TOKENS - sum(piece.cost for piece in chosen))
+        rounds = ROUNDS
+        while True:
+            view, notes = self.assembled(pool, chosen)
+            left = self.room - cost(plan, view, notes)
+            if left < 0 and chosen:
+                rounds = 0
+                while chosen and left < 0:
+                    left += int(chosen.pop().cost)
+            elif left > SLACK * self.room and rounds and (more := choice.take(left)):
+                rounds -= 1
+                chosen += more
+            else:
+                return keep_only(plan, view, notes if left >= 0 else {}, reason)
+            view = notes = None  # two views at once would be the peak of all memory
+
+    def rules(self, pool: Pool) -> list[Piece]:
+        """The user's standing constraints in messages that are dropped: chosen before all else.
+
+        They stand first among the chosen, so they are the last to go when the room is too small.
+        """
+        found: list[Piece] = []
+        for number, source in enumerate(pool.sources):
+            message = self.plan.messages[source.index]
+            if source.index not in self.kept and message.is_user and source.spoken:
+                for start, stop in places(source.text, constraints(user_words(message))):
+                    cost = self.plan.counter.text(source.text[start:stop]) + 8
+                    found.append(Piece(number, start, stop, cost))
+        return found
+
+    def sources(self, index: int) -> Iterator[Source]:
+        """The texts of a message that compete, with what it costs to show anything of them."""
+        plan, message, shown = self.plan, self.plan.messages[index], self.shown.get(index)
+        if shown is message or self.kept.get(index) is Form.WHOLE:
+            return
+        for slot, block in enumerate(message.blocks):
+            if isinstance(block, ToolCall):
+                for text in strings_in(block.arguments):
+                    if len(text) > (ARGUMENT_CHARS if shown else 3):
+                        opening = 6 if shown else 14
+                        yield Source(index, slot, text, plan.counter.text(text), opening, key=text)
+            elif isinstance(block, Text | ToolResult) and block.text.strip():
+                spoken = isinstance(block, Text) and is_instruction(block)
+                users = message.role == "user" and spoken
+                weight, worth = (USER_WEIGHT, USER_WORTH) if users else (1.0, 0.0)
+                tokens, opening = plan.counter.block(block), 4 if shown else 14
+                yield Source(
+                    index, slot, block.text, tokens, opening, weight, spoken=spoken, worth=worth
+                )
+
+    def assembled(
+        self, pool: Pool, chosen: Sequence[Piece]
+    ) -> tuple[dict[int, Message], dict[int, Message]]:
+        """The view with the chosen pieces in their places, and the notes for dropped runs."""
+        slots_of: dict[int, dict[tuple[int, str], list[Span]]] = {}
+        for piece in chosen:
+            source = pool.sources[piece.source]
+            slots = slots_of.setdefault(source.index, {})
+            slots.setdefault((source.slot, source.key), []).append((piece.start, piece.stop))
+        view, quoted = dict(self.shown), dict[int, Slots]()
+        for index, slots in slots_of.items():
+            if index in self.kept:
+                view[index] = self.forms.shaped(index, self.kept[index], slots)
+            elif index >= self.first and self.stands_alone(index):
+                view[index] = self.forms.shaped(index, Form.SKELETON, slots)
+            else:
+                quoted[index] = slots
+        return view, self.notes(view, quoted)
+
+    def stands_alone(self, index: int) -> bool:
+        """Whether part of a message may stand in the view by itself: what the model just said."""
+        message = self.plan.messages[index]
+        return message.role == "assistant" and not message.calls
+
+    def notes(self, view: Mapping[int, Message], quoted: Mapping[int, Slots]) -> dict[int, Message]:
+        """For each dropped run with chosen pieces: a message of ours that quotes them in order."""
+        runs: dict[int, list[int]] = {}
+        start = self.plan.head
+        for index in range(self.plan.head, len(self.plan.messages)):
+            if index in view:
+                start = index + 1
+            elif index in quoted:
+                runs.setdefault(start, []).append(index)
+        return {start: self.note(indices, quoted) for start, indices in runs.items()}
+
+    def note(self, indices: Sequence[int], quoted: Mapping[int, Slots]) -> Message:
+        """Excerpts of some messages, each labelled with who said it."""
+        lines = [f"{COMPRESSED} Excerpts of earlier messages, quoted as data:"]
+        for before, index in zip([None, *indices], indices, strict=False):
+            if before is not None and index > before + 1:
+                lines.append(f"[… {index - before - 1} messages]")
+            message = self.plan.messages[index]
+            for slot, block in enumerate(message.blocks):
+                label = self.label(message, block)
+                for (at, key), spans in sorted(quoted[index].items()):
+                    if at == slot:
+                        text = key or (block.text if isinstance(block, Text | ToolResult) else "")
+                        lines.append(f"{label} {render(text, spans)}")
+        return user("\n".join(lines))
+
+    def label(self, message: Message, block: Block) -> str:
+        """Who said a quoted text: `[User]`, `[Assistant]`, `[Bash]`, `[Result of Bash; ref …]`."""
+        match block:
+            case ToolCall():
+                return f"[{block.name}]"
+            case ToolResult():
+                name = self.forms.names.get(block.call_id, "tool")
+                return f"[Result of {name}; ref {ref_of(block.text)}]"
+            case _:
+                return f"[{message.role.capitalize()}]"
+
+
+def is_instruction(text: Text) -> bool:
+    """Whether a text in the user's role is the user's, or a skill short enough to be kept like it.
+
+    Of what the assistant says it is always true.
+    """
+    if is_skill(text.text):
+        return len(text.text) <= SKILL_CHARS
+    return not is_note(text.text) or bool(ARGUMENTS.search(text.text))

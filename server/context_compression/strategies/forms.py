@@ -1,0 +1,179 @@
+"""The forms a message may take in a view: whole, with previews, clipped, or a skeleton.
+
+Each form shows some of the message's texts; spans that were chosen beyond that are shown in their
+places, and every gap is marked with what is missing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from enum import Enum, auto
+from typing import Any
+
+from context_compression.evidence import (
+    ARGUMENTS,
+    constraints,
+    exit_status,
+    is_host_note,
+    is_skill,
+    user_words,
+)
+from context_compression.messages import (
+    Block,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_array,
+    is_object,
+)
+from context_compression.pieces import render
+from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
+from context_compression.selection import Span, tool_names
+from context_compression.strategies.offload import to_preview
+from context_compression.strategies.tool_results import NO_SLOTS, Slots, with_short_results
+
+ARGUMENT_CHARS = 240
+"""Characters kept of a long argument in the call of an old tool step."""
+SKILL_CHARS = 6_000
+"""Characters up to which a skill that the host loaded stays whole like the user's own words."""
+NOTE_CHARS = 600
+"""Characters up to which another note of a host stays whole; half of them of longer ones."""
+
+
+class Form(Enum):
+    """How much of a message stays."""
+
+    WHOLE = auto()
+    PREVIEW = auto()
+    """Large results at preview size."""
+    CLIPPED = auto()
+    """That, and of long texts head and tail."""
+    SKELETON = auto()
+    """The calls with short arguments, one line for each result."""
+
+
+class Forms:
+    """Puts the messages of a plan into their forms."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.names: Mapping[str, str] = tool_names(plan)
+        self._preview = to_preview(plan)
+        self._headers: dict[str, str] = {}
+
+    def shaped(self, index: int, form: Form, slots: Slots = NO_SLOTS) -> Message:
+        """A message in a form with the chosen spans; itself when that shortens nothing."""
+        message = self.plan.messages[index]
+        match form:
+            case Form.WHOLE:
+                return message
+            case Form.PREVIEW:
+                return self._with_short_notes(self._with_previews(message, index, slots), slots)
+            case Form.CLIPPED:
+                return self._clipped(self.shaped(index, Form.PREVIEW, slots), slots)
+            case Form.SKELETON:
+                return self._skeleton(message, slots)
+
+    def _with_previews(self, message: Message, index: int, slots: Slots) -> Message:
+        if not message.results:
+            return message
+        return with_short_results(message, index, self.plan, self.names, self._preview, slots)
+
+    def _with_short_notes(self, message: Message, slots: Slots) -> Message:
+        """What the host put into the user's role is not the user's words: a few lines of it."""
+        if message.role != "user":
+            return message
+        blocks = tuple(
+            self._short_note(block, slots.get((slot, ""), ())) if isinstance(block, Text) else block
+            for slot, block in enumerate(message.blocks)
+        )
+        return message if blocks == message.blocks else message.with_blocks(blocks)
+
+    def _short_note(self, block: Text, spans: Sequence[Span]) -> Text:
+        text = block.text
+        if len(text) <= (SKILL_CHARS if is_skill(text) else NOTE_CHARS) or not is_host_note(text):
+            return block
+        said = [found.span() for found in ARGUMENTS.finditer(text)]
+        return Text(render(text, [(0, NOTE_CHARS // 2), *said, *spans], ref_of(text)))
+
+    def _clipped(self, message: Message, slots: Slots) -> Message:
+        limit = self.plan.settings.max_tool_output
+        blocks: list[Block] = []
+        for slot, block in enumerate(message.blocks):
+            if isinstance(block, Text) and len(block.text) > limit:
+                ends = [(0, limit // 2), (len(block.text) - limit // 2, len(block.text))]
+                rules = places(block.text, constraints(user_words(message)))
+                spans = [*ends, *rules, *slots.get((slot, ""), ())]
+                block = Text(render(block.text, spans, ref_of(block.text)))
+            blocks.append(block)
+        kept = tuple(blocks)
+        return message if kept == message.blocks else message.with_blocks(kept)
+
+    def _skeleton(self, message: Message, slots: Slots) -> Message:
+        blocks: list[Block] = []
+        for slot, block in enumerate(message.blocks):
+            spans = slots.get((slot, ""), ())
+            match block:
+                case ToolCall():
+                    blocks.append(self._short_call(block, slot, slots))
+                case ToolResult():
+                    blocks.append(self._short_result(block, spans))
+                case Text() if message.role == "user":
+                    blocks.append(self._short_note(block, spans))
+                case Text():
+                    if spans:
+                        blocks.append(Text(render(block.text, spans, self._ref(block.text))))
+                case Thinking():
+                    pass
+                case _:
+                    blocks.append(block)
+        return message.with_blocks(tuple(blocks))
+
+    def _short_call(self, call: ToolCall, slot: int, slots: Slots) -> ToolCall:
+        half = ARGUMENT_CHARS // 2
+
+        def settle(value: Any) -> Any:
+            if isinstance(value, str) and len(value) > ARGUMENT_CHARS:
+                ends = [(0, half), (len(value) - half, len(value))]
+                return render(value, [*ends, *slots.get((slot, value), ())])
+            if is_object(value):
+                return {key: settle(item) for key, item in value.items()}
+            if is_array(value):
+                return [settle(item) for item in value]
+            return value
+
+        if isinstance(call.arguments, str):
+            return call
+        arguments = settle(call.arguments)
+        return call if arguments == call.arguments else replace(call, arguments=arguments)
+
+    def _short_result(self, result: ToolResult, spans: Sequence[Span]) -> ToolResult:
+        text = result.text
+        line = self._header(result)
+        if len(text) <= len(line) + 40:
+            return result
+        return result.with_text(f"{line}\n{render(text, spans)}" if spans else line)
+
+    def _ref(self, text: str) -> str:
+        """The ref of a text, where it has one of its own."""
+        return ref_of(text) if len(text) > TEXT_WITH_REF else ""
+
+    def _header(self, result: ToolResult) -> str:
+        """The one line of a result: `[812 lines, exit 1; ref …]`; the call says which tool."""
+        line = self._headers.get(result.call_id)
+        if line is None:
+            text = result.text
+            parts = [f"{text.count(chr(10)) + 1:,} lines"]
+            if (status := exit_status(text)) is not None:
+                parts.append(f"exit {status}")
+            if result.is_error:
+                parts.append("error")
+            line = self._headers[result.call_id] = f"[{', '.join(parts)}; ref {ref_of(text)}]"
+        return line
+
+
+def places(text: str, parts: Sequence[str]) -> list[Span]:
+    """Where some parts stand in a text."""
+    starts = ((text.find(part), part) for part in parts)
+    return [(start, start + len(part)) for start, part in starts if start >= 0]
