@@ -189,7 +189,7 @@ def promises(log: SessionLog, state: State) -> Archive:
 
     def original(ref: str) -> str | None:
         try:
-            found = original_of(state.refs[ref], log.read_originals)
+            found = original_of(state.refs[ref], log.read_original)
         except (KeyError, StoreError):
             return None
         return found if isinstance(found, str) else None

@@ -191,10 +191,10 @@ class Recorded:
 
     def original(self, ref: str) -> Any:
         """What was archived under a full ref: a text, or a message as it came."""
-        about = self.state().refs.get(ref)
+        about = self._log.about(ref).get(ref) or self.state().refs.get(ref)
         if about is None:
             raise UnknownRef(f"Nothing is archived under {ref!r}.")
-        original = original_of(about, self._log.read_originals)
+        original = original_of(about, self._log.read_original)
         if ref_of(original) != ref:
             raise StoreDamaged(
                 f"{self._log.folder} does not hold what ref {ref} stands for; the file was changed."
@@ -209,7 +209,7 @@ class Recorded:
         """
         read = cache(self._log.read_originals)
         for ref, about in self.state().refs.items():
-            yield ref, about["what"], original_of(about, read)
+            yield ref, about["what"], original_of(about, lambda file, at: read(file)[at])
 
     def offload(self, text: str, *, what: str = "text") -> str:
         """Move a text to the archive; returns its ref."""

@@ -226,11 +226,14 @@ def undoing(compression: Mapping[str, Any], now: str) -> dict[str, Any]:
     return {"type": "undo", "created_at": now, **covered}
 
 
-def original_of(about: Mapping[str, Any], read: Callable[[str], list[Any]]) -> Any:
-    """What the log says a ref stands for: a text, or a message as it came."""
+def original_of(about: Mapping[str, Any], read: Callable[[str, int], Any]) -> Any:
+    """What the log says a ref stands for: a text, or a message as it came.
+
+    `read` gives a message of a file of originals, by its position.
+    """
     if about.get("text") is not None:
         return about["text"]
-    message = read(about["file"])[about["message"]]
+    message = read(about["file"], about["message"])
     return message if about["block"] is None else text_in(message, about["block"])
 
 

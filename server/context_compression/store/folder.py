@@ -1,7 +1,7 @@
 """The folder `.compression/`: where it is, its config, its summaries, its sessions."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
@@ -136,16 +136,7 @@ class Store:
         Raises:
             UnknownRef: cut so short that it could be more than one.
         """
-        owners: dict[str, SessionLog] = {}
-        for id in self.sessions():
-            log = self.session(id)
-            with suppress(StoreError):  # what cannot be read here may be found elsewhere
-                for full in log.refs():
-                    owners.setdefault(full, log)
-            if ref in owners:
-                break
-        full = the_one(ref, owners)
-        return None if full is None else owners[full]
+        return self._owner(ref, lambda log: log.about(ref)) or self._owner(ref, SessionLog.refs)
 
     def search(
         self,
@@ -170,10 +161,7 @@ class Store:
         """
         from context_compression.store.search import search
 
-        logs = [self.session(id) for id in self.sessions()]
-        return search(
-            self.folder, logs, query, pattern=pattern, session=session, limit=limit, skip=skip
-        )
+        return search(self, query, pattern=pattern, session=session, limit=limit, skip=skip)
 
     def verify(self) -> list[str]:
         """Everything that is wrong with the folder, in plain words; `[]` when it is sound."""
@@ -186,6 +174,18 @@ class Store:
             for id in self._session_folders():
                 found += SessionLog(self.folder, id).problems()
         return found
+
+    def _owner(self, ref: str, refs_of: Callable[[SessionLog], Iterable[str]]) -> SessionLog | None:
+        owners: dict[str, SessionLog] = {}
+        for id in self.sessions():
+            log = self.session(id)
+            with suppress(StoreError):  # what cannot be read here may be found elsewhere
+                for full in refs_of(log):
+                    owners.setdefault(full, log)
+            if ref in owners:
+                break
+        full = the_one(ref, owners)
+        return None if full is None else owners[full]
 
     def _session_folders(self) -> list[str]:
         folder = self.folder / "sessions"

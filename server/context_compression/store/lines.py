@@ -99,6 +99,12 @@ class LineFile:
                 if mark in line and (item := _parsed(line)) is not None:
                     yield item
 
+    def data(self) -> bytes:
+        """The file as it is; nothing where there is none."""
+        with files.reading(self.path), suppress(FileNotFoundError):
+            return files.ordinary(self.path).read_bytes()
+        return b""
+
     def has(self, mark: Mark) -> bool:
         """Whether the file still is what it was up to the mark."""
         with files.reading(self.path), suppress(FileNotFoundError), open(self.path, "rb") as file:

@@ -17,6 +17,7 @@ from typing import Any, cast
 from context_compression.errors import StoreError, UnknownRef
 from context_compression.store import files
 from context_compression.store.lines import Events, LineFile, Mark
+from context_compression.store.refs import entries, message_at
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """What an id or a ref may be: the name of a file, and of nothing outside our folder."""
@@ -154,6 +155,28 @@ class SessionLog:
         """Every ledger entry, oldest first."""
         return list(self._read(self._ledger).items)
 
+    def read_original(self, name: str, position: int) -> Any:
+        """One message in a file of `write_originals`, without reading all of them where possible.
+
+        Raises:
+            StoreDamaged: the file is missing or damaged, or has no such message.
+        """
+        path = self.folder / _checked(name, "An archive's name")
+        with files.reading(path):
+            found = message_at(files.ordinary(path).read_bytes(), position)
+        if found is not None:
+            return found
+        messages = self.read_originals(name)
+        if not 0 <= position < len(messages):
+            raise files.damaged(path, f"has no message {position}")
+        return messages[position]
+
+    def about(self, ref: str) -> dict[str, Mapping[str, Any]]:
+        """What the events say of the refs that begin so, with the `file` of their originals."""
+        if not re.fullmatch(r"[0-9a-fA-F]{4,12}", ref):
+            return {}
+        return dict(entries(self._events.data(), ref.lower()))
+
     def refs(self) -> dict[str, Any]:
         """All that is archived here: by ref, what the events' `refs` say of it, the latest last."""
         found: dict[str, Any] = {}
@@ -165,7 +188,7 @@ class SessionLog:
 
     def full_ref(self, ref: str) -> str | None:
         """The ref archived here that `ref` names, in full or by four or more first characters."""
-        return the_one(ref, self.refs())
+        return the_one(ref, self.about(ref) or self.refs())
 
     def problems(self) -> list[str]:
         """What is wrong with these files, in plain words; `[]` when they are sound."""

@@ -8,8 +8,7 @@ first.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from context_compression.errors import StoreUnwritable
 from context_compression.store.documents import Candidate, Neighbour
@@ -18,6 +17,9 @@ from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
 from context_compression.store.query import Query
 from context_compression.store.scan import Scan
+
+if TYPE_CHECKING:
+    from context_compression.store.folder import Store
 
 _GOES_ON = re.compile(r"[./\\:-]+\w")
 _GOES_BEFORE = ("/", "\\", ".", "-")
@@ -95,8 +97,7 @@ class Source(Protocol):
 
 
 def search(
-    folder: Path,
-    logs: Sequence[SessionLog],
+    store: "Store",
     query: str = "",
     *,
     pattern: str | None = None,
@@ -104,9 +105,10 @@ def search(
     limit: int = 5,
     skip: int = 0,
 ) -> Found:
-    """What `Store.search` does, in the store at `folder` with these logs, the newest first."""
+    """What `Store.search` does."""
     wanted = None if pattern is None else Pattern(pattern)
     search = _Search(Query.read(query), wanted, limit, skip)
+    logs = [store.session(id) for id in store.sessions()]
     if not logs:
         return Found((), 0, 0, search.query.terms)
     try:
@@ -123,7 +125,7 @@ def search(
                     opened.forget(name)
                 opened.catch_up(logs)
 
-        return index.using(folder, logs, look_up)
+        return index.using(store.folder, logs, look_up)
     except (StoreUnwritable, ImportError) as error:
         found, _ = search.of(Scan(logs, session), logs)
         return replace(found, note=f"searched without an index, which is slower: {error}")

@@ -84,7 +84,7 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
     else:
         session = Session(store, log.id)
         full = log.full_ref(ref) or ref
-        what = session.state().refs[full]["what"]
+        what = (log.about(full) or session.state().refs)[full]["what"]
         text = session.restore(full, lines=lines, pattern=asked.pattern, note=False)
     header = [f"ref {full}", what]
     if lines:

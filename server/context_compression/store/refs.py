@@ -1,0 +1,71 @@
+"""Finding one ref among many: what the log says of it is read, and of the originals one message.
+
+A log and its files may have many megabytes, and to parse them takes longer than anybody wants to
+wait for one text. They are as we wrote them; where they are not, all of them is parsed.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_KEY = re.compile(rb'"([0-9a-f]{12})":')
+_EVENTS = (b'{"type":"compression"', b'{"type":"offload"')
+_ORIGINALS = b'"originals":"'
+_FIRST, _LAST = b"[\n  {\n", b"\n  }\n]"
+_BEGINNING, _END = b"\n  {", b"\n  }"
+_DECODER = json.JSONDecoder()
+
+
+def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What a log says of the refs that begin so, each with the `file` of its originals.
+
+    Args:
+        log: lines of JSON as `LineFile.append` writes them. Within a text a quotation mark has a
+            backslash before it, so what looks like a key is one.
+        ref: lower-case hex digits.
+    """
+    wanted = b'"' + ref.encode()
+    at = log.find(wanted)
+    while at >= 0:
+        key = _KEY.match(log, at)
+        line = log.rfind(b"\n", 0, at) + 1
+        if key and log.startswith(_EVENTS, line):
+            end = log.find(b"\n", at)
+            about = _decoded(log[key.end() : end if end >= 0 else len(log)])
+            file = _name_after(log, log.rfind(_ORIGINALS, line, at))
+            match about:
+                case {"what": str(), "text": str()}:
+                    yield key[1].decode(), about
+                case {"what": str(), "message": int(), "block": int() | None} if file:
+                    yield key[1].decode(), {**about, "file": file}
+                case _:
+                    pass
+        at = log.find(wanted, at + 1)
+
+
+def message_at(originals: bytes, position: int) -> Any:
+    """A message of a file of originals; `None` where the file is not as we write it."""
+    if position < 0 or not (originals.startswith(_FIRST) and originals.endswith(_LAST)):
+        return None
+    at = -1
+    for _ in range(position + 1):
+        at = originals.find(_BEGINNING, at + 1)
+        if at < 0:
+            return None
+    return _decoded(originals[at : originals.find(_END, at) + len(_END)].lstrip())
+
+
+def _decoded(data: bytes) -> Any:
+    """The JSON value that `data` begins with, `None` where there is none."""
+    try:
+        return _DECODER.raw_decode(data.decode())[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _name_after(log: bytes, at: int) -> str | None:
+    if at < 0:
+        return None
+    start = at + len(_ORIGINALS)
+    return log[start : log.find(b'"', start)].decode("ascii", "replace")
