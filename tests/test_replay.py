@@ -4,14 +4,14 @@ import gzip
 import json
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from generated import Messages
 
-from context_compression import BudgetTooSmall, Session, usage, validity
+from context_compression import BudgetTooSmall, Session, validity
 from context_compression.evidence import user_words
 from context_compression.formats import parse
 from context_compression.messages import COMPRESSED
@@ -25,23 +25,26 @@ RECORDED = {
     "pi-pi-mono-1e312af0": 200, "qmsum-test-26": 276,
 }  # fmt: skip
 """How many messages of each are run: enough to be compressed at least once at 30,000 tokens."""
+LONG = {"codex-agentv-2c00582a": 270, "claude-code-cli-43d5a694": 276}
+"""Run as a whole: enough for 120,000 tokens, too."""
 SUMMARY = "## Goal\nAs the user said.\n\n## Next Steps\nGo on."
 
 
 @cache
-def recorded(folder: Path, name: str) -> Messages:
+def recorded(folder: Path, name: str, whole: bool = False) -> Messages:
     with gzip.open(folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
-        return json.load(file)["messages"][: RECORDED[name]]
+        return json.load(file)["messages"][: (LONG if whole else RECORDED)[name]]
 
 
 class Replay:
     """A session that is run step by step, and what is known of it so far."""
 
-    def __init__(self, folder: Path, budget: int, *, writes_summaries: bool) -> None:
+    def __init__(self, folder: Path, budget: int, role: str | None) -> None:
         self.events: list[Event] = []
+        settings = {"token_budget": budget} | ({"summary_role": role} if role else {})
         self.session = Session(
-            folder, "s", settings={"token_budget": budget}, on_event=self.events.append,
-            summarizer=ScriptedSummarizer(SUMMARY) if writes_summaries else None,
+            folder, "s", settings=settings, on_event=self.events.append,
+            summarizer=ScriptedSummarizer(SUMMARY) if role else None,
         )  # fmt: skip
         self.recorded: Messages = []
         self.refs: dict[str, None] = {}
@@ -68,7 +71,7 @@ class Replay:
     def check(self, view: Messages) -> None:
         parsed = parse(view)
         assert validity.problems(parsed.messages, user_first=parsed.format.user_first) == ()
-        used = usage(view, settings=self.session.settings)
+        used = self.session.usage()
         if used.over_threshold:  # only because nothing more can go, or hardly anything came
             assert used.used_tokens <= GROWTH * max(self.floor, used.threshold_tokens)
         shown = {ref_of(message) for message in view}
@@ -78,8 +81,10 @@ class Replay:
         said = [user_words(message).strip() for message in parsed.messages]
         assert self.last_words in "\n".join(said)
         summaries = [m for m in parsed.messages if m.text.startswith(f"{COMPRESSED} Summary")]
-        assert len(summaries) <= 1
-        assert all(message.text.count("<summary>\n") == 1 for message in summaries)
+        shown_summaries = [*(m.text for m in summaries), *filter(None, [self.session.system])]
+        assert len(shown_summaries) <= 1
+        assert all(text.count("<summary>\n") == 1 for text in shown_summaries)
+        assert not (summaries and self.session.settings.summary_role == "system")
 
     def check_the_archive(self) -> None:
         """Everything that left is there, byte for byte."""
@@ -123,20 +128,39 @@ def steps(messages: Messages) -> Iterator[tuple[Messages, dict[str, Any]]]:
             waiting.append(message)
 
 
-@pytest.mark.parametrize("writes_summaries", [True, False], ids=["summaries", "no-model"])
-@pytest.mark.parametrize("budget", [30_000, 60_000, 120_000])
-@pytest.mark.parametrize("name", RECORDED)
-def test_the_laws_hold_before_every_request_of_a_recorded_conversation(
-    name: str, budget: int, writes_summaries: bool, tmp_path: Path, data_folder: Path
-) -> None:
-    replay = Replay(tmp_path, budget, writes_summaries=writes_summaries)
-
-    for came, answer in steps(recorded(data_folder, name)):
+def run(messages: Messages, folder: Path, budget: int, role: str | None) -> Replay:
+    """A conversation, step by step."""
+    replay = Replay(folder, budget, role)
+    for came, answer in steps(messages):
         replay.record(*came)
         replay.prepare()
         replay.record(answer)
+    return replay
+
+
+@pytest.mark.parametrize(
+    ("budget", "role"), [(30_000, "system"), *product((30_000, 60_000, 120_000), ("user", None))]
+)
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_laws_hold_before_every_request_of_a_recorded_conversation(
+    name: str, budget: int, role: str | None, tmp_path: Path, data_folder: Path
+) -> None:
+    replay = run(recorded(data_folder, name), tmp_path, budget, role)
 
     assert replay.events or budget > 30_000
     replay.check_that_nothing_looped()
     assert replay.session.view() == Session(tmp_path, "s").view()
+    assert replay.session.store.verify() == []
+
+
+@pytest.mark.parametrize("budget", [30_000, 60_000, 120_000])
+@pytest.mark.parametrize("name", LONG)
+def test_the_laws_hold_over_the_summaries_of_a_long_one_at_every_budget(
+    name: str, budget: int, tmp_path: Path, data_folder: Path
+) -> None:
+    replay = run(recorded(data_folder, name, whole=True), tmp_path, budget, "user")
+
+    made = replay.session.state().compressions
+    assert any(compression["strategy"] == "summarize" for compression in made)
+    replay.check_that_nothing_looped()
     assert replay.session.store.verify() == []

@@ -12,7 +12,7 @@ class SummaryRequest:
         system: instructions.
         prompt: the user message: the record of the conversation, then the instructions.
         max_tokens: limit of the answer.
-        model: the model of the settings, where one is named.
+        model: the model of the settings, else the conversation's own, where it is known.
         attempts: calls in all that may be made for it, the first included.
         instructions: those of the prompt alone, for an agent that still has the conversation.
     """

@@ -305,6 +305,50 @@ def test_a_request_that_is_too_long_is_halved_until_it_fits() -> None:
     assert any("<previous-summary>" in request.prompt for request in model.requests)
 
 
+class Refusing(Small):
+    """One of somebody's own, which fails as its provider does."""
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        try:
+            return await super().summarize(request)
+        except SummaryError:
+            raise ValueError("This model's maximum context length is 4096 tokens.") from None
+
+
+def test_a_summarizer_of_ones_own_may_say_too_long_in_its_providers_words() -> None:
+    model = Refusing(14_000)
+
+    result = compress(
+        worked(40), target_tokens=6_000, strategy="summarize", summarizer=model,
+        settings={"token_budget": 20_000},
+    )  # fmt: skip
+
+    assert result.strategy == "summarize"
+
+
+@pytest.mark.parametrize(("named", "asked"), [(None, "claude-own"), ("claude-x", "claude-x")])
+def test_where_no_model_is_named_the_conversations_own_writes(
+    named: str | None, asked: str
+) -> None:
+    model = ScriptedSummarizer(SUMMARY)
+
+    summarized(worked(), model, model="claude-own", settings={"summary_model": named})
+
+    assert {request.model for request in model.requests} == {asked}
+
+
+def test_failures_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        summarized(worked(), ScriptedSummarizer(SummaryError("overloaded")))
+
+    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert said == [
+        ("INFO", "asking again for a summary: overloaded"),
+        ("INFO", "asking again for a summary: overloaded"),
+        ("WARNING", "no summary: overloaded"),
+    ]
+
+
 def test_halving_ends() -> None:
     model = Small(10)
 

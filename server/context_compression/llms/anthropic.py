@@ -5,6 +5,7 @@ an MCP client waits for an answer only so long. The SDK is imported with the fir
 """
 
 import importlib
+import logging
 import os
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -24,6 +25,7 @@ from context_compression.summarizer import SummaryReply, SummaryRequest
 if TYPE_CHECKING:
     from anthropic.types import Message
 
+logger = logging.getLogger(__name__)
 BASE_URL = "https://api.anthropic.com"
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
 """Seconds before the second call, doubled for each further one; those of the SDK, without dice."""
@@ -179,6 +181,7 @@ class AnthropicSummarizer:
                     too_long=answer.too_long,
                     attempts=attempt,
                 )
+            logger.info("asking again in %g s: %s", pause, answer.text)
             await self._sleep(pause)
             attempt += 1
         taken = replace(answer, **{name: _sum(name, answer, *spent) for name in TOKENS})

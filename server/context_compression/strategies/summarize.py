@@ -4,6 +4,7 @@ A second summary updates the first with what is new since. What code can know is
 model: the ledger, the file lists, the user's last request. Claims without a source are struck.
 """
 
+import logging
 import re
 import sys
 from collections.abc import Generator, Sequence
@@ -29,6 +30,7 @@ from context_compression.strategies.window import units
 from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.system_prompt import MARK
 
+logger = logging.getLogger(__name__)
 OPENING = f"{MARK} of the conversation so far, written by a program, not by the user."
 SUMMARY = re.compile(r"<summary>\n(.*?)\n</summary>", re.S)
 FILES = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.S)
@@ -219,6 +221,7 @@ class Summary:
                 left = request.attempts - error.attempts
                 if not error.retryable or error.too_long or left < 1:
                     raise
+                logger.info("asking again for a summary: %s", error)
                 request = replace(request, attempts=left)
 
     def request(self, record: str, name: str, earlier: str | None) -> SummaryRequest:
@@ -236,7 +239,7 @@ class Summary:
             prompt="\n\n".join([*parts, instructions]),
             instructions=instructions,
             max_tokens=plan.settings.summary_limit,
-            model=plan.settings.summary_model,
+            model=plan.settings.summary_model or plan.model,
             attempts=plan.settings.summary_attempts,
         )
 
