@@ -10,7 +10,8 @@ import pytest
 import context_compression
 from context_compression import Session
 from context_compression.setup import installing
-from context_compression.setup.doctor import VARIABLES, Finding, check, environment, examine
+from context_compression.setup.doctor import check, environment, examine
+from context_compression.setup.findings import VARIABLES, Finding
 from context_compression.setup.hosts import BY_NAME, Host
 from context_compression.setup.machine import Machine, Server
 
@@ -161,8 +162,11 @@ def test_damage_in_the_store_is_said(machine_with: Machines, real_server: Server
     install(CODEX, machine, real_server)
 
     [finding] = wrong(examine(CODEX, machine, real_server))
+    (store / "config.json").write_text('{"keep_recnt": 1}', encoding="utf-8")
+    refused = of(examine(CODEX, machine, real_server), "status")
 
     assert "summaries.json is not JSON" in finding.says
+    assert "did you mean keep_recent" in refused.says
 
 
 def test_a_key_is_said_to_be_there_or_not_and_never_shown(

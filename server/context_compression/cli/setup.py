@@ -13,7 +13,7 @@ from context_compression.cli.terminal import say, working, write_json
 from context_compression.errors import SetupError
 
 if TYPE_CHECKING:  # loaded when used: the other commands shall not wait for it
-    from context_compression.setup.doctor import Finding
+    from context_compression.setup.findings import Finding
     from context_compression.setup.hosts import Host
     from context_compression.setup.installing import Done
     from context_compression.setup.machine import Machine, Server

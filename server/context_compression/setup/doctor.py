@@ -1,13 +1,9 @@
 """Whether our server works in a host: what is wrong, and how to mend it."""
 
-import difflib
 import os
 import shutil
-import sqlite3
-import stat
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -16,8 +12,15 @@ import anyio
 from context_compression import hosts as transcripts
 from context_compression.errors import ContextCompressionError, SetupError
 from context_compression.messages import is_array
-from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.setup.claude_plugin import FOLDER, entry_of_plugin
+from context_compression.setup.findings import (
+    VARIABLES,
+    Finding,
+    of_key,
+    of_search,
+    of_store,
+    of_variables,
+)
 from context_compression.setup.hosts import (
     CLAUDE_CODE,
     Environment,
@@ -25,39 +28,16 @@ from context_compression.setup.hosts import (
     command_of,
     environ_of,
 )
-from context_compression.setup.installing import entry_in, install, is_in
+from context_compression.setup.installing import entry_in, is_current
 from context_compression.setup.machine import PROGRAM, Machine, Server
 from context_compression.setup.pieces import Piece, Value
 from context_compression.setup.trial import Trial, try_out
-from context_compression.store import Store
-from context_compression.workspace import CREDENTIALS
 
-PREFIX = "CONTEXT_COMPRESSION_"
-OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE")
-"""Ends of variables that are no settings."""
-VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
 VERBS = ("status", "compress", "config", "summary", "offload", "restore")
 TOOLS = {f"context_{verb}" for verb in VERBS}
 ALWAYS = ("HOME", "LANG", "LOGNAME", "SHELL", "TERM", "USER")
 DESKTOP_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 """What a desktop application is started with, on Linux as well as on macOS."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at.
-
-    Attributes:
-        check: what.
-        ok: whether it is as it should be; `None`: good to know.
-        says: how it is.
-        mend: what to do, where something is wrong.
-    """
-
-    check: str
-    ok: bool | None
-    says: str
-    mend: str = ""
 
 
 def examine(
@@ -115,7 +95,7 @@ def check(
     command: list[str], environ: Mapping[str, str], machine: Machine, host: Host | None = None
 ) -> list[Finding]:
     """What there is to say of a server, started in this environment; of the transcripts, too."""
-    found = [*_variables(environ), *_not_passed(environ, machine, host)]
+    found = [*of_variables(environ), *_not_passed(environ, machine, host)]
     # an application with windows starts servers where it was itself started, which is anywhere
     cwd = Path(machine.home.anchor) if host and host.name == "claude-desktop" else machine.cwd
     if shutil.which(command[0], path=environ.get("PATH", os.defpath)) is None:
@@ -128,8 +108,8 @@ def check(
         return [*found, Finding("server", False, f"does not start: {error}", mend)]
     found += _trial(trial)
     if store := trial.status.get("store"):
-        found += _store(Path(store))
-    return [*found, *_search(), *_key(environ), *_transcripts(machine, host)]
+        found += of_store(Path(store))
+    return [*found, *of_search(), *of_key(environ), *_transcripts(machine, host)]
 
 
 def environment(kind: Environment, machine: Machine, listed: object = None) -> dict[str, str]:
@@ -147,19 +127,18 @@ def _hooks(pieces: Sequence[Piece], again: str) -> Iterator[Finding]:
     """Whether the host asks our hooks, in this version."""
     if not pieces:
         return
+    place = str(pieces[0].path)
     try:
-        done = install(pieces, Path(), dry_run=True)
-        there = [is_in(piece) for piece in pieces]
+        states = {is_current(piece) for piece in pieces}
     except SetupError as error:
         yield Finding("hooks", False, str(error), "Mend the file.")
         return
-    place = str(pieces[0].path)
-    if not any(each.change.is_one for each in done):
+    if states == {True}:
         yield Finding("hooks", True, place)
-    elif any(there):
-        yield Finding("hooks", False, f"not as this version has them, in {place}", again)
-    else:
+    elif states == {None}:
         yield Finding("hooks", None, f"not asked; {again} puts them into {place}")
+    else:
+        yield Finding("hooks", False, f"not as this version has them, in {place}", again)
 
 
 def _version(host: Host, machine: Machine) -> Iterator[Finding]:
@@ -178,24 +157,6 @@ def _version(host: Host, machine: Machine) -> Iterator[Finding]:
         return
     seen = f"; seen working with {host.seen}" if host.seen and host.seen not in shown else ""
     yield Finding("host", True, f"{shown}{seen}")
-
-
-def _variables(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Environment variables of ours: misspelt ones, and impossible values."""
-    for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in VARIABLES:
-            known = [variable.removeprefix(PREFIX) for variable in VARIABLES]
-            near = difflib.get_close_matches(name.removeprefix(PREFIX), known, 1)
-            mend = f"Did you mean {PREFIX}{near[0]}?" if near else "Remove it."
-            yield Finding("environment", False, f"{name} is nothing we know", mend)
-    try:
-        Settings.layered(environ=environ)
-    except ContextCompressionError as error:
-        yield Finding("environment", False, str(error), "Correct or remove the variable.")
-        return
-    given = sorted(name for name in environ if name in VARIABLES or name in ALIASES)
-    if given:
-        yield Finding("environment", True, ", ".join(given))
 
 
 def _not_passed(
@@ -221,54 +182,12 @@ def _trial(trial: Trial) -> Iterator[Finding]:
     missing = sorted(TOOLS - {*trial.tools})
     says = f"{len(trial.tools)} tools" + (f", but not {', '.join(missing)}" if missing else "")
     yield Finding("tools", not missing, says, "Install the package anew." if missing else "")
+    if trial.refusal:
+        yield Finding("status", False, trial.refusal, "Correct what it names.")
+        return
     counted = str(trial.status.get("counted_by", "not at all")).partition(";")[0]
     fine = "unavailable" not in counted and "counted_by" in trial.status
     yield Finding("counting", fine, f"by {counted}", "" if fine else "Install tiktoken anew.")
-
-
-def _store(folder: Path) -> Iterator[Finding]:
-    """Whether the store can be written, and by nobody else."""
-    place = next(p for p in (folder, *folder.parents) if p.exists())
-    if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
-        mend = f"chmod u+rwx {place}, or set {PREFIX}DIR to another folder."
-        yield Finding("store", False, f"{place} cannot be written", mend)
-        return
-    if place != folder:
-        yield Finding("store", True, f"{folder}, made when something is kept")
-        return
-    mode = stat.S_IMODE(folder.stat().st_mode)
-    if os.name != "nt" and mode & 0o077:
-        says = f"{folder} can be read by others: it has mode {mode:o}"
-        yield Finding("store", False, says, f"chmod 700 {folder}")
-    wrong = Store(folder).verify()
-    yield from (Finding("store", False, problem, "See there.") for problem in wrong[:5])
-    if not wrong:
-        yield Finding("store", True, f"{folder}, {len(Store(folder).sessions())} conversations")
-
-
-def _search() -> Iterator[Finding]:
-    try:
-        with sqlite3.connect(":memory:") as base:
-            base.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
-    except sqlite3.Error as error:
-        yield Finding("search", None, f"without an index, so slower: SQLite has no FTS5 ({error})")
-    else:
-        yield Finding("search", True, f"SQLite {sqlite3.sqlite_version} with FTS5")
-
-
-def _key(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Whether a model could write summaries; the key itself is never shown."""
-    has_key = any(map(environ.get, CREDENTIALS))
-    try:
-        model = Settings.layered(environ=environ).summary_model
-    except ContextCompressionError:
-        return  # said already
-    if model and not has_key:
-        mend = f"Set {CREDENTIALS[0]} where the host is started, or remove {PREFIX}SUMMARY_MODEL."
-        yield Finding("key", False, f"no key, and {model} shall write summaries", mend)
-    else:
-        wanted = f"summaries by {model}" if model else "no summary is written by a model unasked"
-        yield Finding("key", None, f"{'present' if has_key else 'none'}; {wanted}")
 
 
 def _transcripts(machine: Machine, host: Host | None) -> Iterator[Finding]:

@@ -76,15 +76,14 @@ def entry_in(entry: Entry) -> Value | None:
         return entry.found(_text(read(path)))
 
 
-def is_in(piece: Piece) -> bool:
-    """Whether a piece is in its file, in whatever version.
+def is_current(piece: Piece) -> bool | None:
+    """Whether a piece is in its file as it would be put there now; `None` where it is not at all.
 
     Raises:
         SetupError: the file cannot be read.
     """
-    path = _real(piece.path)
-    with _understanding(path):
-        return piece.is_in(_text(read(path)))
+    change = _putting(piece)
+    return (not change.is_one) if piece.is_in(_text(change.before)) else None
 
 
 def _putting(piece: Piece) -> Change:

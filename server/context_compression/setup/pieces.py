@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from context_compression.setup import jsonc
 from context_compression.setup.machine import PROGRAM
 
 Value = dict[str, Any]
+HOOKS = "hooks"
 OURS = ("type", "command", "args", "cmd")
 """What an entry has to say in our words; the rest of it is the user's once it is there."""
 
@@ -128,7 +129,6 @@ class Hooks:
     path: Path
     groups: Mapping[str, Sequence[Any]]
     strict: bool = True
-    under: str = field(default="hooks", init=False)
 
     def is_in(self, text: str) -> bool:
         """Whether a group there is ours."""
@@ -140,30 +140,27 @@ class Hooks:
         ours = {event: [g for g in groups if is_ours(g)] for event, groups in there.items()}
         if {event: groups for event, groups in ours.items() if groups} == self.groups:
             return text
-        text = self._without(text, keep=2)
+        text = self.taken(text, None)
         for event, groups in self.groups.items():
             for group in groups:
-                text = jsonc.with_item(text, (self.under, event), group)
+                text = jsonc.with_item(text, (HOOKS, event), group)
         return text
 
     def taken(self, text: str, before: str | None) -> str:
         """The text without them."""
-        return self._without(text, keep=2 if before is None else 0, before=before)
-
-    def _without(self, text: str, *, keep: int, before: str | None = None) -> str:
         for event in self._there(text):
+            path = (HOOKS, event)
+            keep = len(path)
             if before is not None:
-                places = ((self.under, event), (self.under,))
-                known = [jsonc.value_at(before, place) is not None for place in places]
-                keep = 2 if known[0] else 1 if known[1] else 0
-            text = jsonc.without_items(text, (self.under, event), is_ours, keep=keep)
+                keep = sum(jsonc.value_at(before, path[:n]) is not None for n in (1, 2))
+            text = jsonc.without_items(text, path, is_ours, keep=keep)
         return text
 
     def _there(self, text: str) -> dict[str, Sequence[Any]]:
         checked(text, strict=self.strict)
-        found: Any = jsonc.value_at(text, (self.under,)) or {}
+        found: Any = jsonc.value_at(text, (HOOKS,)) or {}
         if not is_object(found) or not all(is_array(groups) for groups in found.values()):
-            raise ValueError(f'its "{self.under}" are no lists of hooks by event')
+            raise ValueError(f'its "{HOOKS}" are no lists of hooks by event')
         return dict(found)
 
 

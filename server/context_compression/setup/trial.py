@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.types import TextContent
 
 from context_compression.errors import SetupError
 
@@ -27,6 +28,7 @@ class Trial:
         protocol: the version that was agreed on.
         tools: their names.
         status: the answer of `context_status` for a conversation of one message.
+        refusal: what it said, if it gave no answer.
     """
 
     seconds: float
@@ -34,6 +36,7 @@ class Trial:
     protocol: str
     tools: tuple[str, ...]
     status: Mapping[str, Any]
+    refusal: str = ""
 
 
 async def try_out(command: Sequence[str], environ: Mapping[str, str], cwd: Path) -> Trial:
@@ -53,6 +56,7 @@ async def try_out(command: Sequence[str], environ: Mapping[str, str], cwd: Path)
                     seconds = monotonic() - began
                     tools = (await client.list_tools()).tools
                     status = await client.call_tool("context_status", {"messages": HELLO})
+                    texts = [part.text for part in status.content if isinstance(part, TextContent)]
                     about = client.server_info
                     return Trial(
                         seconds,
@@ -60,6 +64,7 @@ async def try_out(command: Sequence[str], environ: Mapping[str, str], cwd: Path)
                         client.protocol_version,
                         tuple(tool.name for tool in tools),
                         status.structured_content or {},
+                        " ".join(texts) if status.is_error else "",
                     )
         except Exception as error:  # a server can fail in any way
             log.seek(0)
