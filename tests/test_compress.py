@@ -258,9 +258,13 @@ def test_each_step_says_what_the_view_costs_after_it() -> None:
     assert all(tokens < result.tokens_before for tokens in after)
 
 
-def unasked(freed: int, **settings: Any) -> Result:
-    """A run that nobody asked for, over its threshold, in which offload frees about `freed`."""
-    messages = [*worked(log(freed // 10)), *talk(500)]
+def unasked(freed: int, *, early: bool = False, **settings: Any) -> Result:
+    """A run that nobody asked for, over its threshold, in which offload frees about `freed`.
+
+    That is at the end of the conversation, or `early` in it.
+    """
+    work = worked(log(freed // 10))
+    messages = [*work, *talk(500)] if early else [*talk(500), *work]
     budget = int(count_tokens(messages) / 0.79)
     return compress(messages, settings={"token_budget": budget, **settings})
 
@@ -280,6 +284,10 @@ def test_it_goes_on_where_less_than_compact_trigger_tokens_was_freed() -> None:
     for result in (unasked(9_000), unasked(20_000, compact_trigger_tokens=30_000)):
         assert steps(result) == ["offload", "truncate", "extract"]
         assert result.target_met
+
+
+def test_it_goes_on_where_stopping_would_rewrite_nearly_all_for_little_room() -> None:
+    assert steps(unasked(20_000, early=True)) == ["offload", "truncate", "extract"]
 
 
 def test_it_goes_on_while_it_is_over_the_threshold() -> None:

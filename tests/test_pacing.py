@@ -16,7 +16,7 @@ import pytest
 from generated import Messages
 from provider import refused
 
-from context_compression import Session, count_tokens
+from context_compression import Session, compress, count_tokens
 from context_compression.errors import StoreError
 from context_compression.pacing import GROWTH, Event
 from context_compression.summarizer import SummaryReply, SummaryRequest
@@ -212,6 +212,18 @@ def test_below_the_threshold_nothing_is_rewritten_however_much_that_would_free(
     assert worked.session.status().could_free > 0.2 * THRESHOLD
     assert worked.ended == []
     assert worked.requests[-1] == worked.session.state().recorded
+
+
+def test_what_is_due_takes_all_large_results_before_the_tail_at_once(tmp_path: Path) -> None:
+    worked = Worked(tmp_path, 100, 1_500, 10)
+    whole = worked.session.state().recorded
+
+    by_hand = compress(whole, target_tokens=worked.session.settings.target_tokens)
+
+    (compression,) = worked.session.state().compressions
+    assert len(compression["compressed"]) > by_hand.messages_compressed
+    kept = [index for index in range(2, len(whole), 2) if index not in compression["compressed"]]
+    assert int(count_tokens(whole[kept[0] :])) < 2 * worked.session.settings.recent_tokens
 
 
 def test_what_a_compression_left_does_not_count_after_a_rewind(tmp_path: Path) -> None:

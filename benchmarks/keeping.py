@@ -1,0 +1,123 @@
+"""Ways to keep a conversation in its window, request by request."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from recordings import Block, Message, Messages
+
+from context_compression import Session, Settings
+from context_compression.tokens import Counter
+
+UNCOMPRESSED = "uncompressed"
+KEPT_RESULTS = 3
+CLEARED = "[Old tool result content cleared]"
+
+
+class Loop(Protocol):
+    """An agent's loop, as far as what it sends is concerned."""
+
+    def request(self, came: Messages) -> Messages:
+        """The next request, given what came since the last one."""
+        ...
+
+
+class Ours:
+    """A session without a model."""
+
+    def __init__(self, folder: Path, window: int) -> None:
+        # receipts name the store's folder: whatever it lies in, it is always called the same
+        store = folder / ".compression"
+        self._session = Session(store, "replayed", settings={"token_budget": window})
+
+    def request(self, came: Messages) -> Messages:
+        self._session.record(*came)
+        return self._session.prepare()
+
+
+class Uncompressed:
+    """Everything is sent, whether a window holds it or not."""
+
+    def __init__(self) -> None:
+        self._messages: Messages = []
+
+    def request(self, came: Messages) -> Messages:
+        self._messages += came
+        return self._messages
+
+
+class Trimming:
+    """The oldest steps are dropped, but for the first message.
+
+    Args:
+        tokens: of a message.
+        threshold: from here on it is due.
+        target: what to come down to.
+    """
+
+    def __init__(self, tokens: Callable[[Message], int], threshold: int, target: int) -> None:
+        self._tokens, self._threshold, self._target = tokens, threshold, target
+        self._messages: Messages = []
+
+    def request(self, came: Messages) -> Messages:
+        self._messages += came
+        total = sum(map(self._tokens, self._messages))
+        if total >= self._threshold:
+            stop = 1
+            for at, message in enumerate(self._messages[1:-1], 1):
+                if message["role"] == "assistant":  # with it a step begins
+                    stop = at
+                    if total <= self._target:
+                        break
+                total -= self._tokens(message)
+            del self._messages[1:stop]
+        return self._messages
+
+
+class Clearing:
+    """Results of tools are cleared, but for the newest, and stay so.
+
+    As the Messages API does it (`clear_tool_uses_20250919`), with a threshold like everybody's.
+    """
+
+    def __init__(self, tokens: Callable[[Message], int], threshold: int) -> None:
+        self._tokens, self._threshold = tokens, threshold
+        self._messages: Messages = []
+
+    def request(self, came: Messages) -> Messages:
+        self._messages += came
+        if sum(map(self._tokens, self._messages)) >= self._threshold:
+            newest = KEPT_RESULTS
+            for at in range(len(self._messages) - 1, -1, -1):
+                message = self._messages[at]
+                results = sum(block["type"] == "tool_result" for block in message["content"])
+                if results and newest <= 0:
+                    self._messages[at] = _cleared(message)
+                newest -= results
+        return self._messages
+
+
+def _cleared(message: Message) -> Message:
+    content: list[Block] = [
+        {**block, "content": CLEARED} if block["type"] == "tool_result" else block
+        for block in message["content"]
+    ]
+    return message if content == message["content"] else {**message, "content": content}
+
+
+def loops(tokens: Callable[[Message], int], window: int, folder: Path) -> dict[str, Loop]:
+    """All of them, by name, with the same window and the same threshold."""
+    threshold, target = threshold_of(window), Settings(token_budget=window).target_tokens
+    return {
+        "context-compression": Ours(folder, window),
+        "trim to half": Trimming(tokens, threshold, target),
+        "trim each time": Trimming(tokens, threshold, threshold - 1),
+        "clear old results": Clearing(tokens, threshold),
+        UNCOMPRESSED: Uncompressed(),
+    }
+
+
+def threshold_of(window: int) -> int:
+    """Tokens from which on compression is due; ours goes by the upper bound of its count."""
+    doubt = Counter().count(window).upper / window
+    return int(Settings(token_budget=window).threshold_tokens / doubt)
