@@ -33,6 +33,7 @@ class SessionLog:
         self.folder = root / "sessions" / id
         self._events = LineFile(self.folder / "events.jsonl", "session")
         self._ledger = LineFile(self.folder / "ledger.jsonl", "ledger")
+        self._told: tuple[Any, dict[str, Mapping[str, Any]]] = (None, {})
 
     @property
     def exists(self) -> bool:
@@ -175,7 +176,10 @@ class SessionLog:
         """What the events say of the refs that begin so, with the `file` of their originals."""
         if not re.fullmatch(r"[0-9a-fA-F]{4,12}", ref):
             return {}
-        return dict(entries(self._events.data(), ref.lower()))
+        asked = (ref.lower(), self.stamp)  # to restore one, it is asked several times
+        if self._told[0] != asked:
+            self._told = (asked, dict(entries(self._events.data(), asked[0])))
+        return self._told[1]
 
     def refs(self) -> dict[str, Any]:
         """All that is archived here: by ref, what the events' `refs` say of it, the latest last."""

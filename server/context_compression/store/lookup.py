@@ -64,13 +64,13 @@ class Lookup:
         order = f"AND {self._within} ORDER BY ours, id DESC"
         if phrase := _phrase(literal or ""):  # it mostly stands there as whole words
             joined = "SELECT id FROM documents JOIN words ON words.rowid = id"
-            ids = self._rows(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase}")
+            ids = self._rows(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase} *")
             found = self._in_which(pattern, ids, most)
             if len(found) >= least:
                 return found
-        sought = list(map(rows.to_bytes, pattern.spellings))
-        where = " OR ".join("instr(text, ?)" for _ in sought) or "1"
-        ids = self._rows(f"SELECT id FROM documents WHERE ({where}) {order}", *sought)
+        part = max((literal or "").split("/"), key=len)  # whichever slash it is written with
+        where, sought = ("instr(text, ?)", rows.to_bytes(part)) if part else ("?", 1)
+        ids = self._rows(f"SELECT id FROM documents WHERE {where} {order}", sought)
         return self._in_which(pattern, ids, most)
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
