@@ -371,3 +371,13 @@ def test_room_that_previews_leave_is_filled() -> None:
 
     assert result.strategy == "offload"
     assert 0.9 * target < result.tokens_after <= target
+
+
+def test_a_system_prompt_larger_than_the_target_leaves_the_floor() -> None:
+    messages = conversation(8)
+
+    result = compress(messages, system="word " * 20_000, strategy="extract", target_tokens=1)
+
+    assert result.changed
+    assert not result.target_met
+    assert result.tokens_after >= result.floor_tokens

@@ -37,6 +37,7 @@ def propose(plan: Plan) -> Proposal:
 
 def extraction(plan: Plan, room: int) -> Sequence[Edit]:
     """The edits that leave `room` tokens or less, where the floor allows."""
+    room = max(room, 1)  # a system prompt may have taken more than all
     fillings = (
         (level, Filling(plan, must_keep(plan, level, room), room, level.first))
         for level in levels(plan)
