@@ -11,7 +11,7 @@ from context_compression import Result, compress, count_tokens
 from context_compression.cuts import Cutter, spans
 from context_compression.evidence import Lexicon
 from context_compression.pieces import Pool, Source, render
-from context_compression.testing import Run, tool_step
+from context_compression.testing import Run, conversation, tool_step
 
 Messages = list[dict[str, Any]]
 LONG = "\n".join(
