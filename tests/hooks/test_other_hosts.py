@@ -176,7 +176,7 @@ async def test_pi_is_given_a_view_with_its_own_rows_where_they_stay(workspace: W
 
 async def test_the_next_request_begins_with_the_same_view(workspace: Workspace):
     rows = steps(26)
-    event = {"hook_event_name": "context", "window": 12_000}
+    event = {"hook_event_name": "context", "window": 18_000}
 
     first = (await told(workspace, "pi", event | {"messages": rows[:-2]}))["messages"]
     second = (await told(workspace, "pi", event | {"messages": rows}))["messages"]

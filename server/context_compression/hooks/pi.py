@@ -78,7 +78,7 @@ class History:
                 self._by = {name: string(row, name) for name in self._by}
             self._rows.setdefault(max(0, len(context.messages) - 1), []).append(row)
         self.messages = context.messages
-        self._now = rows[-1].get("timestamp", 0) if rows else 0
+        self._began = rows[0].get("timestamp", 0) if rows else 0
 
     def laid_out(self, view: Sequence[Mapping[str, Any]]) -> list[Row]:
         """A view as Pi's messages: what stays is the very row that Pi gave."""
@@ -89,7 +89,7 @@ class History:
                 rows += self._rows[part]
             else:
                 new = entries(parse([part]).messages[0], names, self._by)
-                rows += (row | {"timestamp": self._now} for row in new)
+                rows += (row | {"timestamp": self._began} for row in new)
         return rows
 
 
