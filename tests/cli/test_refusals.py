@@ -42,14 +42,14 @@ def test_a_file_that_is_no_conversation(desk: Desk, name: str, snapshot: Snapsho
     assert snapshot(desk.folder) == before
 
 
-def test_a_file_of_500_mb_is_not_read(desk: Desk):
+def test_a_file_of_3_gb_is_not_read(desk: Desk):
     with (desk.folder / "huge.jsonl").open("wb") as file:
-        file.truncate(500 * 1024 * 1024)
+        file.truncate(3 * 1024 * 1024 * 1024)
 
     told = refused(desk.run("compress", "huge.jsonl", "--target-tokens", "1000"))
 
     assert "too large" in told
-    assert "268,435,456" in told
+    assert "2,147,483,648" in told
 
 
 @pytest.mark.parametrize(
