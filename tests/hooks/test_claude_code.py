@@ -15,6 +15,7 @@ from context_compression.hooks.at_source import LIMITS
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
 from context_compression.testing import conversation, log
+from context_compression.testing.messages_api import MessagesAPI
 from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -485,6 +486,26 @@ async def test_automatic_compactions_are_the_hosts_where_ours_are_off(tmp_path: 
 
     assert automatic is None
     assert by_hand is not None
+
+
+async def test_a_model_that_the_user_has_named_writes_the_summary(tmp_path: Path) -> None:
+    with MessagesAPI(["## Goal\nFind out why the login fails."]) as api:
+        environ = {
+            "CONTEXT_COMPRESSION_SUMMARY_MODEL": "claude-test-1",
+            "CONTEXT_COMPRESSION_STRATEGY": "summarize",
+            "ANTHROPIC_API_KEY": "sk-test",
+            "ANTHROPIC_BASE_URL": api.base_url,
+        }
+        workspace = workspace_in(tmp_path, environ)
+        write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+
+        async with Client(create_server(workspace, "claude-code")) as client:
+            rows = await compacted(client, compaction(workspace))
+
+    assert rows is not None
+    assert len(api.requests) == 1
+    texts = [row["text"] for row in rows if isinstance(row, dict)]
+    assert any("Find out why the login fails." in text for text in texts)
 
 
 async def test_before_a_compaction_of_the_host_all_is_archived_and_counts_as_nothing_saved(
