@@ -129,6 +129,11 @@ def test_five_summaries_in_a_row_never_nest_and_skip_nothing(system: Any, dialec
         assert all(MARK not in request.prompt for request in new)
         updates = [request for request in new if "<previous-summary>" in request.prompt]
         assert len(updates) == (number > 0)
+        assert result.summary
+        assert result.messages[-1] == messages[-1]
+        kept = messages[result.summary.first_kept :]
+        assert result.messages[-len(kept) :] == kept
+        assert messages[result.summary.first_kept - 1] not in result.messages
         if dialect == "anthropic":
             check(result, messages, prompt)
             assert str(result.system).count("<summary>") == 1
@@ -263,7 +268,10 @@ def test_a_summary_can_be_put_in_replaced_and_taken_out(system: Any) -> None:
 
 def test_what_the_caller_adds_behind_the_summary_stays() -> None:
     text = with_summary("Be brief.", f"{MARK} one") + "\n\nToday is Monday."
-    blocks: list[Any] = [*with_summary([CACHED], f"{MARK} one"), {"type": "text", "text": "It is Monday."}]
+    blocks: list[Any] = [
+        *with_summary([CACHED], f"{MARK} one"),
+        {"type": "text", "text": "It is Monday."},
+    ]
     blocks[1]["cache_control"] = {"type": "ephemeral"}
 
     assert with_summary(text, "") == "Be brief.\n\nToday is Monday."

@@ -430,6 +430,8 @@ class _Job:
                 ref = ref_of(earlier)
                 refs[ref], originals[ref] = Ref("earlier summary", ()), earlier
         summary = next((edit.record for edit in view.edits if edit.record), None)
+        if summary:
+            summary = replace(summary, first_kept=self._index(summary.first_kept))
         if summary and summary.whole_ledger:
             ref = ref_of(summary.whole_ledger)
             refs[ref], originals[ref] = Ref("ledger", ()), summary.whole_ledger
@@ -475,6 +477,11 @@ class _Job:
         return replace(
             result, files_removed=kept.files_removed, notes=(*result.notes, *kept.warnings)
         )
+
+    def _index(self, position: int) -> int:
+        """Which input message stands at a place of the plan, or is the next one there."""
+        came = (index for index in self.mended.origins[position:] if index is not None)
+        return next(came, len(self.ask.messages))
 
     def _falls_short(self, strategy: str) -> str:
         if self.strategy != "auto":

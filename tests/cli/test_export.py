@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from context_compression import count_tokens, hosts
+from context_compression import Session, count_tokens, hosts
 from context_compression.exports import EXPORTERS
+from context_compression.testing import ScriptedSummarizer
 
 from .conftest import Desk
 
@@ -46,6 +47,21 @@ def test_a_recorded_session_is_written_as_it_stands(desk: Desk):
 
     assert len(hosts.read(Path(told["path"])).messages) == len(view)
     assert told["account"] == {}
+
+
+def test_a_summary_in_the_system_prompt_goes_along(desk: Desk, messages: list[dict[str, Any]]):
+    session = Session(
+        desk.store, "s", settings={"summary_role": "system"}, summarizer=ScriptedSummarizer()
+    )
+    session.record(*messages)
+    session.compress(strategy="summarize", target_tokens=TARGET)
+    assert "<summary>" in session.system
+
+    told = desk.json("export", "s", "--host", "claude-code")
+
+    written = hosts.read(Path(told["path"])).messages
+    assert "<summary>" in str(written[0])
+    assert len(written) == len(session.view()) + 1
 
 
 def test_every_host_is_offered_and_another_is_refused(desk: Desk):
