@@ -264,6 +264,25 @@ def test_texts_keep_their_number_and_their_roles():
     assert all("[Compressed History]" in text["content"] for text in placed[:4])
 
 
+async def test_what_gemini_cli_says_before_the_users_words_is_not_taken_for_them(
+    workspace: Workspace,
+):
+    workspace.store.update_config(lambda config: config | {"token_budget": 4_000})
+    own = "<session_context>\nIt is Monday.\n</session_context>\n"
+    texts = [(own + "Never touch tests/. Read this:\n" + LONG), "I read it.", "Now what?"]
+    messages = [
+        {"role": r, "content": t} for r, t in zip(["user", "model", "user"], texts, strict=True)
+    ]
+    event = {"hook_event_name": "BeforeModel", "llm_request": {"model": "m", "messages": messages}}
+
+    said = (await told(workspace, "gemini-cli", event))["hookSpecificOutput"]["llm_request"]
+
+    assert [message["role"] for message in said["messages"]] == ["user", "model", "user"]
+    first = said["messages"][0]["content"]
+    assert first.startswith(own) and "Never touch tests/." in first and len(first) < len(texts[0])
+    assert said["messages"][-1] == messages[-1]
+
+
 async def test_an_agent_is_told_after_a_compaction_what_was_archived(workspace: Workspace):
     assert (
         await told(workspace, "codex", {"hook_event_name": "SessionStart", "source": "compact"})

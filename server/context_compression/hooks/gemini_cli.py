@@ -5,6 +5,7 @@ BeforeModel    the texts of a request that is too long, in our view; calls and r
 SessionStart   of a session that goes on: what was archived, and how to bring it back
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -24,7 +25,8 @@ NAMES = {"read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch"
 FENCE = ("<untrusted_context>\n", "\n</untrusted_context>")
 """What Gemini CLI puts around what tools bring in from outside."""
 LEFT_OUT = f"{COMPRESSED} What stood here is part of the summary."
-ROLES = {"model": "assistant", "assistant": "model"}
+ROLES = {"model": "assistant"}
+OWN = re.compile(r"(?:\s*<(session_context|hook_context)>.*?</\1>\s*)+", re.S)
 
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -75,21 +77,25 @@ def _text(content: Any) -> str | None:
 
 def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     request = as_object(event.get("llm_request"))
-    texts = [
-        {"role": ROLES.get(string(message, "role"), "user"), "content": string(message, "content")}
-        for message in request.get("messages") or ()
-    ]
+    shown = [(string(m, "role"), *_split(string(m, "content"))) for m in request["messages"]]
+    texts = [{"role": ROLES.get(role, "user"), "content": said} for role, _, said in shown]
     # the texts alone are no conversation that a transcript has, so their record is one of its own
     about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
     view = view_for(session_of(workspace, about), texts)
     if view is None:
         return {}
-    said = [
-        {"role": ROLES.get(text["role"], "user"), "content": text["content"]}
-        for text in in_place(view, texts)
+    messages = [
+        {"role": role, "content": head + text["content"]}
+        for (role, head, _), text in zip(shown, in_place(view, texts), strict=True)
     ]
-    told = {"hookEventName": "BeforeModel", "llm_request": {"messages": said}}
+    told = {"hookEventName": "BeforeModel", "llm_request": {"messages": messages}}
     return {"hookSpecificOutput": told}
+
+
+def _split(text: str) -> tuple[str, str]:
+    """What Gemini CLI itself put before a text of the user's, and the text; or all as the text."""
+    head = OWN.match(text)
+    return (head[0], text[head.end() :]) if head and head.end() < len(text) else ("", text)
 
 
 def in_place(
