@@ -101,6 +101,9 @@ def must_keep(plan: Plan, level: Level, room: int) -> dict[int, Form]:
             kept[index] = older
         elif level.skeletons and plan.step_of(index):
             kept[index] = Form.SKELETON
+    for index in list(kept):  # a record may stand in a tool step, which is never split
+        for partner in plan.step_of(index) or ():
+            kept.setdefault(partner, Form.SKELETON)
     return kept
 
 
