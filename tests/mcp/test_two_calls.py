@@ -88,6 +88,26 @@ async def test_a_program_gets_the_view_with_the_summary_it_wrote(client: Client)
     assert len(done.facts["messages"]) == done.facts["messages_after"]
 
 
+async def test_a_summary_for_the_system_prompt_comes_back_beside_the_messages(
+    client: Client,
+) -> None:
+    messages = conversation(10)
+    settings = {"summarizer": "caller", "summary_role": "system"}
+    asked = await ask(
+        client, "context_compress", messages=messages, target_tokens=9_000, settings=settings
+    )
+
+    done = await finished(client, asked, messages=messages)
+    held = {"messages": done.facts["messages"]}
+    undone = await ask(client, "context_compress", undo=True, **held)
+
+    assert "Run the tests." in done.facts["system"]
+    assert "Run the tests." not in json.dumps(done.facts["messages"])
+    assert "system" in done.facts["note"]
+    assert undone.facts["messages"] == messages
+    assert undone.facts["system"] is None
+
+
 async def test_where_offloading_is_enough_nobody_is_asked_for_a_summary(client: Client) -> None:
     answer = await ask(
         client, "context_compress", messages=conversation(12), target_tokens=20_000,
