@@ -443,6 +443,23 @@ async def test_the_same_compaction_gives_the_same_rows(
     assert first == second
 
 
+async def test_it_comes_down_to_a_share_of_the_hosts_window_or_of_the_budget_that_was_set(
+    tmp_path: Path,
+) -> None:
+    async def left(window: int, **environ: str) -> int:
+        folder = tmp_path / f"{window}{len(environ)}"
+        workspace = workspace_in(folder, environ)
+        write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
+        async with Client(create_server(workspace, "claude-code")) as client:
+            await compacted(client, compaction(workspace, window=window))
+        [compression] = Session(workspace.store, SESSION).state().compressions
+        return compression["tokens_after"]
+
+    assert 30_000 < await left(100_000) <= 50_000
+    assert 10_000 < await left(40_000) <= 20_000
+    assert 10_000 < await left(200_000, CONTEXT_COMPRESSION_TOKEN_BUDGET="40000") <= 20_000
+
+
 async def test_rows_that_are_not_written_down_yet_stay(
     client: Client, workspace: Workspace
 ) -> None:

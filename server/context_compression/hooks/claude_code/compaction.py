@@ -60,14 +60,13 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
 
 def _for_messages(settings: Settings, transcript: Transcript, window: Any) -> Settings:
     """The settings for what a compaction can change: the messages, and their part of the window."""
-    changed: dict[str, Any] = {"summary_role": "user"}  # the host's system prompt is its own
-    settings = for_model(settings, transcript.model)
-    if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
-        changed["token_budget"] = window
     counter = Counter(transcript.model)
     beside = counter.system(transcript.system) + counter.tools(transcript.tools)
-    budget = changed.get("token_budget", settings.token_budget)
-    return settings.changed({**changed, "token_budget": max(1, budget - beside)})
+    budget = for_model(settings, transcript.model).token_budget
+    if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
+        budget = window
+    own = {"summary_role": "user"}  # the host's system prompt is its own
+    return settings.changed({**own, "token_budget": max(1, budget - beside)})
 
 
 def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
