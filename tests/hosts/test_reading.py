@@ -1,16 +1,18 @@
 """What holds for the transcripts of every host: read in pieces, torn, rewritten, packed."""
 
 import gzip
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transcripts import FIXTURES, shown
+from transcripts import FIXTURES, Row, rows_of, shown, written
 
-from context_compression import hosts
+from context_compression import formats, hosts
 from context_compression.errors import TranscriptError
 from context_compression.hosts.reading import REMEMBERED, Reading, Readings
 
@@ -111,3 +113,64 @@ def test_only_the_transcripts_looked_at_last_are_remembered(tmp_path: Path):
 
     assert readings.look(paths[0]) is not first
     assert readings.look(paths[-1]) is readings.look(paths[-1])
+
+
+NONSENSE = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.none(), max_size=2)
+HOSTS = sorted({path.parent.name for path in ROWS})
+DOCUMENTS = sorted(FIXTURES.glob("*/*.json"))
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@given(data=st.data())
+def test_no_row_however_strange_stops_the_reader(
+    host: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+):
+    fixture = data.draw(st.sampled_from([path for path in ROWS if path.parent.name == host]))
+    rows = rows_of(fixture)
+    rows = data.draw(st.permutations(rows)) if data.draw(st.booleans()) else rows
+    for row in rows:
+        damage(row, data)
+    path = written(tmp_path_factory.mktemp("strange") / "s.jsonl", rows)
+
+    check_what_is_left(path)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@given(data=st.data())
+def test_no_document_however_strange_stops_the_reader(
+    document: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+):
+    whole = json.loads(document.read_bytes())
+    for message in whole["messages"]:
+        for part in message.get("parts", [message]):
+            damage(part, data)
+        damage(message, data)
+    path = tmp_path_factory.mktemp("strange") / "s.json"
+    path.write_text(json.dumps(whole), encoding="utf-8")
+
+    check_what_is_left(path)
+
+
+def check_what_is_left(path: Path) -> None:
+    """It is a conversation, or it is said that there is none."""
+    try:
+        transcript = hosts.read(path)
+    except TranscriptError:
+        return  # nothing in it was recognisable
+    messages = formats.parse(transcript.messages).messages
+    assert transcript.usage is None or 0 <= transcript.usage[1] <= len(messages)
+    assert all(message.blocks for message in messages)
+
+
+def damage(row: Row, data: st.DataObject) -> None:
+    """Replace something in one of ten rows, at any depth."""
+    if data.draw(st.integers(0, 9)):
+        return
+    part = row
+    while True:
+        key = data.draw(st.sampled_from(sorted(part)))
+        inner = part[key][0] if isinstance(part[key], list) and part[key] else part[key]
+        if not inner or not isinstance(inner, dict) or data.draw(st.booleans()):
+            part[key] = data.draw(NONSENSE)
+            return
+        part = cast(Row, inner)

@@ -114,7 +114,9 @@ class Context:
         """
         about, rendered = as_object(row.get("attachment")), row.get("rendered")
         if about.get("type") == "queued_command":  # the user's, typed while the agent was at work
-            self._add({"role": "user", "content": about.get("prompt") or []}, row)
+            said = about.get("prompt")
+            readable = bool(said) and (isinstance(said, str) or is_array(said))
+            self._add({"role": "user", "content": said if readable else []}, row)
         elif not is_array(rendered):
             self.textless[string(about, "type") or "none"] += 1
         else:

@@ -35,13 +35,14 @@ class Messages:
         self.made: list[dict[str, Any]] = []
         self.unknown: Counter[str] = Counter()
         self.orphans = 0
-        self._called = {string(item, "call_id") for item in items if item.get("type") in CALLS}
+        calls = (item for item in items if string(item, "type") in CALLS)
+        self._called = {string(item, "call_id") for item in calls}
         self._results: list[Any] | None = None  # of the calls just made
         self._places = [self._place(item) for item in items]
 
     def holding(self, items: int) -> int:
         """How many messages the first `items` make."""
-        return self._places[items - 1] + 1 if items else 0
+        return min(self._places[items - 1] + 1, len(self.made)) if items else 0
 
     def _place(self, item: Item) -> int:
         """Put an item where it belongs; the index of the message it is in."""
@@ -62,8 +63,9 @@ class Messages:
         return max(0, len(self.made) - 1)
 
     def _put(self, role: str, content: list[Any]) -> None:
-        self.made.append({"role": role, "content": content})
-        self._results = None
+        if content:
+            self.made.append({"role": role, "content": content})
+            self._results = None
 
     def _say(self, blocks: list[Any]) -> int:
         if self.made and self.made[-1]["role"] == "assistant":
@@ -76,9 +78,8 @@ class Messages:
 
     def _give(self, output: Item) -> None:
         if self._results is None:
-            results: list[Any] = []
-            self._put("user", results)
-            self._results = results
+            self._results = []
+            self.made.append({"role": "user", "content": self._results})
         self._results.append(result(string(output, "call_id"), _output(output)))
 
 

@@ -37,12 +37,12 @@ class Context:
 
     def _answer(self, row: Mapping[str, Any]) -> None:
         said = [block for part in _parts(row.get("content")) for block in self._block(part)]
-        there = {block.get("id") for block in said}
+        there = {string(block, "id") for block in said}
         calls = _objects(row.get("toolCalls"))
         said += [
             call(string(about, "id"), string(about, "name"), about.get("args"))
             for about in calls
-            if about.get("id") not in there
+            if string(about, "id") not in there
         ]
         self._put("assistant", said)
         self.ends[string(row, "id")] = len(self.messages)
@@ -94,7 +94,8 @@ def _parts(content: Any) -> list[Mapping[str, Any]]:
     if isinstance(content, str):
         return [{"text": content}]
     listed = content if is_array(content) else [content]
-    return [{"text": p} if isinstance(p, str) else p for p in listed if p and not is_array(p)]
+    parts = ({"text": part} if isinstance(part, str) else part for part in listed)
+    return [part for part in parts if is_object(part) and part]
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:

@@ -112,7 +112,10 @@ class Context:
         blocks = [text(content)] if isinstance(content, str) else _blocks(content)
         self._told += [string(block, "text") for block in blocks]
         for name, said in as_object(message.get("sections")).items():
-            self._sections.pop(name, None) if said is None else self._sections.update({name: said})
+            if isinstance(said, str):
+                self._sections[name] = said
+            else:  # null takes it out
+                self._sections.pop(name, None)
         for tool in _objects(message.get("toolsRemoved")):
             self.tools.pop(string(tool, "name"), None)
         for tool in _objects(message.get("toolsAdded")):
