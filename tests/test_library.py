@@ -1,5 +1,6 @@
 """`compress` and `acompress` with a store: the originals are on disk, whatever names the place."""
 
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +46,24 @@ def test_an_empty_conversation_makes_no_folder(tmp_path: Path) -> None:
 
     assert not result.changed
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("plain", "twin"),
+    [
+        (compress, acompress),
+        (Session.compress, Session.acompress),
+        (Session.compress_loop, Session.acompress_loop),
+    ],
+    ids=["library", "session", "loop"],
+)
+def test_the_twin_for_event_loops_takes_the_same_arguments(plain: Any, twin: Any) -> None:
+    assert signature(twin) == signature(plain)
+    assert iscoroutinefunction(twin)
+
+
+async def test_an_unknown_argument_is_refused_by_both() -> None:
+    with pytest.raises(TypeError, match="goal"):
+        compress([], goal=1)  # pyright: ignore[reportCallIssue]  # that is the test
+    with pytest.raises(TypeError, match="goal"):
+        await acompress([], goal=1)  # pyright: ignore[reportCallIssue]  # that is the test
