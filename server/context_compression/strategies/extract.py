@@ -96,6 +96,7 @@ def must_keep(plan: Plan, level: Level, room: int) -> dict[int, Form]:
         elif (
             is_record(message, plan)
             or is_users(message)
+            or (level.skeletons and message.starts_turn)
             or (message.role in ("system", "developer") and index < first_turn)
         ):
             kept[index] = older
@@ -103,7 +104,7 @@ def must_keep(plan: Plan, level: Level, room: int) -> dict[int, Form]:
             kept[index] = Form.SKELETON
     for index in list(kept):  # a record may stand in a tool step, which is never split
         for partner in plan.step_of(index) or ():
-            kept.setdefault(partner, Form.SKELETON)
+            kept.setdefault(partner, kept[index])
     return kept
 
 

@@ -172,7 +172,7 @@ class Filling:
     def stands_alone(self, index: int) -> bool:
         """Whether part of a message may stand in the view by itself: what the model just said."""
         message = self.plan.messages[index]
-        return message.role == "assistant" and not message.calls
+        return message.role == "assistant" and not message.calls and not message.has_thinking
 
     def notes(self, view: Mapping[int, Message], quoted: Mapping[int, Slots]) -> dict[int, Message]:
         """For each dropped run with chosen pieces: a message of ours that quotes them in order."""
