@@ -51,6 +51,7 @@ class Replay:
         self.archived: set[str] = set()
         self.floor = 0
         self.last_words = ""
+        self.last_view: Messages = []
 
     def record(self, *messages: dict[str, Any]) -> None:
         self.session.record(*messages)
@@ -66,6 +67,9 @@ class Replay:
         if len(self.events) > compressions:
             self.check_the_archive()
             self.floor = self.floor_of_the_view()
+        else:  # the prompt cache still holds all of the last request
+            assert view[: len(self.last_view)] == self.last_view
+        self.last_view = view
         self.check(view)
 
     def check(self, view: Messages) -> None:
