@@ -329,6 +329,17 @@ def test_a_session_keeps_the_summary_over_restarts_and_takes_it_back(
     assert session.view() == work(0, 100)
 
 
+def test_a_history_that_goes_back_before_the_summary_has_none(tmp_path: Path) -> None:
+    keeping = Keeping(tmp_path, "Be brief.")
+    keeping.go_on()
+    keeping.go_on()
+
+    keeping.session.follow(work(0, 5))
+
+    assert keeping.session.view() == work(0, 5)
+    assert keeping.session.system == keeping.opened().system == "Be brief."
+
+
 def test_a_prompt_that_changes_keeps_the_summary(tmp_path: Path) -> None:
     keeping = Keeping(tmp_path, "Be brief.")
     summary = summary_in(keeping.go_on().system)

@@ -115,7 +115,8 @@ class Result:
         target_met: whether `tokens_after` is within it.
         strategy: the one that made the view; `"none"` when nothing was due.
         steps: every strategy that ran, in order.
-        system: the system prompt as it was given.
+        system: the system prompt to send with the view: as it was given, or with a summary in it,
+            changed or taken out.
         floor_tokens: the smallest target that can be met.
         floor: that floor by what it is spent on.
         compressed: indices of input messages that are not in the view as they came.
