@@ -23,7 +23,10 @@ LIMITS = "CONTEXT_COMPRESSION_OFFLOAD_AT_SOURCE"
 """`Read=0,mcp__github__*=4000`: from how many tokens on a tool's result is offloaded; 0: never."""
 LEAST = {"Read": 10_000, "Agent": 10_000, "Task": 10_000, "WebFetch": 4_000}
 """Where nobody says so: what an agent edits by must be exact, and reports are short already."""
-OURS = ("context_status", "context_compress", "context_summary", "context_restore")
+OURS = (
+    "context_status", "context_compress", "context_config", "context_summary", "context_offload",
+    "context_restore",
+)  # fmt: skip
 """Tools that answer in our own words, or with what was asked back."""
 FOLDER = ".compression/"
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
