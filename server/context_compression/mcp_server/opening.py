@@ -77,9 +77,7 @@ def _open(
 ) -> Opened:
     workspace = call.workspace
     try:
-        return workspace.open(
-            conversation, settings=settings, model=model, asking=call.asking
-        )
+        return workspace.open(conversation, settings=settings, model=model, asking=call.asking)
     except ConversationNotFound as error:
         if error.candidates or conversation not in (None, "", CURRENT):
             raise
