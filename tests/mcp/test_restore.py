@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_door import Answer, ask, everything_in, refusal
+from mcp_door import Answer, ask, everything_in, refusal, write_messages
 
 from context_compression import Session
 from context_compression.mcp_server.quoting import LABEL, PAGE, fenced, page
@@ -137,9 +137,11 @@ async def test_an_unknown_ref_is_answered_with_the_newest(client: Client) -> Non
 
 
 async def test_ref_or_query_but_not_both_and_not_none(client: Client) -> None:
-    for asked in ({}, {"ref": "c3f9", "query": "x"}, {"query": "  "}):
+    for asked in ({}, {"ref": "c3f9", "query": "x"}, {"query": "  "}, {"conversation": "talk"}):
         assert "Pass either ref" in await refusal(client, "context_restore", **asked)
-    assert "lines goes with ref" in await refusal(client, "context_restore", query="x", lines="1-2")
+    for asked in ({"query": "x"}, {"pattern": "x"}):
+        said = await refusal(client, "context_restore", lines="1-2", **asked)
+        assert "lines goes with ref" in said
 
 
 async def test_a_search_finds_texts_and_messages_of_all_sessions(
@@ -177,6 +179,86 @@ async def test_the_best_of_many_hits_come_first_and_are_short(client: Client) ->
     assert answer.text.startswith("5 of 8 ")
     assert "okapi" in answer.pages[0]
     assert len(answer.text) < 5_000
+
+
+async def test_a_hit_comes_with_what_was_said_before_and_after_it(
+    client: Client, workspace: Workspace
+) -> None:
+    session = Session(workspace.store, "talk")
+    question = {"role": "user", "content": "What is an okapi?" + " Please." * 99}
+    answer = {"role": "assistant", "content": "A giraffe of the forest." + " So it is." * 99}
+    session.record(question, answer, {"role": "user", "content": "Go on."}, *conversation(6))
+    session.compress(target_tokens=4_000)
+
+    found = await ask(client, "context_restore", query="giraffe")
+
+    before, hit, after = found.pages[0].split("\n")
+    assert (
+        re.fullmatch(r"\[before · user( · ref [0-9a-f]{12})?\] What is an okapi\?.*…", before)
+        and hit.startswith("A giraffe of the forest.")
+        and after.startswith("[after · user")
+        and after.endswith("] Go on.")
+    )
+
+
+async def test_further_hits_come_with_the_cursor(client: Client) -> None:
+    for n in range(7):
+        await ask(client, "context_offload", content=f"{n} zebra")
+
+    first = await ask(client, "context_restore", query="zebra")
+    second = await ask(client, "context_restore", query="zebra", cursor=cursor_in(first))
+    beyond = await ask(client, "context_restore", query="zebra", cursor="10")
+    wrong = await refusal(client, "context_restore", query="zebra", cursor="5-00000000")
+
+    assert second.text.startswith("6-7 of 7 archived texts")
+    assert cursor_in(second) is None
+    assert len({*first.pages, *second.pages}) == 7
+    assert beyond.text == "No further hits for 'zebra'."
+    assert "is no cursor of a search" in wrong
+
+
+async def test_a_pattern_without_a_ref_is_looked_for_everywhere(client: Client) -> None:
+    await ask(client, "context_offload", content="make\nexit code 2")
+    await ask(client, "context_offload", content="make\nexit code 0")
+
+    found = await ask(client, "context_restore", pattern="^exit code [1-9]")
+    both = await ask(client, "context_restore", query="make", pattern="code 0")
+    wrong = await refusal(client, "context_restore", pattern="(")
+
+    assert found.pages == ["2: exit code 2"]
+    assert "in which '^exit code [1-9]' is found, the newest first" in found.text
+    assert both.pages == ["2: exit code 0"]
+    assert "is not a regular expression" in wrong
+
+
+async def test_a_search_can_be_limited_to_one_conversation(
+    client: Client, workspace: Workspace
+) -> None:
+    messages = conversation(6)
+    path = write_messages(workspace.cwd / "chat.json", messages)
+    await ask(client, "context_compress", conversation=str(path), target_tokens=4_000)
+    Session(workspace.store, "other").offload("the worker is elsewhere")
+
+    everywhere = await ask(client, "context_restore", query="worker elsewhere")
+    by_path = await ask(client, "context_restore", query="worker", conversation=str(path))
+    by_id = await ask(client, "context_restore", query="worker", conversation="other")
+    unknown = await refusal(client, "context_restore", query="x", conversation="nobody")
+
+    assert "session other" in everywhere.text
+    assert "session other" not in by_path.text
+    assert by_path.pages
+    assert by_id.pages == ["1: the worker is elsewhere"]
+    assert "nobody" in unknown
+
+
+async def test_where_no_index_can_be_made_it_is_said(client: Client, workspace: Workspace) -> None:
+    await ask(client, "context_offload", content="the okapi")
+    (workspace.store.folder / "search.sqlite").mkdir()
+
+    answer = await ask(client, "context_restore", query="okapi")
+
+    assert answer.pages == ["1: the okapi"]
+    assert "\nnote: searched without an index" in answer.text
 
 
 async def test_nothing_found_is_said(client: Client) -> None:

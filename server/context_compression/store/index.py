@@ -85,7 +85,7 @@ def _opened(folder: Path) -> Generator["Index"]:
     """The index, made where there is none; read only where it may not be written."""
     path = (folder / NAME).absolute()
     mode = "rw"
-    if not path.exists():
+    if not os.path.lexists(path):
         remove(folder)  # a journal left behind would be played into the new file
     try:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)

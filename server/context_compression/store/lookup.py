@@ -60,17 +60,21 @@ class Lookup:
         Raises:
             StoreError: it takes too long.
         """
-        literal = pattern.literal
+        literal = pattern.literal or ""
         order = f"AND {self._within} ORDER BY ours, id DESC"
-        if phrase := _phrase(literal or ""):  # it mostly stands there as whole words
+        if phrase := _phrase(literal):  # mostly it stands there as whole words
             joined = "SELECT id FROM documents JOIN words ON words.rowid = id"
             ids = self._rows(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase} *")
             found = self._in_which(pattern, ids, most)
             if len(found) >= least:
                 return found
-        part = max((literal or "").split("/"), key=len)  # whichever slash it is written with
-        where, sought = ("instr(text, ?)", rows.to_bytes(part)) if part else ("?", 1)
-        ids = self._rows(f"SELECT id FROM documents WHERE {where} {order}", sought)
+        part = max(literal.split("/"), key=len)  # whichever slash it is written with
+        given: list[Any] = [rows.to_bytes(part)] if part else []
+        where = "instr(text, ?)" if part else "1"
+        if rest := _phrase(_after_first_word(literal)):
+            where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            given.append(f"text : {rest} *")
+        ids = self._rows(f"SELECT id FROM documents WHERE {where} {order}", *given)
         return self._in_which(pattern, ids, most)
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
@@ -168,6 +172,16 @@ class Lookup:
             if len(found) == most:
                 break
         return self._candidates(dict.fromkeys(found, 0.0))
+
+
+def _after_first_word(text: str) -> str:
+    """What follows the first word: that may be the end of a longer one, which the index has not.
+
+    Nothing for other letters than ASCII's: which of them make a word SQLite and Python might not
+    agree on.
+    """
+    found = re.match(r"[\W_]*[^\W_]+", text) if text.isascii() else None
+    return text[found.end() :] if found else ""
 
 
 def _phrase(text: str) -> str:

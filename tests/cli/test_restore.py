@@ -1,0 +1,60 @@
+"""`restore --query`: finding what is archived, at a keyboard."""
+
+import re
+
+import pytest
+
+from .conftest import Desk
+
+
+def test_a_search_shows_refs_lines_and_what_stands_beside_them(used: Desk) -> None:
+    shown = used.does("restore", "--query", "value_3_42").stdout.decode()
+
+    first, _, hit, *lines = shown.splitlines()
+    assert re.match(r"\d of \d archived texts and messages; `context-compression restore", first)
+    assert re.fullmatch(r"[0-9a-f]{12}  read result, chat, 1 of 1 words", hit)
+    assert lines[0].split()[:4] == ["assistant", "I", "read", "it."]
+    assert "43  src/part_3/file_42.py: value_3_42 = 42" in lines[1]
+    ref = hit[:12]
+    assert b"value_3_42 = 42" in used.does("restore", ref).stdout
+
+
+def test_a_search_tells_programs_the_same(used: Desk) -> None:
+    found = used.json("restore", "--query", "value_3_42 part", "--limit", "1")
+
+    [hit] = found["hits"]
+    assert found["total"] > 1
+    assert found["words"] == ["value_3_42", "part"]
+    assert hit["session"] == "chat"
+    assert {"number": 43, "text": "src/part_3/file_42.py: value_3_42 = 42"} in hit["lines"]
+    assert hit["before"]["role"] == "assistant"
+
+
+def test_a_pattern_without_a_ref_is_looked_for_everywhere(used: Desk) -> None:
+    [hit] = used.json("restore", "--pattern", r"value_3_4\d = 42")["hits"]
+
+    assert hit["what"] == "read result"
+
+
+def test_nothing_found_is_said(used: Desk) -> None:
+    assert b"Nothing of that is archived" in used.does("restore", "--query", "okapi").stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ((), "Name a REF, or look for one with --query"),
+        (("c3f9", "--query", "x"), "not both"),
+        (("--query", "x", "--lines", "1-2"), "--lines goes with a REF"),
+        (("--query", "x", "--session", "nobody"), "No session 'nobody' is recorded"),
+        (("--pattern", "("), "is not a regular expression"),
+    ],
+)
+def test_what_cannot_be_looked_for_is_refused(
+    used: Desk, given: tuple[str, ...], wanted: str
+) -> None:
+    done = used.run("restore", *given)
+
+    assert done.returncode == 2
+    assert wanted in done.stderr.decode()
+    assert b"Traceback" not in done.stderr

@@ -1,0 +1,105 @@
+"""One ref is found without reading all there is, and just as it would be by reading all."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_compression import Session, Store
+from context_compression.store.files import to_json
+from context_compression.store.refs import entries, message_at
+from context_compression.testing import conversation
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+MESSAGES = st.lists(st.dictionaries(st.text(), VALUES, min_size=1, max_size=3), max_size=6)
+REF = "c3f9a1b2c3d4"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    session = Session(tmp_path, "talk")
+    session.record(*conversation(8))
+    session.compress(target_tokens=4_000)
+    session.offload("a text of its own")
+    return session
+
+
+@given(MESSAGES)
+def test_a_message_is_read_alone_as_it_is_among_all(messages: list[dict[str, Any]]) -> None:
+    data = to_json(messages, indent=2)
+
+    for position, message in enumerate(messages):
+        assert message_at(data, position) == message
+    assert message_at(data, len(messages)) is None
+    assert message_at(data, -1) is None
+
+
+@given(st.text(), VALUES)
+def test_what_is_said_of_a_ref_is_found_among_whatever_texts(text: str, value: Any) -> None:
+    about = {"what": text, "text": text}
+    refs = {"aaaabbbbcccc": {"what": "x", "text": f'"{REF}":{{"what":"y"}}'}, REF: about}
+    lines = [
+        {"type": "message", "message": {REF: about, "x": value}},
+        {"type": "offload", "created_at": text, "refs": refs},
+        {"type": "restore", "ref": REF},
+    ]
+    log = b"".join(to_json(line) + b"\n" for line in lines)
+
+    assert dict(entries(log, REF[:4])) == {REF: about}
+    assert dict(entries(log, "aaaa")) == {"aaaabbbbcccc": refs["aaaabbbbcccc"]}
+
+
+def test_every_ref_is_found_as_by_reading_all(session: Session) -> None:
+    log = session.store.session("talk")
+
+    for ref, about in log.refs().items():
+        found = log.about(ref)
+        assert {**found[ref], "file": None} == {**about, "file": None}
+
+
+@pytest.mark.parametrize(("indent", "end"), [(1, ""), (None, ""), (2, "\n"), (2, " "), (4, "")])
+def test_originals_somebody_formatted_anew_come_back(
+    session: Session, indent: int | None, end: str
+) -> None:
+    whole = {ref: session.restore(ref, note=False) for ref in session.status().refs}
+    [file] = session.store.session("talk").folder.glob("compact-*.json")
+
+    messages = json.loads(file.read_bytes())
+    file.write_text(json.dumps(messages, indent=indent) + end, encoding="utf-8")
+
+    for ref, text in whole.items():
+        assert Session(session.store, "talk").restore(ref, note=False) == text
+
+
+def test_a_log_somebody_formatted_anew_is_understood(session: Session) -> None:
+    refs = session.status().refs
+    file = session.store.session("talk").folder / "events.jsonl"
+    lines = [json.loads(line) for line in file.read_bytes().split(b"\n") if line]
+
+    file.write_text(
+        "".join(f"{json.dumps(line, sort_keys=True)}\n" for line in lines), encoding="utf-8"
+    )
+
+    fresh = Store(session.store.folder)
+    for ref in refs:
+        log = fresh.locate(ref[:6])
+        assert log
+        assert log.full_ref(ref[:6]) == ref
+        Session(fresh, "talk").restore(ref, note=False)
+
+
+def test_what_was_archived_meanwhile_is_found(session: Session) -> None:
+    log = session.store.session("talk")
+    ref = Session(session.store, "other").offload("elsewhere")
+    assert log.full_ref(ref) is None
+
+    Session(session.store.folder, "talk").offload("elsewhere")
+
+    assert log.full_ref(ref) == ref

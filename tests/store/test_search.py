@@ -1,0 +1,415 @@
+"""Searching the archive: what is found by what, in which order, and what stands beside it."""
+
+import json
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_compression import BudgetTooSmall, Session, Store
+from context_compression.errors import StoreError
+from context_compression.store import Found, Hit
+from context_compression.store.documents import Neighbour
+
+PADDING = " So it is." * 99
+CODE = """\
+def parse_header(text):
+    raise HeaderError("ERR-1234: no Content-Length")
+class HTTPServer: handleRequest = None
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / ".compression")
+
+
+def offloaded(store: Store, *texts: str, session: str = "texts") -> list[str]:
+    """The refs of texts in the archive."""
+    return [Session(store, session).offload(text) for text in texts]
+
+
+def archived(store: Store, id: str, *messages: dict[str, Any]) -> Session:
+    """A session in which these messages are archived, long enough to be worth it."""
+    session = Session(store, id)
+    session.record(*messages, {"role": "user", "content": "Go on."})
+    squeeze(session)
+    return session
+
+
+def squeeze(session: Session) -> None:
+    try:
+        session.compress(target_tokens=1)
+    except BudgetTooSmall as error:
+        session.compress(target_tokens=error.floor_tokens)
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text + PADDING}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text + PADDING}
+
+
+def step(
+    number: int, tool: str, arguments: dict[str, Any], output: str, *, failed: bool = False
+) -> list[dict[str, Any]]:
+    call = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": arguments}
+    result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output + PADDING}
+    return [
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [{**result, "is_error": True} if failed else result]},
+    ]
+
+
+def refs(found: Found) -> list[str]:
+    return [hit.ref for hit in found.hits]
+
+
+def says(hit: Hit) -> str:
+    return "\n".join(line for _, line in hit.lines)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "parse_header", "PARSE_HEADER", "parse", "header", "parseHeader", "ERR-1234", "err-1234",
+        "1234", "HTTPServer", "httpserver", "server", "handleRequest", "handle", "request",
+        "Content-Length", '"no content-length"', "HeaderErr", "eaderErro", "parse_header()",
+        "the parse_header of it", "src/app/main.py", "main.py", "app/main",
+        "/home/me/src/app/main.py:12", "v1.20.3", "1.20.3", "--no-verify", "tête", "tete",
+        "決定", "我们决定改用", "因为", "🔥", "c3f9a1b2",
+    ],
+)  # fmt: skip
+def test_a_name_is_found_whole_and_by_its_parts_in_any_case(store: Store, query: str) -> None:
+    wanted = f"{CODE}/home/me/src/app/main.py:12\nv1.20.3 --no-verify tête 決定 c3f9a1b2 🔥\n"
+    ref, _ = offloaded(store, f"{wanted}我们决定改用这个库，因为它更快", "quite another thing")
+
+    found = store.search(query)
+
+    assert refs(found) == [ref]
+
+
+def test_what_holds_a_name_as_it_is_written_goes_before_what_holds_more_words(store: Store) -> None:
+    alike, exact, _ = offloaded(
+        store,
+        "the worker of the queue calls maxRetries and max retries, the worker of the queue",
+        "and then max_retries was five" + PADDING,
+        "the worker of the queue",
+    )
+
+    found = store.search("max_retries worker queue")
+
+    assert refs(found)[:2] == [exact, alike]
+
+
+def test_a_name_by_itself_goes_before_one_in_a_longer_name(store: Store) -> None:
+    longer, itself = offloaded(store, "src/app/x src/app/y", "only src/app" + PADDING)
+
+    found = store.search("src/app")
+
+    assert refs(found) == [itself, longer]
+
+
+def test_every_name_of_the_query_is_among_the_first_hits(store: Store) -> None:
+    offloaded(store, *(f"{n} first_name second_name" for n in range(9)))
+    [rare] = offloaded(store, "third_name alone" + PADDING)
+
+    found = store.search("first_name second_name third_name")
+
+    assert rare in refs(found)
+
+
+def test_what_holds_most_of_the_words_goes_first(store: Store) -> None:
+    one, both = offloaded(store, "okapi okapi okapi", "a zebra and an okapi" + PADDING)
+
+    found = store.search("okapi zebra")
+
+    assert refs(found) == [both, one]
+    assert [hit.held for hit in found.hits] == [2, 1]
+    assert (found.total, found.words) == (2, ("okapi", "zebra"))
+
+
+def test_the_best_lines_are_shown_with_their_numbers(store: Store) -> None:
+    lines = [f"line {n} of the queue" for n in range(1, 200)]
+    lines[120] = f"{'x' * 500} okapi at last {'y' * 500}"
+    offloaded(store, "\n".join(lines))
+
+    [hit] = store.search("okapi queue").hits
+
+    shown = dict(hit.lines)
+    assert hit.numbered
+    assert "okapi at last" in shown[121]
+    assert len(shown[121]) < 210
+    assert len(shown) == 3
+
+
+def test_a_phrase_in_quotation_marks_stands_together(store: Store) -> None:
+    apart, together = offloaded(store, "refused connection", "connection refused" + PADDING)
+
+    found = store.search('"connection refused"')
+
+    assert refs(found) == [together]
+    assert apart not in refs(found)
+
+
+def test_hits_come_with_what_was_said_before_and_after(store: Store) -> None:
+    session = archived(
+        store,
+        "talk",
+        user("What is an okapi?"),
+        assistant("A giraffe of the forest."),
+        user("And a zebra?"),
+    )
+
+    [hit] = store.search("giraffe").hits
+
+    before, after = hit.before, hit.after
+    assert isinstance(before, Neighbour)
+    assert isinstance(after, Neighbour)
+    assert before.glimpse.startswith("What is an okapi?")
+    assert after.glimpse.startswith("And a zebra?")
+    assert (before.role, after.role) == ("user", "user")
+    assert len(before.glimpse) <= 201
+    assert before.ref and "okapi" in session.restore(before.ref)
+
+
+def test_what_is_not_archived_stands_beside_a_hit_without_a_ref(store: Store) -> None:
+    archived(store, "talk", assistant("A giraffe."), user("Well."), assistant("An okapi."))
+
+    [hit] = store.search("okapi").hits
+
+    assert hit.after == Neighbour(None, "user", "Go on.")
+
+
+def test_neighbours_are_those_of_the_conversation_that_went_on(store: Store) -> None:
+    kept = [user("What is an okapi?"), assistant("I do not know." + PADDING)]
+    session = Session(store, "talk")
+    session.record(*kept, user("Forget it."), assistant("All right."))
+    session.follow([*kept, user("Then look it up."), assistant("A giraffe."), user("Go on.")])
+    squeeze(session)
+
+    [hit] = store.search('"look it up"').hits
+
+    assert hit.before and hit.before.glimpse.startswith("I do not know.")
+    assert hit.after and hit.after.glimpse.startswith("A giraffe.")
+
+
+def test_a_result_is_found_by_the_path_its_call_named(store: Store) -> None:
+    archived(
+        store,
+        "work",
+        user("Look."),
+        *step(1, "Read", {"file_path": "src/app/config.py"}, "timeout = 5"),
+        *step(2, "Read", {"file_path": "src/app/other.py"}, "timeout = 6"),
+    )
+
+    found = store.search("path:app/config.py timeout")
+
+    assert [says(hit).split(" So")[0] for hit in found.hits if hit.numbered] == ["timeout = 5"]
+
+
+def test_limits_say_which_tool_which_path_and_whether_it_failed(store: Store) -> None:
+    archived(
+        store,
+        "work",
+        user("Build it in src/app/main.py."),
+        *step(1, "Bash", {"command": "make"}, "building the zebra\nexit code 2"),
+        *step(2, "Grep", {"pattern": "zebra"}, "docs/zebra.md: zebra"),
+        *step(3, "Bash", {"command": "make again"}, "building the zebra"),
+        *step(4, "Bash", {"command": "x"}, "no luck", failed=True),
+        assistant("The zebra is built."),
+    )
+
+    def outputs(query: str) -> set[str]:
+        hits = store.search(query, limit=9).hits
+        return {says(hit).split(" So")[0].split("\n")[-1] for hit in hits if hit.numbered}
+
+    assert outputs("tool:bash error: make") == {"exit code 2"}
+    assert len(store.search("tool:bash error: zebra").hits) == 1
+    assert outputs("error:") == {"exit code 2", "no luck"}
+    assert outputs("tool:gre zebra") == {"docs/zebra.md: zebra"}
+    assert outputs("path:zebra.md") == {"docs/zebra.md: zebra"}
+    assert outputs("path:zebra tool:bash") == set()
+    assert outputs("tool:Bash") == {"exit code 2", "building the zebra", "no luck"}
+    assert "no luck" in outputs("error")  # though it nowhere says so
+
+
+def test_the_search_goes_over_all_sessions_or_one(store: Store) -> None:
+    for id in ("one", "two"):
+        archived(store, id, user(f"The okapi of {id}."))
+
+    everywhere, only = store.search("okapi"), store.search("okapi", session="two")
+
+    assert {hit.session for hit in everywhere.hits} == {"one", "two"}
+    assert [hit.session for hit in only.hits] == ["two"]
+    assert store.search("okapi", session="three").hits == ()
+
+
+def test_what_two_sessions_hold_is_shown_once(store: Store) -> None:
+    offloaded(store, "the okapi", session="one")
+    offloaded(store, "the okapi", session="two")
+
+    found = store.search("okapi")
+
+    assert [hit.session for hit in found.hits] == ["two"]
+
+
+def test_a_long_text_in_a_message_is_shown_once(store: Store) -> None:
+    archived(store, "talk", user("Tell me."), assistant("okapi " * 2_000))
+
+    found = store.search("okapi")
+
+    assert len(found.hits) == 1
+
+
+def test_what_was_compressed_again_is_found_once(store: Store) -> None:
+    session = archived(store, "talk", user("The okapi."), assistant("A giraffe."))
+    session.undo()
+    squeeze(session)
+
+    assert len(store.search("okapi").hits) == 1
+
+
+def test_what_an_undone_compression_archived_is_found_as_long_as_it_is_there(store: Store) -> None:
+    session = archived(store, "talk", user("The okapi."), assistant("A giraffe."))
+    session.undo()
+    [hit] = store.search("okapi").hits
+    [file] = (store.folder / "sessions" / "talk").glob("compact-*.json")
+
+    assert "okapi" in session.restore(hit.ref)
+
+    file.unlink()
+
+    assert store.search("okapi").hits == ()
+
+
+def test_a_file_of_originals_changed_by_hand_gives_what_it_now_holds(store: Store) -> None:
+    archived(store, "talk", user("The okapi."), assistant("A giraffe of the forest."))
+    assert len(store.search("giraffe").hits) == 1
+    [file] = (store.folder / "sessions" / "talk").glob("compact-*.json")
+
+    file.write_text(file.read_text(encoding="utf-8").replace("giraffe", "zebra"), encoding="utf-8")
+
+    assert store.search("giraffe").hits == ()
+    assert len(store.search("okapi").hits) == 1
+
+
+def test_what_we_wrote_ourselves_goes_behind_what_it_was_made_of(store: Store) -> None:
+    session = archived(store, "talk", *step(1, "Read", {"path": "x"}, "okapi ERR-77\n" * 400))
+    session.record(assistant("Hm."), user("Go on."))
+    squeeze(session)
+
+    found = store.search("okapi ERR-77")
+
+    assert json.loads(session.restore(found.hits[0].ref) if not found.hits[0].numbered else "1")
+    assert "ERR-77" in says(found.hits[0])
+    assert session.restore(found.hits[0].ref).count("okapi") == 400
+
+
+def test_further_hits_are_those_after_the_first(store: Store) -> None:
+    offloaded(store, *(f"{n} zebra" for n in range(12)))
+
+    pages = [refs(store.search("zebra", skip=skip)) for skip in (0, 5, 10, 15)]
+
+    assert [len(page) for page in pages] == [5, 5, 2, 0]
+    assert len({ref for page in pages for ref in page}) == 12
+
+
+def test_a_pattern_finds_lines_and_the_newest_first(store: Store) -> None:
+    old, _, new = offloaded(store, "a\nexit code 3\nb", "exit code 0", "exit code 4")
+
+    found = store.search(pattern=r"^exit code [1-9]$")
+
+    assert refs(found) == [new, old]
+    assert found.hits[1].lines == ((2, "exit code 3"),)
+    assert found.total is None
+
+
+@pytest.mark.parametrize(
+    "text", ["xparse_headery", "src/app/main.py", "a.b(c)[d]", "因为它", "100%", " = 5;"]
+)
+def test_a_pattern_that_stands_for_itself_is_found_within_words(store: Store, text: str) -> None:
+    ref, _ = offloaded(store, f"some {text}s here", "nothing")
+
+    found = store.search(pattern=re.escape(text))
+
+    assert refs(found) == [ref]
+    assert text in says(found.hits[0])
+
+
+def test_a_path_is_found_whichever_slash_it_was_written_with(store: Store) -> None:
+    windows, quoted, unix = offloaded(
+        store, r"open src\app\main.py", r'{"path": "src\\app\\main.py"}', "in src/app/main.py"
+    )
+
+    assert set(refs(store.search("src/app/main.py"))) == {windows, quoted, unix}
+    assert set(refs(store.search(pattern=r"src/app/main\.py"))) == {windows, quoted, unix}
+
+
+def test_a_pattern_beside_a_query_leaves_out_what_does_not_hold_it(store: Store) -> None:
+    _, both = offloaded(store, "okapi 1", "okapi 23")
+
+    assert refs(store.search("okapi", pattern=r"\d\d")) == [both]
+
+
+@pytest.mark.parametrize("pattern", ["(", "a" * 1_001, "(a{99}){999}", "(" * 500 + ")" * 500])
+def test_a_pattern_that_cannot_be_is_refused(store: Store, pattern: str) -> None:
+    offloaded(store, "a")
+
+    with pytest.raises(StoreError):
+        store.search(pattern=pattern)
+
+
+def test_a_pattern_that_takes_too_long_is_refused(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("context_compression.store.patterns.SECONDS", 0.1)
+    offloaded(store, "a" * 60 + "!")
+
+    with pytest.raises(StoreError, match="takes too long"):
+        store.search(pattern="(a|aa)+$")
+
+
+def test_an_empty_store_is_not_made_to_be_searched(store: Store) -> None:
+    found = store.search("okapi")
+
+    assert found == Found((), 0, 0, ("okapi",))
+    assert not store.folder.exists()
+
+
+ODD = (
+    "", " ", '"', '""', '"a', "'", "*", "***", "a*", "-a", "^a", "+", "(", ")", "NEAR(a b)",
+    "NEAR(", "a AND", "OR", "NOT", "a NOT b", "text : a", "{text} : a", "rowid:1", "path:", "tool:",
+    "error:", 'path:"', "path:*", "tool:%", "tool:_", "a\0b", "\0", "\ud83d", "\ud83d\ude00",
+    "🔥" * 99, "the of and to in is", "\u2028", "a" * 100_000, "a " * 50_000, "因" * 100_000,
+    '"' * 100_000, "(" * 100_000, "x_" * 50_000, "%", "_", "\\", "'; DROP TABLE documents; --",
+    "\x1b[31m", "ﷺ", "İ", "ß", "\N{COMBINING ACUTE ACCENT}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ODD, ids=lambda query: repr(query[:12]))
+def test_no_query_is_wrong(store: Store, query: str) -> None:
+    offloaded(store, "a b the error of src/app İ ß ﷺ", "\ud83d lone", "a\0b")
+
+    found = store.search(query)
+
+    assert found.note is None
+    assert len(found.hits) <= 3
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.from_regex("[a-z]{3,9}", fullmatch=True))
+def test_a_word_is_found_among_whatever_signs(before: str, after: str, word: str) -> None:
+    with TemporaryDirectory() as folder:
+        store = Store(folder)
+        [ref] = offloaded(store, f"{before} {word} {after}")
+
+        found, odd = store.search(word), store.search(before + after)
+
+        assert refs(found) == [ref]
+        assert odd.note is None
