@@ -11,7 +11,7 @@ import pytest
 import context_compression
 
 HEAVY = ("anthropic", "anyio", "mcp", "tiktoken")
-DOORS = ("context_compression.mcp_server", "context_compression.demo")
+DOORS = tuple(f"context_compression.{name}" for name in ("mcp_server", "demo", "setup"))
 """What speaks the protocol; everything else gets along without it."""
 MODULES = sorted(
     module.name
