@@ -200,7 +200,8 @@ class Workspace:
         settings = settings or self.settings()
         if transcript.window and model is None and "token_budget" not in settings.model_fields_set:
             settings = settings.changed({"token_budget": transcript.window})
-        if transcript.host != "messages":  # a host has a system prompt of its own
+        if transcript.host != "messages" and settings.summary_role != "user":
+            # a host has a system prompt of its own
             settings = settings.changed({"summary_role": "user"})
         session = Session(
             self.store,
