@@ -35,10 +35,13 @@ class Cutter:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
         self._cuts: dict[str, Cut] = {}
+        self.previews: dict[str, Sequence[tuple[int, int]]] = {}
+        """Where the parts of a text stand that its preview shows."""
 
     def clear(self) -> None:
         """Forget all texts and words."""
         self._cuts.clear()
+        self.previews.clear()
         self.lexicon.clear()
 
     def __call__(self, text: str) -> Cut:

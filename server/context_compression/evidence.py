@@ -81,6 +81,9 @@ EXIT_STATUS = re.compile(
 )
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
+PLAIN_WORDS = 500
+"""Words that are no evidence and are remembered all the same, beside two for each that is: all of
+them would fill the memory."""
 PART_CHARS = 16_384
 
 
@@ -149,7 +152,8 @@ class Lexicon:
         if number is None:
             word = trimmed(raw)
             number = self._number(word) if word != raw else self._learn(word)
-            self._numbers[raw] = number
+            if number or len(self._numbers) < 2 * len(self._words) + PLAIN_WORDS:
+                self._numbers[raw] = number
         return number
 
     def _learn(self, word: str) -> int:

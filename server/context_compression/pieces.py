@@ -7,9 +7,10 @@ ties go to the earlier piece, so the same input gives the same choice.
 
 import heapq
 from array import array
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from context_compression import evidence
 from context_compression.cuts import Cut, Cutter
@@ -17,8 +18,8 @@ from context_compression.evidence import Kind
 
 NEWLINE = "\n"
 GAP_CHARS = 24
-VALUE = (1.0, 0.12, 0.0)
-"""What evidence is worth that is in view not at all, once, and more often."""
+SECOND = 0.12
+"""What evidence is worth that is in view already, in times of its worth; a third time: nothing."""
 USED = 6.0
 """Times which a word is worth that the user, the model or a tool call mentions."""
 KIND_WEIGHT: dict[Kind, float] = {
@@ -30,7 +31,6 @@ FILLER = 0.0003
 """What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
 SMALLEST_PIECE = 5
 """Tokens below which it is not worth while to look for a piece that fits."""
-Counts: TypeAlias = dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,9 @@ class Pool:
         self._cuts: list[Cut] = []
         self._source, self._piece = array("I"), array("I")
         self._cost, self._bonus = array("f"), array("f")
-        self._seen: dict[int, tuple[int, int]] = {}
+        self._seen_in: Counter[int] = Counter()
+        self._index = -1
+        self._noticed: set[int] = set()
 
     def add(self, source: Source) -> None:
         """Cut a source into pieces and enter them."""
@@ -107,11 +109,12 @@ class Pool:
 
     def _notice(self, words: Iterable[int], index: int) -> None:
         """Count in how many messages each word is seen."""
-        seen = self._seen
-        for number in set(words):
-            times, last = seen.get(number, (0, -1))
-            if last != index:
-                seen[number] = (times + 1, index)
+        if index != self._index:
+            self._index = index
+            self._noticed = set()
+        fresh = set(words) - self._noticed
+        self._noticed |= fresh
+        self._seen_in.update(fresh)
 
     def __len__(self) -> int:
         return len(self._cost)
@@ -141,42 +144,49 @@ class Pool:
         """
         return Choice(self, shown, self._weights(used))
 
-    def rank(self, order: int, price: float, weights: Mapping[int, float], covered: Counts) -> int:
-        """The place of a piece among all: less is better, ties go to the earlier piece."""
-        source = self.sources[self._source[order]]
-        worth = self._bonus[order]
-        for number in self.words(order):
-            worth += weights[number] * VALUE[covered.get(number, 0)]
-        worth = worth * source.weight / price + FILLER * (order + 1) / len(self._cost)
+    def rank(self, order: int, price: float, worth_now: Callable[[int], float]) -> int:
+        """The place of a piece among all: less is better, ties go to the newer piece."""
+        worth = self._bonus[order] + sum(map(worth_now, self.words(order)))
+        worth *= self.sources[self._source[order]].weight / price
+        worth += FILLER * (order + 1) / len(self._cost)
         return -(int(worth * 1e6) << 32) + order
 
     def _weights(self, used: Sequence[int]) -> dict[int, float]:
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
-        word = self.cutter.lexicon.word
+        word, known = self.cutter.lexicon.word, len(used)
         return {
             number: KIND_WEIGHT[word(number)[1]]
             * (1.0 + 0.5 * min(times - 1, 3))
-            * (USED if number < len(used) and used[number] else 1.0)
-            for number, (times, _) in self._seen.items()
+            * (USED if number < known and used[number] else 1.0)
+            for number, times in self._seen_in.items()
         }
 
 
 class Choice:
     """Pieces chosen so far, and those that still compete."""
 
-    def __init__(self, pool: Pool, shown: Iterable[str], weights: Mapping[int, float]) -> None:
+    def __init__(self, pool: Pool, shown: Iterable[str], weights: dict[int, float]) -> None:
         self._pool = pool
-        self._weights = weights
-        self._covered: Counts = {}
+        self._worth_now = weights
+        self._covered = set[int]()
         for text in shown:
-            self._covered.update(dict.fromkeys(pool.cutter.lexicon.numbers(text), 1))
+            self._cover(pool.cutter.lexicon.numbers(text))
         self._opened: set[int] = set()
         self._heap = [self._rank(order) for order in range(len(pool))]
         heapq.heapify(self._heap)
 
+    def _cover(self, words: Iterable[int]) -> None:
+        """From now on the words are worth what they are once more in view."""
+        for number in words:
+            if number in self._covered:
+                self._worth_now[number] = 0.0
+            elif number in self._worth_now:
+                self._covered.add(number)
+                self._worth_now[number] *= SECOND
+
     def _rank(self, order: int) -> int:
         price = self._pool.price(order, self._opened)
-        return self._pool.rank(order, price, self._weights, self._covered)
+        return self._pool.rank(order, price, self._worth_now.__getitem__)
 
     def take(self, room: float) -> list[Piece]:
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
@@ -198,8 +208,7 @@ class Choice:
             room -= cost
             chosen.append(piece)
             self._opened.add(piece.source)
-            for number in pool.words(order):
-                self._covered[number] = min(self._covered.get(number, 0) + 1, len(VALUE) - 1)
+            self._cover(pool.words(order))
         for entry in too_large:
             heapq.heappush(heap, entry)
         return chosen

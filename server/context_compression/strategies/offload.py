@@ -32,13 +32,20 @@ def to_preview(plan: Plan) -> Shorten:
     return shorten
 
 
-def preview(result: ToolResult, index: int, plan: Plan) -> list[Span]:
+def preview(result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
     """Where the parts of an output stand that later work most likely needs.
 
     The outer lines and those of errors, then the pieces that hold most evidence, that which is said
     or passed to a tool before all.
     """
     text = result.text
+    known = plan.cutter.previews.get(text)
+    if known is None:
+        known = plan.cutter.previews[text] = _preview(text, result, index, plan)
+    return known
+
+
+def _preview(text: str, result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
     tokens = plan.settings.offload_preview_tokens
     spans = landmarks(text, plan.cutter(text).errors, tokens * CHARS_PER_TOKEN * 0.6)
     pool = Pool(plan.cutter)
