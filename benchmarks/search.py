@@ -16,7 +16,6 @@ once. Of each search the fastest of three runs counts: other work on the machine
 import argparse
 import json
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -320,10 +319,17 @@ def grown(store: Store) -> Iterator[float]:
 
 def first_search(folder: str) -> dict[str, float]:
     """What it costs to make the index: seconds, and memory beyond that of the program."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resident("VmRSS")
     seconds = timed(partial(Store(folder).search, "the first search"))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"index": seconds, "peak": (peak - before) * 1024}
+    return {"index": seconds, "memory": resident("VmHWM") - before}
+
+
+def resident(which: str) -> float:
+    """Bytes of memory, now or at most; 0 where the system does not say."""
+    with suppress(OSError):
+        lines = Path("/proc/self/status").read_text(encoding="ascii").split("\n")
+        return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(which))
+    return 0
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -350,7 +356,7 @@ def report_speed(figures: dict[str, Any]) -> bool:
     megabytes = figures["bytes"] / 1e6
     print(
         f"\nThe index: {figures['index']:.1f} s to make, once, by the first search; "
-        f"{megabytes:.0f} MB on disk, {figures['peak'] / 1e6:.0f} MB of memory meanwhile."
+        f"{megabytes:.0f} MB on disk, {figures['memory'] / 1e6:.0f} MB of memory meanwhile."
     )
     return failed
 

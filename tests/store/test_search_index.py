@@ -337,18 +337,18 @@ def test_a_process_killed_while_it_makes_the_index_leaves_a_sound_one(
     for n in range(6):
         talk(store, f"talk-{n}", 10)
     code = """
-from context_compression.store import index
-add = index.Index._add
-def slowly(*given):
+from context_compression.store import rows
+words_of = rows.words_of
+def told(*given):
     print("adding", flush=True)
-    add(*given)
-index.Index._add = slowly
+    return words_of(*given)
+rows.words_of = told
 store.search("okapi")
 """
     child = start(store, code)
     assert child.stdout
     for _ in range(40 * after):
-        child.stdout.readline()
+        assert child.stdout.readline() == "adding\n"
 
     child.send_signal(signal.SIGKILL)
     child.communicate()

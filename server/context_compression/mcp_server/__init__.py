@@ -10,7 +10,7 @@ prompts.py    what a user can pick from a menu
 arguments.py  what a tool may be asked, and how a wrong call is answered
 answers.py    the same facts as text and as structured content
 quoting.py    archived text on its way back: pages, and a fence it cannot close
-search.py     search over everything archived
+search.py     what a search over everything archived answers
 call.py       one call while it runs: threads, progress, cancellation, errors
 """
 

@@ -8,7 +8,7 @@ index at once, and whoever archives something never waits for an index.
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,8 @@ from context_compression.store.log import SessionLog
 
 BATCH_BYTES = 2**22
 """Of a log, read in one transaction: nobody waits longer than for that."""
+FEW_BYTES = 2**16
+"""Of a log, in which was nothing for the index: rather read again than written down."""
 BUSY_SECONDS = 10.0
 BESIDE = ("", "-journal", "-wal", "-shm")
 """Endings of the index and of what SQLite may leave next to it."""
@@ -173,34 +175,33 @@ class Index:
                 self._clear(id)
                 mark, reading = Mark(), Reading()
             events, ahead = log.onward(mark, BATCH_BYTES)
-            lexicon = Lexicon()
-            for event in events:
-                self._add(id, log, event, reading, lexicon)
+            added = self._add(id, log, events, reading)
             if ahead != mark and ahead.offset < stamp[0]:
                 stamp = []
-            self._do(
-                "UPDATE logs SET size = ?, time = ?, offset = ?, ending = ?, reading = ?"
-                " WHERE id = ?",
-                (*(stamp or (None, None)), *rows.place_to_row(ahead, reading), id),
-            )
+            if added or not stamp or ahead.offset - mark.offset > FEW_BYTES:
+                self._do(
+                    "UPDATE logs SET size = ?, time = ?, offset = ?, ending = ?, reading = ?"
+                    " WHERE id = ?",
+                    (*(stamp or (None, None)), *rows.place_to_row(ahead, reading), id),
+                )
         return stamp
 
     def _add(
-        self,
-        id: int,
-        log: SessionLog,
-        event: Mapping[str, Any],
-        reading: Reading,
-        lexicon: Lexicon,
-    ) -> None:
-        said = reading.said(event)
-        if said:
-            self._do(rows.ADD_MESSAGE, (id, *rows.said_to_row(said)))
-        for document in documents(log, event, lambda ref: self.said(id, ref)):
-            stamp = rows.stamp_of(log, document.file)
-            added = self._do(rows.ADD_DOCUMENT, (id, *rows.document_to_row(document, stamp)))
-            if added.rowcount:
-                self._do(rows.ADD_WORDS, (added.lastrowid, *rows.words_of(document, lexicon)))
+        self, id: int, log: SessionLog, events: Iterable[Mapping[str, Any]], reading: Reading
+    ) -> bool:
+        """Take events in; whether there was anything for the index in them."""
+        lexicon = Lexicon()
+        length, added = reading.length, False
+        for event in events:
+            if said := reading.said(event):
+                self._do(rows.ADD_MESSAGE, (id, *rows.said_to_row(said)))
+            for document in documents(log, event, lambda ref: self.said(id, ref)):
+                stamp = rows.stamp_of(log, document.file)
+                new = self._do(rows.ADD_DOCUMENT, (id, *rows.document_to_row(document, stamp)))
+                if new.rowcount:
+                    added = True
+                    self._do(rows.ADD_WORDS, (new.lastrowid, *rows.words_of(document, lexicon)))
+        return added or reading.length != length
 
     def _clear(self, log: int) -> None:
         lexicon = Lexicon()
