@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from context_compression.store.folder import Store
 
 _GOES_ON = re.compile(r"[./\\:-]+\w")
-_GOES_BEFORE = ("/", "\\", ".", "-")
+_GOES_BEFORE = frozenset("/\\.-")
 OURS = 0.5
 """What counts of the score of what we wrote ourselves."""
 MOST_RANKED = 60
@@ -229,11 +229,16 @@ def exactness(name: str, text: str) -> int:
     if "/" in name and "\\" in text:
         text = re.sub(r"\\\\?", "/", text)
     best = 0
-    for found in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-        if _GOES_ON.match(text, found.end()):
-            best = max(best, 1)
-        elif text[found.start() - 1 : found.start()] in _GOES_BEFORE:
-            best = 2
-        else:
-            return 3
+    at = text.find(name)
+    while at >= 0 and best < 3:
+        end = at + len(name)
+        before = text[at - 1 : at]
+        if not (_is_letter(before) or _is_letter(text[end : end + 1])):
+            alone = 2 if before in _GOES_BEFORE else 3
+            best = max(best, 1 if _GOES_ON.match(text, end) else alone)
+        at = text.find(name, end)
     return best
+
+
+def _is_letter(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
