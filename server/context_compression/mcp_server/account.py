@@ -196,9 +196,9 @@ def _what_now(opened: Opened, held: bool) -> str:
         return f"The file is unchanged. The compressed view is kept in {place}."
     return (
         "The host's own history is unchanged: a tool alone cannot change it. The compressed view "
-        f"is kept in {place}. Ways to use it: a fresh chat in which context_summary and context_restore "
-        "bring back what is needed; or the host's own /compact or /clear, after which every ref "
-        "here can still be restored."
+        f"is kept in {place}. Ways to use it: a fresh chat in which context_summary and "
+        "context_restore bring back what is needed; or the host's own /compact or /clear, after "
+        "which every ref here can still be restored."
     )
 
 
