@@ -15,6 +15,8 @@ from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts import Readings
 
 FOLDER = FIXTURES / "opencode"
+
+
 def read(name: str) -> hosts.Transcript:
     return hosts.read(FOLDER / f"{name}.json")
 
