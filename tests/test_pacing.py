@@ -17,6 +17,7 @@ from generated import Messages
 from provider import refused
 
 from context_compression import Session, compress, count_tokens
+from context_compression.compress import SETTLED
 from context_compression.errors import StoreError
 from context_compression.pacing import GROWTH, Event
 from context_compression.summarizer import SummaryReply, SummaryRequest
@@ -224,6 +225,22 @@ def test_what_is_due_takes_all_large_results_before_the_tail_at_once(tmp_path: P
     assert len(compression["compressed"]) > by_hand.messages_compressed
     kept = [index for index in range(2, len(whole), 2) if index not in compression["compressed"]]
     assert int(count_tokens(whole[kept[0] :])) < 2 * worked.session.settings.recent_tokens
+
+
+def test_the_next_compression_leaves_the_views_beginning_to_the_prompt_cache(
+    tmp_path: Path,
+) -> None:
+    worked = Worked(tmp_path, 100, 600, 60)
+
+    quarter = SETTLED * worked.session.settings.target_tokens
+    rewrites = [(a, b) for a, b in pairwise(worked.requests) if a != b[: len(a)]]
+    assert len(rewrites) == len(worked.ended) > 3
+    kept = [
+        before[: max(n for n in range(len(before)) if count_tokens(before[:n]) <= quarter)]
+        for before, _ in rewrites[1:]
+    ]
+    assert all(after[: len(k)] == k for k, (_, after) in zip(kept, rewrites[1:], strict=True))
+    assert max(map(len, kept)) > 1
 
 
 def test_what_a_compression_left_does_not_count_after_a_rewind(tmp_path: Path) -> None:

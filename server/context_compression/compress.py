@@ -5,9 +5,11 @@ One implementation serves both colours: a generator that yields summary requests
 """
 
 import logging
+from bisect import bisect
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any, Protocol, TypeAlias
 
 from context_compression import edits, validity
@@ -38,6 +40,8 @@ STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
     "extract": extract.propose,
     "summarize": summarize.propose,
 }
+SETTLED = 0.25
+"""Share of the room in which the view's beginning is left as it is: measured by replaying."""
 FULL = 0.97
 """Share of the room from which on a view counts as filled."""
 Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
@@ -319,11 +323,26 @@ class _Job:
                 elif self.strategy == "summarize":
                     self.failures.append("nothing to compress before the recent messages")
                     return None
-        proposed = yield from extract.propose(self.plan)
-        total = self._view(proposed)[1]
-        if total > self.room:
+        for plan in filter(None, (self._settled(), self.plan)):
+            proposed = yield from extract.propose(plan)
+            total = self._view(proposed)[1]
+            if total <= self.room:
+                break
+        else:
             proposed, total = self.floor.edits, self.floor.tokens
         return _Outcome(proposed, "extract", (*steps, Step("extract", self.fixed + total)))
+
+    def _settled(self) -> Plan | None:
+        """The plan of an unasked run with the view's beginning as an earlier compression left it.
+
+        The prompt cache still holds that. It takes up only a part of the room, for it grows old.
+        """
+        plan = self.plan
+        fitting = bisect([*accumulate(plan.tokens)], SETTLED * self.room)
+        stop = plan.cut_before(min(plan.archive.settled, fitting))
+        if not self.unasked or stop <= plan.head:
+            return None
+        return replace(plan, pins=plan.pins.union(range(stop)))
 
     @property
     def room(self) -> int:

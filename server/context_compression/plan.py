@@ -60,6 +60,7 @@ class Archive:
         original: the text archived under a ref; `None` when it cannot be had.
         ledger: the evidence of everything compressed before.
         prompts: the user's own instructions for summaries, by name.
+        settled: how many messages an earlier compression left; what was recorded since follows.
     """
 
     restorable: bool = False
@@ -68,6 +69,7 @@ class Archive:
     original: Callable[[str], str | None] = _nothing
     ledger: Sequence[Entry] = ()
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])
+    settled: int = 0
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,7 @@ def promises(log: SessionLog, state: State) -> Archive:
             path.stem: path.read_text(encoding="utf-8")
             for path in sorted((log.root / "prompts").glob("*.md"))
         },
+        settled=len(state.view) - state.behind if state.compressions else 0,
     )
 
 
