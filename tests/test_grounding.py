@@ -112,7 +112,7 @@ glued = '1299|8881|a/b.py|total.py:12|"|“|”| |\n|x|it is so. |5a8ee35d|ENT-2
 glued += "|,|.|-|/|「|」|make the parser|[|]|~"
 
 
-@given(st.lists(st.sampled_from(glued.split("|")), max_size=25).map(" ".join))
+@given(st.lists(st.sampled_from(glued.split("|")), max_size=25).map("".join))
 def test_after_striking_nothing_is_left_to_strike(said: str) -> None:
     marked = struck(said, ungrounded(said, SOURCE))
 

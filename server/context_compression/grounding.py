@@ -24,7 +24,8 @@ QUOTE = re.compile(
     r'"([^"\n]{0,2000})"|“([^”\n]{0,2000})”|「([^」\n]{0,2000})」|『([^』\n]{0,2000})』'
     r"|«([^»\n]{0,2000})»"
 )
-WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|{evidence.WORD.pattern}")
+WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[a-z{evidence.SIGNS}]{{3,}}")
+"""A number with separators, or a word, be it glued to the number before it."""
 ELLIPSIS = re.compile(r"\.\.\.|…|\[[^\]]*\]")
 SEPARATOR = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
 PLACE = re.compile(r"(?::\d+(?:-\d+)?)+$|#L\d+(?:-L?\d+)?$")
