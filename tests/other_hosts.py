@@ -18,6 +18,8 @@ import pytest
 from real_hosts import Desk, Ended, Package
 from scripted_model import ScriptedModel
 
+from context_compression.messages import is_object
+
 CODEX = Package("codex", "@openai/codex", "0.169.0")
 GEMINI = Package("gemini", "@google/gemini-cli", "0.61.0")
 OPENCODE = Package("opencode", "opencode-ai", "1.18.33")
@@ -98,8 +100,8 @@ class Codex:
 
 def _toml(value: Any) -> str:
     """JSON's strings, numbers and lists are TOML's; its objects are not."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{name} = {_toml(v)}" for name, v in value.items()) + "}"  # pyright: ignore[reportUnknownVariableType]
+    if is_object(value):
+        return "{" + ", ".join(f"{name} = {_toml(v)}" for name, v in value.items()) + "}"
     return json.dumps(value)
 
 

@@ -197,6 +197,6 @@ class Conversing(RuleBasedStateMachine):
 
 
 def test_a_session_does_what_its_model_does() -> None:
-    run_state_machine_as_test(  # pyright: ignore[reportUnknownMemberType]
+    run_state_machine_as_test(  # pyright: ignore[reportUnknownMemberType]  # hypothesis leaves it open
         Conversing, settings=settings(max_examples=25, stateful_step_count=20)
     )

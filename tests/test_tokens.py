@@ -18,7 +18,7 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
-from tiktoken_ext import openai_public  # pyright: ignore[reportMissingTypeStubs]
+from tiktoken_ext import openai_public  # pyright: ignore[reportMissingTypeStubs]  # it ships none
 
 from context_compression.messages import (
     Document,

@@ -134,7 +134,7 @@ def test_real_usage_in_the_messages_beats_the_estimate() -> None:
 
 def test_a_text_has_no_usage() -> None:
     with pytest.raises(InvalidConversation, match="not str"):
-        usage("hello")  # pyright: ignore[reportArgumentType]
+        usage("hello")  # pyright: ignore[reportArgumentType]  # that is the test
 
 
 def test_usage_of_what_is_no_conversation_is_refused() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from context_compression.errors import ConversationNotFound, PathNotAllowed
 from context_compression.formats import parse
 from context_compression.hosts import Access, Readings, Transcript
-from context_compression.hosts.caller import Asking, Caller
+from context_compression.hosts.caller import NOBODY, Asking, Caller
 from context_compression.hosts.current import find_current, is_of_this_project
 from context_compression.session import Session, name_for
 from context_compression.settings import Settings
@@ -158,7 +158,7 @@ class Workspace:
         *,
         settings: Settings | None = None,
         model: str | None = None,
-        asking: Asking = Asking(),  # noqa: B008  # a value
+        asking: Asking = NOBODY,
     ) -> Opened:
         """The conversation meant by a session id, a path, or `current`.
 

@@ -14,6 +14,7 @@ from context_compression import Session
 from context_compression.hooks.at_source import LIMITS
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
+from context_compression.messages import is_object
 from context_compression.testing import conversation, log
 from context_compression.testing.messages_api import MessagesAPI
 from context_compression.workspace import Workspace
@@ -151,10 +152,10 @@ async def test_a_large_result_becomes_its_preview_in_the_shape_of_its_tool(
     assert f'context_restore(ref="{ref}")' in preview
     assert workspace.store.session(SESSION).offloaded_path(ref).read_text("utf-8") == original
     assert Session(workspace.store, SESSION).restore(ref) == original
-    if isinstance(response, dict):
-        kept = {key for key in response if new.get(key) == response[key]}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        assert new.keys() == response.keys()  # pyright: ignore[reportUnknownMemberType]
-        assert len(kept) == len(response) - 1  # pyright: ignore[reportUnknownArgumentType]
+    if is_object(response):
+        kept = {key for key in response if new.get(key) == response[key]}
+        assert new.keys() == response.keys()
+        assert len(kept) == len(response) - 1
 
 
 async def test_what_stands_beside_the_text_stays(client: Client, workspace: Workspace) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import pytest
@@ -39,7 +39,7 @@ class TooLong(Exception):
     """As `openai.BadRequestError` looks."""
 
     status_code = 400
-    body = {  # noqa: RUF012
+    body: ClassVar = {
         "code": "context_length_exceeded",
         "message": "This model's maximum context length is 128000 tokens.",
     }
@@ -49,7 +49,7 @@ class Slow(Exception):
     """As `openai.RateLimitError` looks: it speaks of tokens, too."""
 
     status_code = 429
-    body = {"message": "Rate limit reached: too many tokens per min."}  # noqa: RUF012
+    body: ClassVar = {"message": "Rate limit reached: too many tokens per min."}
 
 
 def answer(**message: Any) -> Said:

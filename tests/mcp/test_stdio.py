@@ -107,12 +107,13 @@ def test_an_interrupt_ends_it_while_the_host_still_holds_stdin_open(tmp_path: Pa
     pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
 
     with subprocess.Popen(command, cwd=tmp_path, env=asked.env, text=True, **pipes) as process:
-        process.stdin.write(json.dumps(HELLO) + "\n")  # pyright: ignore[reportOptionalMemberAccess]
-        process.stdin.flush()  # pyright: ignore[reportOptionalMemberAccess]
-        process.stdout.readline()  # pyright: ignore[reportOptionalMemberAccess]
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(json.dumps(HELLO) + "\n")
+        process.stdin.flush()
+        process.stdout.readline()
         process.send_signal(signal.SIGINT)
         ended = process.wait(20)
-        said = process.stderr.read()  # pyright: ignore[reportOptionalMemberAccess]
+        said = process.stderr.read()
 
     assert (ended, said) == (-signal.SIGINT, "")
 

@@ -10,6 +10,7 @@ import yaml as pyyaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_compression.messages import is_array, is_object
 from context_compression.setup import jsonc, toml, yaml
 
 NAME = "context-compression"
@@ -56,12 +57,12 @@ def jsonc_texts(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
         return draw(spaces)
 
     def written(value: Any) -> str:
-        if not isinstance(value, dict | list) or not value:
+        if not (is_object(value) or is_array(value)) or not value:
             return json.dumps(value) if value != {} else f"{{{space()}}}"
         parts = (
-            [f"{json.dumps(k)}{space()}:{space()}{written(v)}" for k, v in value.items()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-            if isinstance(value, dict)
-            else [written(part) for part in value]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            [f"{json.dumps(k)}{space()}:{space()}{written(v)}" for k, v in value.items()]
+            if is_object(value)
+            else [written(part) for part in value]
         )
         inside = ",".join(f"{space()}{part}{space()}" for part in parts)
         inside += draw(st.sampled_from(["", ",", f",{space()}"]))

@@ -32,6 +32,10 @@ class Asking:
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+NOBODY = Asking()
+"""No client asks: the command line."""
+
+
 @dataclass(frozen=True)
 class Caller:
     """Where we run, and who asks.
@@ -53,7 +57,7 @@ class Caller:
     pid: int
     began: float
     look: Callable[[Path], Transcript]
-    asking: Asking = Asking()
+    asking: Asking = NOBODY
     wait: Callable[[float], object] = time.sleep
 
     def folder(self, variable: str, *otherwise: str) -> Path:

@@ -49,6 +49,10 @@ class Line(NamedTuple):
         return At(self.end - len(self.data), len(self.data))
 
 
+NOTHING_READ = Line(b"", 0, 0)
+"""Before the first line."""
+
+
 @contextmanager
 def translated(path: Path) -> Generator[None]:
     """What goes wrong with a file, in words that say what to do.
@@ -164,7 +168,7 @@ class Rows:
         lines: Lines,
         first: Iterable[Line] = (),
         malformed: list[int] | None = None,
-        last: Line = Line(b"", 0, 0),  # noqa: B008  # a value
+        last: Line = NOTHING_READ,
     ) -> None:
         self.malformed: list[int] = [] if malformed is None else malformed
         self.last = last

@@ -23,6 +23,7 @@ from context_compression.hosts import (
 from context_compression.hosts.base import Host, Reader, Row, Transcript, name_of
 from context_compression.hosts.lines import (
     LONGEST,
+    NOTHING_READ,
     WANTED,
     At,
     Line,
@@ -114,7 +115,7 @@ class Reading:
         self._state: tuple[int, ...] = ()  # of the file, when it was looked at
         self._found: Transcript | None = None
         self._reader: Reader | None = None
-        self._last = Line(b"", 0, 0)
+        self._last = NOTHING_READ
         self._malformed: list[int] = []
 
     def look(self) -> Transcript:
