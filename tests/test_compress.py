@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from generated import Messages
 from provider import refused
+from written import ASK, TELL, talk, worked
 
 from context_compression import (
     BudgetTooSmall,
@@ -28,33 +29,10 @@ from context_compression.testing import Run, conversation, tool_step
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
 TOOLS: Messages = [{"name": "Bash", "description": "Runs a command. " * 40, "input_schema": {}}]
-ASK: dict[str, Any] = {"role": "user", "content": "Why does the login fail?"}
-TELL: dict[str, Any] = {"role": "assistant", "content": "I do not know yet."}
 
 
 def log(lines: int, salt: object = "") -> str:
     return "\n".join(f"{n} info {salt} handled request {n * 31}" for n in range(lines))
-
-
-def worked(*outputs: str, dialect: Any = "anthropic") -> Messages:
-    """One step for each output, then a small newest step."""
-    runs = [Run(f"r{n}", "Bash", {"command": "make"}, out) for n, out in enumerate(outputs)]
-    last = Run("last", "Read", {"path": "a.py"}, "x = 1")
-    steps = [message for run in (*runs, last) for message in tool_step([run], dialect)]
-    return [ASK, *steps, TELL]
-
-
-def talk(turns: int) -> Messages:
-    """Turns that only the last strategies can shorten: there is no tool result in them."""
-    words = "It is what it is, and nobody can say why it should be otherwise. " * 6
-    return [
-        message
-        for n in range(turns)
-        for message in (
-            {"role": "user", "content": f"Question {n}?"},
-            {"role": "assistant", "content": f"Answer {n}. {words}"},
-        )
-    ]
 
 
 def steps(result: Result) -> list[str]:

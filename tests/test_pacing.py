@@ -15,6 +15,7 @@ import anyio
 import pytest
 from generated import Messages
 from provider import refused
+from written import MORE, TELL, talk
 
 from context_compression import Session, compress, count_tokens
 from context_compression.compress import SETTLED
@@ -25,20 +26,6 @@ from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
 TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
 SUMMARY = "## Goal\nAnswer every question."
-MORE: dict[str, Any] = {"role": "user", "content": "Then go on looking."}
-TELL: dict[str, Any] = {"role": "assistant", "content": "I do not know yet."}
-
-
-def talk(turns: int) -> Messages:
-    words = "It is what it is, and nobody can say why it should be otherwise. " * 6
-    return [
-        message
-        for n in range(turns)
-        for message in (
-            {"role": "user", "content": f"Question {n}?"},
-            {"role": "assistant", "content": f"Answer {n}. {words}"},
-        )
-    ]
 
 
 class Told:

@@ -10,6 +10,7 @@ import pytest
 from generated import Messages, conversations
 from hypothesis import given, settings
 from provider import refused
+from written import ASK, LAST, LOG, MORE, TELL, reopened, talk, worked
 
 from context_compression import BudgetTooSmall, Session, Settings, count_tokens
 from context_compression.errors import (
@@ -24,30 +25,6 @@ from context_compression.plan import canonical, ref_of
 from context_compression.testing import Run, conversation, tool_step
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
-ASK: dict[str, Any] = {"role": "user", "content": "Why does the login fail?"}
-TELL: dict[str, Any] = {"role": "assistant", "content": "I do not know yet."}
-MORE: dict[str, Any] = {"role": "user", "content": "Then go on looking."}
-LOG = "\n".join(f"{n} info handled request {n * 31} 三" for n in range(500))
-LAST = Run("last", "Read", {"path": "a.py"}, "x = 1")
-
-
-def worked(*outputs: str, dialect: Any = "anthropic") -> Messages:
-    """One step for each output, then a small newest step."""
-    runs = [Run(f"r{n}", "Bash", {"command": "make"}, out) for n, out in enumerate(outputs)]
-    steps = [message for run in (*runs, LAST) for message in tool_step([run], dialect)]
-    return [ASK, *steps, TELL]
-
-
-def talk(turns: int) -> Messages:
-    words = "It is what it is, and nobody can say why it should be otherwise. " * 6
-    return [
-        message
-        for n in range(turns)
-        for message in (
-            {"role": "user", "content": f"Question {n}?"},
-            {"role": "assistant", "content": f"Answer {n}. {words}"},
-        )
-    ]
 
 
 @pytest.fixture
@@ -56,11 +33,6 @@ def session(tmp_path: Path) -> Session:
     made = Session(tmp_path, "s")
     made.record(*talk(30))
     return made
-
-
-def reopened(session: Session) -> Session:
-    """The same session as another process would see it."""
-    return Session(session.store.folder, session.id)
 
 
 @given(conversations())

@@ -9,36 +9,21 @@ from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from generated import Messages
 from provider import refused
+from written import LOG, MORE, reopened, talk
 
 from context_compression import Session
 from context_compression.errors import StoreDamaged, StoreUnwritable
 from context_compression.plan import ref_of
 from context_compression.testing import Run, tool_step
 
-MORE: dict[str, Any] = {"role": "user", "content": "Then go on looking."}
-LOG = "\n".join(f"{n} info handled request {n * 31} 三" for n in range(500))
 WORKED = [
     MORE,
     *tool_step([Run("a", "Bash", {"command": "make"}, LOG)], "anthropic"),
     *tool_step([Run("b", "Read", {"path": "a.py"}, "x = 1")], "anthropic"),
 ]
-
-
-def talk(turns: int) -> Messages:
-    words = "It is what it is, and nobody can say why it should be otherwise. " * 6
-    return [
-        message
-        for n in range(turns)
-        for message in (
-            {"role": "user", "content": f"Question {n}?"},
-            {"role": "assistant", "content": f"Answer {n}. {words}"},
-        )
-    ]
 
 
 @pytest.fixture
@@ -47,11 +32,6 @@ def session(tmp_path: Path) -> Session:
     made = Session(tmp_path, "s")
     made.record(*talk(30))
     return made
-
-
-def reopened(session: Session) -> Session:
-    """The same session as another process would see it."""
-    return Session(session.store.folder, session.id)
 
 
 def test_a_torn_last_line_is_reported_and_nothing_else_is_lost(session: Session) -> None:
