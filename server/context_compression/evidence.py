@@ -30,8 +30,8 @@ CLASSES: tuple[Class, ...] = (
 """What the loss report counts."""
 
 SIGNS = r"A-Z0-9_$#@~.+:/\\-"
-WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}][a-z{SIGNS}]+")
-"""A word that is more than lower-case letters; those are no evidence, and are most of a text."""
+WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}][a-z{SIGNS}]+(?<=\w)")
+"""A word that is more than lower-case letters and a stop; those are no evidence, and most words."""
 FILE = re.compile(
     r"[\w@+-][\w.@+-]*\.(?:go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css"
     r"|x?html?|mdx?|txt|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf"
@@ -114,6 +114,9 @@ def trimmed(word: str) -> str:
     return PLACE.sub("", word) if ":" in word else word
 
 
+NO_EVIDENCE = frozenset({0, None})
+
+
 class Lexicon:
     """The evidence words of one conversation: each is classified once and gets a number from 1."""
 
@@ -138,9 +141,8 @@ class Lexicon:
         raws = WORD.findall(text, start, stop)
         found = set(map(self._numbers.get, raws))
         if None in found:
-            found = {self._number(raw) for raw in raws}
-        found.discard(0)
-        return found  # pyright: ignore[reportReturnType]  # no None is left
+            found.update(self._number(raw) for raw in raws if raw not in self._numbers)
+        return found - NO_EVIDENCE  # pyright: ignore[reportReturnType]  # no None is left
 
     def words(self, text: str) -> Iterator[tuple[str, Kind]]:
         """The evidence words of a text, trimmed, with their kinds."""

@@ -2,13 +2,12 @@
 
 The choice is budgeted maximum coverage: each piece is worth the evidence it adds to what is in view
 already, so the same evidence is not paid for twice. Greedy by worth per token, evaluated lazily;
-ties go to the earlier piece, so the same input gives the same choice.
+of pieces worth the same the newest is taken, so the same input gives the same choice.
 """
 
 import heapq
 from array import array
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from context_compression.evidence import Kind
 
 NEWLINE = "\n"
 GAP_CHARS = 24
+"""Characters up to which a gap is shown: its mark would be hardly shorter."""
 SECOND = 0.12
 """What evidence is worth that is in view already, in times of its worth; a third time: nothing."""
 USED = 6.0
@@ -26,7 +26,9 @@ KIND_WEIGHT: dict[Kind, float] = {
     "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.0, "number": 0.15,
 }  # fmt: skip
 ERROR_BONUS = 0.5
+"""What a piece is worth besides that tells of a failure."""
 REASON_BONUS = 2.0
+"""The same for one in which somebody says what was decided, or why."""
 FILLER = 0.0003
 """What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
 SMALLEST_PIECE = 5
@@ -81,9 +83,7 @@ class Pool:
         self._cuts: list[Cut] = []
         self._source, self._piece = array("I"), array("I")
         self._cost, self._bonus = array("f"), array("f")
-        self._seen_in: Counter[int] = Counter()
-        self._index = -1
-        self._noticed: set[int] = set()
+        self._seen_in, self._last = array("I"), array("I")
 
     def add(self, source: Source) -> None:
         """Cut a source into pieces and enter them."""
@@ -91,9 +91,22 @@ class Pool:
         cut = self.cutter(source.text)
         self.sources.append(source)
         self._cuts.append(cut)
-        per_char = source.tokens / max(1, len(source.text))
+        count, per_char = len(cut.starts), source.tokens / max(1, len(source.text))
+        self._source.extend([number] * count)
+        self._piece.extend(range(count))
+        self._cost.extend(
+            (stop - start) * per_char + 3 for start, stop in zip(cut.starts, cut.stops, strict=True)
+        )
+        self._bonus.extend(self._bonuses(source, cut))
+        self._notice(cut.words, source.index)
+
+    def _bonuses(self, source: Source, cut: Cut) -> Iterable[float]:
+        """What each piece of a source is worth beside the evidence in it."""
+        if not cut.errors and not source.spoken:
+            return [source.worth] * len(cut.starts)
+        bonuses: list[float] = []
         error = 0
-        for piece, (start, stop) in enumerate(zip(cut.starts, cut.stops, strict=True)):
+        for start, stop in zip(cut.starts, cut.stops, strict=True):
             bonus = source.worth
             while error < len(cut.errors) and cut.errors[error][1] < start:
                 error += 1
@@ -101,20 +114,19 @@ class Pool:
                 bonus += ERROR_BONUS
             if source.spoken and evidence.DECISION.search(source.text, start, stop):
                 bonus += REASON_BONUS
-            self._source.append(number)
-            self._piece.append(piece)
-            self._cost.append((stop - start) * per_char + 3)
-            self._bonus.append(bonus)
-        self._notice(cut.words, source.index)
+            bonuses.append(bonus)
+        return bonuses
 
     def _notice(self, words: Iterable[int], index: int) -> None:
         """Count in how many messages each word is seen."""
-        if index != self._index:
-            self._index = index
-            self._noticed = set()
-        fresh = set(words) - self._noticed
-        self._noticed |= fresh
-        self._seen_in.update(fresh)
+        missing = [0] * (len(self.cutter.lexicon) - len(self._seen_in))
+        self._seen_in.extend(missing)
+        self._last.extend(missing)
+        seen_in, last = self._seen_in, self._last
+        for number in set(words):
+            if last[number] <= index:
+                last[number] = index + 1
+                seen_in[number] += 1
 
     def __len__(self) -> int:
         return len(self._cost)
@@ -144,53 +156,64 @@ class Pool:
         """
         return Choice(self, shown, self._weights(used))
 
-    def rank(self, order: int, price: float, worth_now: Callable[[int], float]) -> int:
+    def rank(self, order: int, opened: Container[int], worth_now: Callable[[int], float]) -> int:
         """The place of a piece among all: less is better, ties go to the newer piece."""
         worth = self._bonus[order] + sum(map(worth_now, self.words(order)))
-        worth *= self.sources[self._source[order]].weight / price
-        worth += FILLER * (order + 1) / len(self._cost)
-        return -(int(worth * 1e6) << 32) + order
+        weight = self.sources[self._source[order]].weight
+        return self._entry(order, worth * weight / self.price(order, opened))
 
-    def _weights(self, used: Sequence[int]) -> dict[int, float]:
+    def ranks(self, worth_now: Callable[[int], float]) -> Iterator[int]:
+        """The ranks of all pieces while nothing is shown, with less work than one by one."""
+        order = 0
+        for source, cut in zip(self.sources, self._cuts, strict=True):
+            words, start = cut.words, 0
+            for end in cut.ends:
+                worth = self._bonus[order]
+                if start < end:
+                    worth += sum(map(worth_now, words[start:end]))
+                yield self._entry(
+                    order, worth * source.weight / (self._cost[order] + source.opening)
+                )
+                order, start = order + 1, end
+
+    def _entry(self, order: int, ratio: float) -> int:
+        ratio += FILLER * (order + 1) / len(self._cost)
+        return -(int(ratio * 1e6) << 32) + order
+
+    def _weights(self, used: Sequence[int]) -> "array[float]":
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
+        weights = array("d", bytes(8 * len(self.cutter.lexicon)))
         word, known = self.cutter.lexicon.word, len(used)
-        return {
-            number: KIND_WEIGHT[word(number)[1]]
-            * (1.0 + 0.5 * min(times - 1, 3))
-            * (USED if number < known and used[number] else 1.0)
-            for number, times in self._seen_in.items()
-        }
+        for number in set[int]().union(*(cut.words for cut in self._cuts)):
+            times = min(self._seen_in[number], 4)
+            weight = KIND_WEIGHT[word(number)[1]] * (0.5 + 0.5 * times)
+            weights[number] = weight * USED if number < known and used[number] else weight
+        return weights
 
 
 class Choice:
     """Pieces chosen so far, and those that still compete."""
 
-    def __init__(self, pool: Pool, shown: Iterable[str], weights: dict[int, float]) -> None:
+    def __init__(self, pool: Pool, shown: Iterable[str], weights: "array[float]") -> None:
         self._pool = pool
         self._worth_now = weights
-        self._covered = set[int]()
+        self._covered = bytearray(len(weights))
         for text in shown:
             self._cover(pool.cutter.lexicon.numbers(text))
         self._opened: set[int] = set()
-        self._heap = [self._rank(order) for order in range(len(pool))]
+        self._heap = list(pool.ranks(weights.__getitem__))
         heapq.heapify(self._heap)
 
     def _cover(self, words: Iterable[int]) -> None:
         """From now on the words are worth what they are once more in view."""
         for number in words:
-            if number in self._covered:
-                self._worth_now[number] = 0.0
-            elif number in self._worth_now:
-                self._covered.add(number)
-                self._worth_now[number] *= SECOND
-
-    def _rank(self, order: int) -> int:
-        price = self._pool.price(order, self._opened)
-        return self._pool.rank(order, price, self._worth_now.__getitem__)
+            if number < len(self._covered):  # else it stands in no piece
+                self._worth_now[number] *= 0.0 if self._covered[number] else SECOND
+                self._covered[number] = 1
 
     def take(self, room: float) -> list[Piece]:
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
-        pool, heap = self._pool, self._heap
+        pool, heap, worth_now = self._pool, self._heap, self._worth_now.__getitem__
         chosen: list[Piece] = []
         too_large: list[int] = []
         while heap and room >= SMALLEST_PIECE:
@@ -200,7 +223,7 @@ class Choice:
             if cost > room:
                 too_large.append(entry)
                 continue
-            now = self._rank(order)
+            now = pool.rank(order, self._opened, worth_now)
             if heap and now > heap[0]:
                 heapq.heappush(heap, now)
                 continue

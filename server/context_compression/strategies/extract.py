@@ -17,7 +17,7 @@ from context_compression.selection import SUMMARY_MARKS
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling, is_instruction
 from context_compression.strategies.floor import anchored_forms
-from context_compression.strategies.forms import Form
+from context_compression.strategies.forms import Form, Forms
 
 SHORT_RECORD = 2_000
 """Characters up to which a marker anywhere makes a record."""
@@ -38,8 +38,9 @@ def propose(plan: Plan) -> Proposal:
 def extraction(plan: Plan, room: int) -> Sequence[Edit]:
     """The edits that leave `room` tokens or less, where the floor allows."""
     room = max(room, 1)  # a system prompt may have taken more than all
+    forms = Forms(plan)
     fillings = (
-        (level, Filling(plan, must_keep(plan, level, room), room, level.first))
+        (level, Filling(forms, must_keep(plan, level, room), room, level.first))
         for level in levels(plan)
     )
     return next(f for level, f in fillings if f.left >= level.spare * room).edits("extract")

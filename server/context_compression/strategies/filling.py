@@ -46,7 +46,7 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
     kept = dict.fromkeys(range(len(plan.messages)), Form.WHOLE)
     kept |= {edit.start: Form.PREVIEW for edit in edits if edit.reason == "offload"}
     by_hand = {i: m for i, m in shown.items() if kept[i] is Form.WHOLE}
-    return Filling(plan, kept, plan.room, 0, by_hand).edits(edits[-1].reason)
+    return Filling(Forms(plan), kept, plan.room, 0, by_hand).edits(edits[-1].reason)
 
 
 class Filling:
@@ -58,7 +58,7 @@ class Filling:
 
     def __init__(
         self,
-        plan: Plan,
+        forms: Forms,
         kept: Mapping[int, Form],
         room: int,
         first: int,
@@ -67,22 +67,22 @@ class Filling:
         """A view of the kept messages.
 
         Args:
-            plan: whose messages they are.
+            forms: of the messages of a plan.
             kept: the form of each message that stays.
             room: tokens the view may take.
             first: from this message on what the model said may stand in the view by itself.
             shown: kept messages that are not shown as their form says.
         """
-        self.plan = plan
+        self.forms = forms
+        self.plan = forms.plan
         self.kept = kept
         self.room = room
         self.first = first
-        self.forms = Forms(plan)
         self.shown = {
-            index: shown[index] if shown and index in shown else self.forms.shaped(index, form)
+            index: shown[index] if shown and index in shown else forms.plain(index, form)
             for index, form in kept.items()
         }
-        self.left = room - cost(plan, self.shown, {})
+        self.left = room - cost(self.plan, self.shown, {})
 
     def edits(self, reason: str) -> Sequence[Edit]:
         """Edits that leave the kept messages and as many pieces as the room holds."""

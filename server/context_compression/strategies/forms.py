@@ -61,6 +61,14 @@ class Forms:
         self.names: Mapping[str, str] = tool_names(plan)
         self._preview = to_preview(plan)
         self._headers: dict[str, str] = {}
+        self._plain: dict[tuple[int, Form], Message] = {}
+
+    def plain(self, index: int, form: Form) -> Message:
+        """A message in a form, nothing chosen; remembered, as each level asks for it again."""
+        known = self._plain.get((index, form))
+        if known is None:
+            known = self._plain[index, form] = self.shaped(index, form)
+        return known
 
     def shaped(self, index: int, form: Form, slots: Slots = NO_SLOTS) -> Message:
         """A message in a form with the chosen spans; itself when that shortens nothing."""
