@@ -27,6 +27,7 @@ from context_compression.strategies.base import Proposal
 from context_compression.strategies.filling import refilled
 from context_compression.strategies.floor import Floor, floor
 from context_compression.strategies.summarize import previous_summary
+from context_compression.strategies.tool_results import least_left
 from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
 from context_compression.system_prompt import ROOM, carried, summary_in
 from context_compression.tokens import Counter, TextCounter, anchor_in, anchored
@@ -290,9 +291,13 @@ class _Job:
         return self.account(outcome) if outcome else self.unchanged(*self.failures)
 
     def _auto(self) -> Generator[SummaryRequest, SummaryReply, _Outcome | None]:
-        """Cheapest first, measuring after each."""
-        if self.unasked:  # a second rewrite would be paid for again
-            self.plan = replace(self.plan, batch=self.plan.tail)
+        """Cheapest first, measuring after each; what cannot suffice in any case is not tried."""
+        suffices = self.room
+        if self.unasked:
+            suffices = max(suffices, self.settings.threshold_tokens)
+            self.plan = replace(self.plan, batch=self.plan.tail)  # a second rewrite would cost more
+        if least_left(self.plan) > suffices:
+            return (yield from self._summarize_or_extract(()))
         outcome = yield from self._shorten_results()
         total = outcome.steps[-1].tokens_after - self.fixed
         if total <= self.room or self._may_stop(outcome, total):

@@ -1,6 +1,7 @@
 """Texts cut into pieces, each with the evidence it holds; done once for each text."""
 
 from array import array
+from bisect import bisect, bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,74 +13,90 @@ LONGEST_PIECE = 400
 
 
 class Cut(NamedTuple):
-    """The pieces of a text and what stands in them.
+    """A text in pieces.
 
     Attributes:
-        starts: where each piece begins.
-        stops: where each ends.
-        words: the evidence words of all pieces, by number in the lexicon, piece after piece.
-        ends: where in `words` those of each piece end.
-        errors: where the lines stand that tell of a failure.
+        pieces: their numbers in the cutter.
+        errors: where the first two and the last two lines stand that tell of a failure.
     """
 
-    starts: "array[int]"
-    stops: "array[int]"
-    words: "array[int]"
-    ends: "array[int]"
+    pieces: range
     errors: Sequence[tuple[int, int]]
 
 
 class Cutter:
-    """Cuts the texts of one conversation; a text that was cut before is remembered."""
+    """Cuts the texts of one conversation; a text that was cut before is remembered.
+
+    The pieces of all texts lie in the same arrays: there are tens of thousands in a long session.
+
+    Attributes:
+        starts: where each piece begins in its text.
+        stops: where each ends.
+        words: the evidence words of all pieces, by number in the lexicon, piece after piece.
+        ends: where in `words` those of the pieces before a piece end; one more than pieces.
+        fails: 1 for a piece that tells of a failure.
+        previews: where the parts of a text stand that its preview shows.
+    """
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
-        self._cuts: dict[str, Cut] = {}
-        self.previews: dict[str, Sequence[tuple[int, int]]] = {}
-        """Where the parts of a text stand that its preview shows."""
+        self.clear()
 
     def clear(self) -> None:
         """Forget all texts and words."""
-        self._cuts.clear()
-        self.previews.clear()
+        self.starts, self.stops = array("I"), array("I")
+        self.words, self.ends = array("I"), array("I", [0])
+        self.fails = bytearray()
+        self.previews: dict[str, Sequence[tuple[int, int]]] = {}
+        self._cuts: dict[str, Cut] = {}
         self.lexicon.clear()
 
     def __call__(self, text: str) -> Cut:
         """The pieces of a text."""
         known = self._cuts.get(text)
         if known is None:
-            starts, stops = array("I"), array("I")
-            words, ends = array("I"), array("I")
-            for start, stop in spans(text):
-                starts.append(start)
-                stops.append(stop)
-                words.extend(sorted(self.lexicon.numbers(text, start, stop)))
-                ends.append(len(words))
-            errors = list(lines_with(text, ERROR_WORDS))
-            known = self._cuts[text] = Cut(starts, stops, words, ends, errors)
+            known = self._cuts[text] = self._cut(text)
         return known
 
+    def _cut(self, text: str) -> Cut:
+        first = len(self.starts)
+        starts, stops = spans(text)
+        fails = bytearray(len(starts))
+        errors = list(lines_with(text, ERROR_WORDS))
+        for start, stop in errors:
+            for piece in range(bisect(stops, start), bisect_left(starts, stop)):
+                fails[piece] = 1
+        for start, stop in zip(starts, stops, strict=True):
+            self.words.extend(self.lexicon.numbers(text, start, stop))
+            self.ends.append(len(self.words))
+        self.starts.extend(starts)
+        self.stops.extend(stops)
+        self.fails.extend(fails)
+        return Cut(range(first, len(self.starts)), errors[:2] + errors[2:][-2:])
 
-def spans(text: str) -> list[tuple[int, int]]:
-    """`(start, stop)` of the pieces of a text: lines, short neighbours joined, long ones divided.
+
+def spans(text: str) -> tuple["array[int]", "array[int]"]:
+    """Where the pieces of a text begin and end: lines, short neighbours joined, long ones divided.
 
     Together the pieces hold every character but the newlines between them.
     """
-    found: list[tuple[int, int]] = []
+    starts, stops = array("I"), array("I")
     start = 0
+    first = last = -2  # of the piece before, which the next line may join
     while start < len(text):
         stop = text.find("\n", start)
         stop = len(text) if stop < 0 else stop
-        if stop - start > LONGEST_PIECE:
+        if last == start - 1 and start < stop <= first + PIECE_CHARS:
+            stops[-1] = last = stop
+        elif start < stop:
             while stop - start > LONGEST_PIECE:
                 blank = text.rfind(" ", start + LONGEST_PIECE // 2, start + LONGEST_PIECE)
                 cut = start + LONGEST_PIECE if blank < 0 else blank
-                found.append((start, cut))
+                starts.append(start)
+                stops.append(cut)
                 start = cut
-            found.append((start, stop))
-        elif stop > start:
-            joins = found and found[-1][1] == start - 1 and stop - found[-1][0] <= PIECE_CHARS
-            first = found.pop()[0] if joins else start
-            found.append((first, stop))
+            starts.append(start)
+            stops.append(stop)
+            first, last = start, stop
         start = stop + 1
-    return found
+    return starts, stops

@@ -99,7 +99,7 @@ def kind_of(word: str) -> Kind | None:
         return "flag" if len(word) >= 5 and word[2].isalpha() else None
     if NUMBER.fullmatch(word):
         return "number" if len(word) >= 3 else None
-    if FILE.fullmatch(word):
+    if "." in word and FILE.fullmatch(word):
         return "path"
     if HEXADECIMAL.fullmatch(word) or TICKET.fullmatch(word):
         return "id"
@@ -112,9 +112,6 @@ def trimmed(word: str) -> str:
     """A word without the punctuation around it and the `:line` behind a path."""
     word = word.rstrip(".:,-+@~$#\\/").lstrip(":,+@#").removeprefix("./")
     return PLACE.sub("", word) if ":" in word else word
-
-
-NO_EVIDENCE = frozenset({0, None})
 
 
 class Lexicon:
@@ -132,21 +129,23 @@ class Lexicon:
         """Forget all words: in a long conversation they weigh as much as the view."""
         self.__init__()
 
-    def word(self, number: int) -> tuple[str, Kind]:
-        """The word behind a number, trimmed, with its kind."""
-        return self._words[number], self._kinds[number]
+    def kind(self, number: int) -> Kind:
+        """What the word behind a number is evidence of."""
+        return self._kinds[number]
 
     def numbers(self, text: str, start: int = 0, stop: int = sys.maxsize) -> set[int]:
         """The evidence words of a text, or of a part of it, by number."""
         raws = WORD.findall(text, start, stop)
         found = set(map(self._numbers.get, raws))
         if None in found:
-            found.update(self._number(raw) for raw in raws if raw not in self._numbers)
-        return found - NO_EVIDENCE  # pyright: ignore[reportReturnType]  # no None is left
+            found.discard(None)
+            found.update([self._number(raw) for raw in raws if raw not in self._numbers])
+        found.discard(0)
+        return found  # pyright: ignore[reportReturnType]  # no None is left
 
     def words(self, text: str) -> Iterator[tuple[str, Kind]]:
         """The evidence words of a text, trimmed, with their kinds."""
-        return map(self.word, self.numbers(text))
+        return ((self._words[number], self._kinds[number]) for number in self.numbers(text))
 
     def _number(self, raw: str) -> int:
         """The number of a word as it stands in a text; 0 when it is no evidence."""

@@ -5,14 +5,14 @@ already, so the same evidence is not paid for twice. Greedy by worth per token, 
 of pieces worth the same the newest is taken, so the same input gives the same choice.
 """
 
-import heapq
 from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from heapq import heappop, heappush
+from typing import TypeAlias
 
 from context_compression import evidence
-from context_compression.cuts import Cut, Cutter
+from context_compression.cuts import Cutter
 from context_compression.evidence import Kind
 
 NEWLINE = "\n"
@@ -33,6 +33,12 @@ FILLER = 0.0003
 """What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
 SMALLEST_PIECE = 5
 """Tokens below which it is not worth while to look for a piece that fits."""
+PIECE_TOKENS = 3
+"""What a piece costs beside its text, when pieces are compared."""
+GAP_TOKENS = 7
+"""What the mark of a gap costs, when room is accounted for."""
+LAST = (1 << 63) - 1
+"""Behind all ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,90 +68,73 @@ class Source:
     worth: float = 0.0
 
 
-class Piece(NamedTuple):
-    """A chosen part of a source: characters `start` to `stop`, and about what it costs."""
-
-    source: int
-    start: int
-    stop: int
-    cost: float
+Place: TypeAlias = tuple[int, int, int]
+"""The number of a source in its pool, and which characters of it, `start` to `stop`."""
 
 
 class Pool:
-    """All pieces that compete for one view.
-
-    They are kept in arrays, a few dozen bytes each: there are tens of thousands in a long session.
-    """
+    """All pieces that compete for one view, numbered in the order of their sources."""
 
     def __init__(self, cutter: Cutter) -> None:
         self.cutter = cutter
         self.sources: list[Source] = []
-        self._cuts: list[Cut] = []
-        self._source, self._piece = array("I"), array("I")
+        self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
+        self._source = array("I")
         self._cost, self._bonus = array("f"), array("f")
-        self._seen_in, self._last = array("I"), array("I")
+        self._words, self._seen_in, self._last = array("I"), array("I"), array("I")
+
+    def __len__(self) -> int:
+        return len(self._source)
 
     def add(self, source: Source) -> None:
         """Cut a source into pieces and enter them."""
-        number = len(self.sources)
-        cut = self.cutter(source.text)
+        cutter, pieces = self.cutter, self.cutter(source.text).pieces
+        here = slice(pieces.start, pieces.stop)
+        places = [*zip(cutter.starts[here], cutter.stops[here], strict=True)]
+        per_char = source.tokens / max(1, len(source.text))
+        bonuses = [source.worth + ERROR_BONUS * fails for fails in cutter.fails[here]]
+        if source.spoken:
+            for at, (start, stop) in enumerate(places):
+                if evidence.DECISION.search(source.text, start, stop):
+                    bonuses[at] += REASON_BONUS
+        self._shifts.append(pieces.start - len(self))
+        self._source.extend([len(self.sources)] * len(pieces))
+        self._cost.extend([(stop - start) * per_char for start, stop in places])
+        self._bonus.extend(bonuses)
         self.sources.append(source)
-        self._cuts.append(cut)
-        count, per_char = len(cut.starts), source.tokens / max(1, len(source.text))
-        self._source.extend([number] * count)
-        self._piece.extend(range(count))
-        self._cost.extend(
-            (stop - start) * per_char + 3 for start, stop in zip(cut.starts, cut.stops, strict=True)
-        )
-        self._bonus.extend(self._bonuses(source, cut))
-        self._notice(cut.words, source.index)
-
-    def _bonuses(self, source: Source, cut: Cut) -> Iterable[float]:
-        """What each piece of a source is worth beside the evidence in it."""
-        if not cut.errors and not source.spoken:
-            return [source.worth] * len(cut.starts)
-        bonuses: list[float] = []
-        error = 0
-        for start, stop in zip(cut.starts, cut.stops, strict=True):
-            bonus = source.worth
-            while error < len(cut.errors) and cut.errors[error][1] < start:
-                error += 1
-            if error < len(cut.errors) and cut.errors[error][0] < stop:
-                bonus += ERROR_BONUS
-            if source.spoken and evidence.DECISION.search(source.text, start, stop):
-                bonus += REASON_BONUS
-            bonuses.append(bonus)
-        return bonuses
+        self._notice(cutter.words[cutter.ends[here.start] : cutter.ends[here.stop]], source.index)
 
     def _notice(self, words: Iterable[int], index: int) -> None:
         """Count in how many messages each word is seen."""
-        missing = [0] * (len(self.cutter.lexicon) - len(self._seen_in))
-        self._seen_in.extend(missing)
-        self._last.extend(missing)
+        missing = bytes(4 * (len(self.cutter.lexicon) - len(self._seen_in)))
+        self._seen_in.frombytes(missing)
+        self._last.frombytes(missing)
         seen_in, last = self._seen_in, self._last
         for number in set(words):
             if last[number] <= index:
+                if not last[number]:
+                    self._words.append(number)
                 last[number] = index + 1
                 seen_in[number] += 1
 
-    def __len__(self) -> int:
-        return len(self._cost)
+    def source_of(self, piece: int) -> int:
+        """The number of the source a piece is from."""
+        return self._source[piece]
 
-    def piece(self, order: int, cost: float) -> Piece:
-        """A piece by its number."""
-        source, piece = self._source[order], self._piece[order]
-        cut = self._cuts[source]
-        return Piece(source, cut.starts[piece], cut.stops[piece], cost)
+    def place(self, piece: int) -> Place:
+        """Where a piece stands."""
+        source = self._source[piece]
+        number = piece + self._shifts[source]
+        return source, self.cutter.starts[number], self.cutter.stops[number]
 
-    def price(self, order: int, opened: Container[int]) -> float:
-        """Tokens it costs to show a piece, when something of the opened sources is shown."""
-        source = self._source[order]
-        return self._cost[order] + (0 if source in opened else self.sources[source].opening)
-
-    def words(self, order: int) -> "array[int]":
+    def words(self, piece: int) -> "array[int]":
         """The evidence words of a piece."""
-        cut, piece = self._cuts[self._source[order]], self._piece[order]
-        return cut.words[cut.ends[piece - 1] if piece else 0 : cut.ends[piece]]
+        number, cutter = piece + self._shifts[self._source[piece]], self.cutter
+        return cutter.words[cutter.ends[number] : cutter.ends[number + 1]]
+
+    def tokens(self, piece: int) -> float:
+        """About how many tokens the text of a piece has."""
+        return self._cost[piece]
 
     def choice(self, shown: Iterable[str], used: Sequence[int]) -> "Choice":
         """A choice among the pieces.
@@ -156,37 +145,42 @@ class Pool:
         """
         return Choice(self, shown, self._weights(used))
 
-    def rank(self, order: int, opened: Container[int], worth_now: Callable[[int], float]) -> int:
-        """The place of a piece among all: less is better, ties go to the newer piece."""
-        worth = self._bonus[order] + sum(map(worth_now, self.words(order)))
-        weight = self.sources[self._source[order]].weight
-        return self._entry(order, worth * weight / self.price(order, opened))
+    def rank(self, piece: int, opened: bytearray, worth_now: Callable[[int], float]) -> int:
+        """The place of a piece among all: less is better, ties go to the newer piece.
+
+        Args:
+            piece: its number, which is in the lower 32 bits of the rank, too.
+            opened: for each source, not 0 when something of it is shown.
+            worth_now: of a word, by its number.
+        """
+        source = self.sources[self._source[piece]]
+        worth = self._bonus[piece] + sum(map(worth_now, self.words(piece)))
+        opening = 0 if opened[self._source[piece]] else source.opening
+        return self._rank(
+            piece, worth * source.weight / (self._cost[piece] + opening + PIECE_TOKENS)
+        )
 
     def ranks(self, worth_now: Callable[[int], float]) -> Iterator[int]:
         """The ranks of all pieces while nothing is shown, with less work than one by one."""
-        order = 0
-        for source, cut in zip(self.sources, self._cuts, strict=True):
-            words, start = cut.words, 0
-            for end in cut.ends:
-                worth = self._bonus[order]
-                if start < end:
-                    worth += sum(map(worth_now, words[start:end]))
-                yield self._entry(
-                    order, worth * source.weight / (self._cost[order] + source.opening)
-                )
-                order, start = order + 1, end
+        words, ends = self.cutter.words, self.cutter.ends
+        for piece, (number, bonus, cost) in enumerate(
+            zip(self._source, self._bonus, self._cost, strict=True)
+        ):
+            source, at = self.sources[number], piece + self._shifts[number]
+            start, stop = ends[at], ends[at + 1]
+            worth = bonus + sum(map(worth_now, words[start:stop])) if start < stop else bonus
+            yield self._rank(piece, worth * source.weight / (cost + source.opening + PIECE_TOKENS))
 
-    def _entry(self, order: int, ratio: float) -> int:
-        ratio += FILLER * (order + 1) / len(self._cost)
-        return -(int(ratio * 1e6) << 32) + order
+    def _rank(self, piece: int, ratio: float) -> int:
+        ratio += FILLER * (piece + 1) / len(self._source)
+        return -(int(ratio * 1e6) << 32) + piece
 
     def _weights(self, used: Sequence[int]) -> "array[float]":
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
         weights = array("d", bytes(8 * len(self.cutter.lexicon)))
-        word, known = self.cutter.lexicon.word, len(used)
-        for number in set[int]().union(*(cut.words for cut in self._cuts)):
-            times = min(self._seen_in[number], 4)
-            weight = KIND_WEIGHT[word(number)[1]] * (0.5 + 0.5 * times)
+        kind, known, seen_in = self.cutter.lexicon.kind, len(used), self._seen_in
+        for number in self._words:
+            weight = KIND_WEIGHT[kind(number)] * (0.5 + 0.5 * min(seen_in[number], 4))
             weights[number] = weight * USED if number < known and used[number] else weight
         return weights
 
@@ -200,9 +194,12 @@ class Choice:
         self._covered = bytearray(len(weights))
         for text in shown:
             self._cover(pool.cutter.lexicon.numbers(text))
-        self._opened: set[int] = set()
-        self._heap = list(pool.ranks(weights.__getitem__))
-        heapq.heapify(self._heap)
+        self._opened = bytearray(len(pool.sources))
+        self._taken = bytearray(len(pool))
+        self._ranked = array("q", sorted(pool.ranks(weights.__getitem__)))  # as they were at first
+        self._ranked.append(LAST)
+        self._next = 0
+        self._again = [LAST]  # a heap of those that were looked at and put back
 
     def _cover(self, words: Iterable[int]) -> None:
         """From now on the words are worth what they are once more in view."""
@@ -211,30 +208,47 @@ class Choice:
                 self._worth_now[number] *= 0.0 if self._covered[number] else SECOND
                 self._covered[number] = 1
 
-    def take(self, room: float) -> list[Piece]:
+    def take(self, room: float) -> "array[int]":
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
-        pool, heap, worth_now = self._pool, self._heap, self._worth_now.__getitem__
-        chosen: list[Piece] = []
-        too_large: list[int] = []
-        while heap and room >= SMALLEST_PIECE:
-            entry = heapq.heappop(heap)
-            order = entry & 0xFFFFFFFF
-            cost = pool.price(order, self._opened)
+        pool, ranked, again = self._pool, self._ranked, self._again
+        worth_now = self._worth_now.__getitem__
+        chosen, too_large = array("I"), array("q")
+        while room >= SMALLEST_PIECE:
+            rank = min(ranked[self._next], again[0])
+            if rank == LAST:
+                break
+            if rank == again[0]:
+                heappop(again)
+            else:
+                self._next += 1
+            piece = rank & 0xFFFFFFFF
+            now = pool.rank(piece, self._opened, worth_now)
+            if now > ranked[self._next] or now > again[0]:
+                heappush(again, now)
+                continue
+            cost = self._cost(piece)
             if cost > room:
-                too_large.append(entry)
+                too_large.append(now)
                 continue
-            now = pool.rank(order, self._opened, worth_now)
-            if heap and now > heap[0]:
-                heapq.heappush(heap, now)
-                continue
-            piece = pool.piece(order, cost)
             room -= cost
             chosen.append(piece)
-            self._opened.add(piece.source)
-            self._cover(pool.words(order))
-        for entry in too_large:
-            heapq.heappush(heap, entry)
+            self._taken[piece] = self._opened[pool.source_of(piece)] = 1
+            self._cover(pool.words(piece))
+        for rank in too_large:
+            heappush(again, rank)
         return chosen
+
+    def _cost(self, piece: int) -> float:
+        """About how many tokens it takes to show a piece: beside others fewer gaps are marked."""
+        pool = self._pool
+        number = pool.source_of(piece)
+        gaps = 1
+        for beside in (piece - 1, piece + 1):
+            inside = 0 <= beside < len(pool) and pool.source_of(beside) == number
+            if not inside or self._taken[beside]:
+                gaps -= 1
+        opening = 0 if self._opened[number] else pool.sources[number].opening
+        return max(0.0, pool.tokens(piece) + GAP_TOKENS * gaps + opening)
 
 
 def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:

@@ -1,6 +1,7 @@
 """Filling the room of a view with pieces of what is shortened or left out, chosen by evidence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from context_compression.edits import Edit
 from context_compression.evidence import ARGUMENTS, constraints, is_note, is_skill, user_words
@@ -15,7 +16,7 @@ from context_compression.messages import (
     texts_of,
     user,
 )
-from context_compression.pieces import Piece, Pool, Source, render
+from context_compression.pieces import Place, Pool, Source, render
 from context_compression.plan import Plan, ref_of
 from context_compression.selection import Span
 from context_compression.strategies.forms import ARGUMENT_CHARS, SKILL_CHARS, Form, Forms, places
@@ -99,16 +100,17 @@ class Filling:
             for text in texts_of(block)
         )
         choice = pool.choice(texts, plan.uses)
-        chosen = self.rules(pool)
-        chosen += choice.take(self.left - NOTE_TOKENS - sum(piece.cost for piece in chosen))
+        rules = self.rules(pool)
+        chosen = choice.take(self.left - NOTE_TOKENS - sum(cost for _, cost in rules))
         rounds = ROUNDS
         while True:
-            view, notes = self.assembled(pool, chosen)
+            places_of_rules = (place for place, _ in rules)
+            view, notes = self.assembled(pool, chain(places_of_rules, map(pool.place, chosen)))
             left = self.room - cost(plan, view, notes)
-            if left < 0 and chosen:
+            if left < 0 and (chosen or rules):
                 rounds = 0
-                while chosen and left < 0:
-                    left += int(chosen.pop().cost)
+                while left < 0 and (chosen or rules):
+                    left += int(pool.tokens(chosen.pop()) if chosen else rules.pop()[1])
             elif left > SLACK * self.room and rounds and (more := choice.take(left)):
                 rounds -= 1
                 chosen += more
@@ -116,18 +118,18 @@ class Filling:
                 return keep_only(plan, view, notes if left >= 0 else {}, reason)
             view = notes = None  # two views at once would be the peak of all memory
 
-    def rules(self, pool: Pool) -> list[Piece]:
-        """The user's standing constraints in messages that are dropped: chosen before all else.
+    def rules(self, pool: Pool) -> list[tuple[Place, int]]:
+        """The user's standing constraints in messages that are dropped, with what each costs.
 
-        They stand first among the chosen, so they are the last to go when the room is too small.
+        They are chosen before all else and are the last to go when the room is too small.
         """
-        found: list[Piece] = []
+        found: list[tuple[Place, int]] = []
         for number, source in enumerate(pool.sources):
             message = self.plan.messages[source.index]
             if source.index not in self.kept and message.is_user and source.spoken:
                 for start, stop in places(source.text, constraints(user_words(message))):
                     cost = self.plan.counter.text(source.text[start:stop]) + 8
-                    found.append(Piece(number, start, stop, cost))
+                    found.append(((number, start, stop), cost))
         return found
 
     def sources(self, index: int) -> Iterator[Source]:
@@ -151,14 +153,14 @@ class Filling:
                 )
 
     def assembled(
-        self, pool: Pool, chosen: Sequence[Piece]
+        self, pool: Pool, chosen: Iterable[Place]
     ) -> tuple[dict[int, Message], dict[int, Message]]:
         """The view with the chosen pieces in their places, and the notes for dropped runs."""
         slots_of: dict[int, dict[tuple[int, str], list[Span]]] = {}
-        for piece in chosen:
-            source = pool.sources[piece.source]
+        for number, start, stop in chosen:
+            source = pool.sources[number]
             slots = slots_of.setdefault(source.index, {})
-            slots.setdefault((source.slot, source.key), []).append((piece.start, piece.stop))
+            slots.setdefault((source.slot, source.key), []).append((start, stop))
         view, quoted = dict(self.shown), dict[int, Slots]()
         for index, slots in slots_of.items():
             if index in self.kept:

@@ -52,4 +52,4 @@ def _preview(text: str, result: ToolResult, index: int, plan: Plan) -> Sequence[
     pool.add(Source(index, 0, text, plan.counter.block(result), 0))
     room = tokens - sum(stop - start + 8 for start, stop in spans) / CHARS_PER_TOKEN
     choice = pool.choice((text[start:stop] for start, stop in spans), plan.uses)
-    return spans + [(piece.start, piece.stop) for piece in choice.take(room)]
+    return spans + [pool.place(piece)[1:] for piece in choice.take(room)]

@@ -41,6 +41,20 @@ def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]
     return edits
 
 
+def least_left(plan: Plan) -> int:
+    """Tokens that are left whatever is done to single results: those that may be shortened gone."""
+    newest = plan.steps[-1] if plan.steps else range(0)
+    settings, counted = plan.settings, plan.counter.block
+    return plan.total - sum(
+        tokens
+        for index, message in enumerate(plan.messages)
+        if index not in newest and index not in plan.pins
+        for result in message.results
+        if (tokens := counted(result)) >= settings.offload_min_tokens
+        or len(result.text) > settings.max_tool_output
+    )
+
+
 def with_short_results(
     message: Message,
     index: int,
