@@ -25,6 +25,7 @@ from context_compression.messages import (
 )
 from context_compression.settings import Settings
 
+_JSON = json.JSONEncoder(ensure_ascii=False)
 TEXT_WITH_REF = 400
 """Characters from which on a text has a ref of its own beside that of its message."""
 
@@ -285,4 +286,4 @@ def ref_of(original: Any) -> str:
 
 def canonical(value: Any) -> str:
     """JSON as it is archived: keys in the order they came, nothing escaped that need not be."""
-    return json.dumps(value, ensure_ascii=False)
+    return _JSON.encode(value)

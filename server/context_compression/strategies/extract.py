@@ -7,7 +7,7 @@ steps only quoted, fewer of the newest messages, only the last turns, the floor;
 left after that, pieces fill.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from context_compression.edits import Edit
@@ -39,11 +39,19 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
     """The edits that leave `room` tokens or less, where the floor allows."""
     room = max(room, 1)  # a system prompt may have taken more than all
     forms = Forms(plan)
-    fillings = (
-        (level, Filling(forms, must_keep(plan, level, room), room, level.first))
-        for level in levels(plan)
-    )
-    return next(f for level, f in fillings if f.left >= level.spare * room).edits("extract")
+    records = {i for i, message in enumerate(plan.messages) if is_record(message, plan)}
+
+    def filling(level: Level) -> Filling | None:
+        """The view of a level; `None` when its must-keep set takes too much of the room."""
+        kept = must_keep(plan, level, room, records)
+        found = Filling(forms, kept, room, level.first)
+        return found if found.left >= level.spare * room else None
+
+    generous, tight = levels(plan)
+    if not filling(generous[-1]):
+        generous = ()  # where the smallest of them does not fit, none does
+    found = next(filter(None, map(filling, (*generous, *tight))))
+    return found.edits("extract")
 
 
 @dataclass(frozen=True)
@@ -65,26 +73,33 @@ class Level:
     spare: float = 1 - MUST_KEEP_SHARE
 
 
-def levels(plan: Plan) -> Iterator[Level]:
-    """The forms of the must-keep set, the most generous first; the last one takes any room."""
+def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
+    """The forms of the must-keep set, the most generous first; the last one takes any room.
+
+    Those with skeletons of old tool steps come apart: each of them takes more than the next.
+    """
     end = len(plan.messages)
     recent = plan.cut_before(max(plan.head, end - plan.settings.min_recent_messages))
     fewest = max(recent, plan.cut_before(max(plan.head, end - FEWEST_RECENT)))
-    yield Level(plan.head, min(recent, plan.tail))
-    yield Level(plan.head, recent)
-    yield Level(plan.head, recent, Form.PREVIEW)
-    yield Level(plan.head, recent, Form.CLIPPED)
-    yield Level(plan.head, recent, Form.CLIPPED, skeletons=False, spare=1 - QUOTED_SHARE)
-    yield Level(plan.head, fewest, Form.CLIPPED, skeletons=False, spare=0)
-    yield Level(plan.head, end, Form.CLIPPED, skeletons=False, spare=0)
-    for count in range(min(plan.settings.fallback_turns, len(plan.turns)), 0, -1):
-        first = plan.turns[-count].start
-        yield Level(first, max(first, fewest), Form.CLIPPED, skeletons=False, spare=0)
-    yield Level(end, end, Form.CLIPPED, spare=float("-inf"))
+    clipped, head = Form.CLIPPED, plan.head
+    with_skeletons = (
+        Level(head, min(recent, plan.tail)),
+        Level(head, recent),
+        Level(head, recent, Form.PREVIEW),
+        Level(head, recent, clipped),
+    )
+    turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
+    return with_skeletons, (
+        Level(head, recent, clipped, skeletons=False, spare=1 - QUOTED_SHARE),
+        Level(head, fewest, clipped, skeletons=False, spare=0),
+        Level(head, end, clipped, skeletons=False, spare=0),
+        *(Level(turn, max(turn, fewest), clipped, skeletons=False, spare=0) for turn in turns),
+        Level(end, end, clipped, spare=float("-inf")),
+    )
 
 
-def must_keep(plan: Plan, level: Level, room: int) -> dict[int, Form]:
-    """What stays at a level and in which form, by index."""
+def must_keep(plan: Plan, level: Level, room: int, records: Container[int]) -> dict[int, Form]:
+    """What stays at a level and in which form, by index; the records' indices are known."""
     kept = anchored_forms(plan, room if level.newest is Form.WHOLE else None)
     first_turn = plan.turns[0].stop if plan.turns else plan.head
     older = Form.CLIPPED if level.newest is Form.CLIPPED else Form.PREVIEW
@@ -95,7 +110,7 @@ def must_keep(plan: Plan, level: Level, room: int) -> dict[int, Form]:
         if index >= level.recent:
             kept[index] = level.newest
         elif (
-            is_record(message, plan)
+            index in records
             or is_users(message)
             or (level.skeletons and message.starts_turn)
             or (message.role in ("system", "developer") and index < first_turn)
