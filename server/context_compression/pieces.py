@@ -6,9 +6,10 @@ of pieces worth the same the newest is taken, so the same input gives the same c
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from operator import sub
 from typing import TypeAlias
 
 from context_compression import evidence
@@ -72,35 +73,46 @@ Place: TypeAlias = tuple[int, int, int]
 """The number of a source in its pool, and which characters of it, `start` to `stop`."""
 
 
+Ranking: TypeAlias = Callable[[int], int]
+"""From a piece to its place among all."""
+
+
 class Pool:
-    """All pieces that compete for one view, numbered in the order of their sources."""
+    """All pieces that compete for one view, numbered in the order of their sources.
+
+    Attributes:
+        sources: the texts.
+        source: of each piece the number of its source.
+        tokens: of each piece, about.
+        bonus: what each piece is worth beside the evidence in it.
+    """
 
     def __init__(self, cutter: Cutter) -> None:
         self.cutter = cutter
         self.sources: list[Source] = []
+        self.source = array("I")
+        self.tokens, self.bonus = array("f"), array("f")
         self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
-        self._source = array("I")
-        self._cost, self._bonus = array("f"), array("f")
         self._words, self._seen_in, self._last = array("I"), array("I"), array("I")
 
     def __len__(self) -> int:
-        return len(self._source)
+        return len(self.source)
 
     def add(self, source: Source) -> None:
         """Cut a source into pieces and enter them."""
         cutter, pieces = self.cutter, self.cutter(source.text).pieces
         here = slice(pieces.start, pieces.stop)
-        places = [*zip(cutter.starts[here], cutter.stops[here], strict=True)]
+        starts, stops = cutter.starts[here], cutter.stops[here]
         per_char = source.tokens / max(1, len(source.text))
         bonuses = [source.worth + ERROR_BONUS * fails for fails in cutter.fails[here]]
         if source.spoken:
-            for at, (start, stop) in enumerate(places):
+            for at, (start, stop) in enumerate(zip(starts, stops, strict=True)):
                 if evidence.DECISION.search(source.text, start, stop):
                     bonuses[at] += REASON_BONUS
         self._shifts.append(pieces.start - len(self))
-        self._source.extend([len(self.sources)] * len(pieces))
-        self._cost.extend([(stop - start) * per_char for start, stop in places])
-        self._bonus.extend(bonuses)
+        self.source.extend([len(self.sources)] * len(pieces))
+        self.tokens.extend([chars * per_char for chars in map(sub, stops, starts)])
+        self.bonus.extend(bonuses)
         self.sources.append(source)
         self._notice(cutter.words[cutter.ends[here.start] : cutter.ends[here.stop]], source.index)
 
@@ -117,24 +129,16 @@ class Pool:
                 last[number] = index + 1
                 seen_in[number] += 1
 
-    def source_of(self, piece: int) -> int:
-        """The number of the source a piece is from."""
-        return self._source[piece]
-
     def place(self, piece: int) -> Place:
         """Where a piece stands."""
-        source = self._source[piece]
+        source = self.source[piece]
         number = piece + self._shifts[source]
         return source, self.cutter.starts[number], self.cutter.stops[number]
 
     def words(self, piece: int) -> "array[int]":
         """The evidence words of a piece."""
-        number, cutter = piece + self._shifts[self._source[piece]], self.cutter
+        number, cutter = piece + self._shifts[self.source[piece]], self.cutter
         return cutter.words[cutter.ends[number] : cutter.ends[number + 1]]
-
-    def tokens(self, piece: int) -> float:
-        """About how many tokens the text of a piece has."""
-        return self._cost[piece]
 
     def choice(self, shown: Iterable[str], used: Sequence[int]) -> "Choice":
         """A choice among the pieces.
@@ -145,36 +149,6 @@ class Pool:
         """
         return Choice(self, shown, self._weights(used))
 
-    def rank(self, piece: int, opened: bytearray, worth_now: Callable[[int], float]) -> int:
-        """The place of a piece among all: less is better, ties go to the newer piece.
-
-        Args:
-            piece: its number, which is in the lower 32 bits of the rank, too.
-            opened: for each source, not 0 when something of it is shown.
-            worth_now: of a word, by its number.
-        """
-        source = self.sources[self._source[piece]]
-        worth = self._bonus[piece] + sum(map(worth_now, self.words(piece)))
-        opening = 0 if opened[self._source[piece]] else source.opening
-        return self._rank(
-            piece, worth * source.weight / (self._cost[piece] + opening + PIECE_TOKENS)
-        )
-
-    def ranks(self, worth_now: Callable[[int], float]) -> Iterator[int]:
-        """The ranks of all pieces while nothing is shown, with less work than one by one."""
-        words, ends = self.cutter.words, self.cutter.ends
-        for piece, (number, bonus, cost) in enumerate(
-            zip(self._source, self._bonus, self._cost, strict=True)
-        ):
-            source, at = self.sources[number], piece + self._shifts[number]
-            start, stop = ends[at], ends[at + 1]
-            worth = bonus + sum(map(worth_now, words[start:stop])) if start < stop else bonus
-            yield self._rank(piece, worth * source.weight / (cost + source.opening + PIECE_TOKENS))
-
-    def _rank(self, piece: int, ratio: float) -> int:
-        ratio += FILLER * (piece + 1) / len(self._source)
-        return -(int(ratio * 1e6) << 32) + piece
-
     def _weights(self, used: Sequence[int]) -> "array[float]":
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
         weights = array("d", bytes(8 * len(self.cutter.lexicon)))
@@ -183,6 +157,29 @@ class Pool:
             weight = KIND_WEIGHT[kind(number)] * (0.5 + 0.5 * min(seen_in[number], 4))
             weights[number] = weight * USED if number < known and used[number] else weight
         return weights
+
+    def ranking(self, opening: "array[int]", worth_now: Callable[[int], float]) -> Ranking:
+        """The function that ranks a piece as things are: its place among all, less is better.
+
+        The lower 32 bits of a rank are the piece; of pieces worth the same the newest comes first.
+
+        Args:
+            opening: for each source, tokens it costs to show anything more of it.
+            worth_now: of a word, by its number.
+        """
+        source_of, shifts, tokens, bonus = self.source, self._shifts, self.tokens, self.bonus
+        words, ends = self.cutter.words, self.cutter.ends
+        weights = array("d", [source.weight for source in self.sources])
+        filler = FILLER / max(1, len(self))
+
+        def rank(piece: int) -> int:
+            source = source_of[piece]
+            number = piece + shifts[source]
+            worth = bonus[piece] + sum(map(worth_now, words[ends[number] : ends[number + 1]]))
+            ratio = worth * weights[source] / (tokens[piece] + PIECE_TOKENS + opening[source])
+            return -(int((ratio + filler * (piece + 1)) * 1e6) << 32) + piece
+
+        return rank
 
 
 class Choice:
@@ -194,9 +191,10 @@ class Choice:
         self._covered = bytearray(len(weights))
         for text in shown:
             self._cover(pool.cutter.lexicon.numbers(text))
-        self._opened = bytearray(len(pool.sources))
+        self._opening = array("I", [source.opening for source in pool.sources])
         self._taken = bytearray(len(pool))
-        self._ranked = array("q", sorted(pool.ranks(weights.__getitem__)))  # as they were at first
+        self._rank = pool.ranking(self._opening, weights.__getitem__)
+        self._ranked = array("q", sorted(map(self._rank, range(len(pool)))))  # as it was at first
         self._ranked.append(LAST)
         self._next = 0
         self._again = [LAST]  # a heap of those that were looked at and put back
@@ -210,8 +208,7 @@ class Choice:
 
     def take(self, room: float) -> "array[int]":
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
-        pool, ranked, again = self._pool, self._ranked, self._again
-        worth_now = self._worth_now.__getitem__
+        ranked, again, rank_now = self._ranked, self._again, self._rank
         chosen, too_large = array("I"), array("q")
         while room >= SMALLEST_PIECE:
             rank = min(ranked[self._next], again[0])
@@ -222,7 +219,7 @@ class Choice:
             else:
                 self._next += 1
             piece = rank & 0xFFFFFFFF
-            now = pool.rank(piece, self._opened, worth_now)
+            now = rank_now(piece)
             if now > ranked[self._next] or now > again[0]:
                 heappush(again, now)
                 continue
@@ -232,23 +229,22 @@ class Choice:
                 continue
             room -= cost
             chosen.append(piece)
-            self._taken[piece] = self._opened[pool.source_of(piece)] = 1
-            self._cover(pool.words(piece))
+            self._taken[piece] = 1
+            self._opening[self._pool.source[piece]] = 0
+            self._cover(self._pool.words(piece))
         for rank in too_large:
             heappush(again, rank)
         return chosen
 
     def _cost(self, piece: int) -> float:
         """About how many tokens it takes to show a piece: beside others fewer gaps are marked."""
-        pool = self._pool
-        number = pool.source_of(piece)
+        pool, source = self._pool, self._pool.source[piece]
         gaps = 1
         for beside in (piece - 1, piece + 1):
-            inside = 0 <= beside < len(pool) and pool.source_of(beside) == number
+            inside = 0 <= beside < len(pool) and pool.source[beside] == source
             if not inside or self._taken[beside]:
                 gaps -= 1
-        opening = 0 if self._opened[number] else pool.sources[number].opening
-        return max(0.0, pool.tokens(piece) + GAP_TOKENS * gaps + opening)
+        return max(0.0, pool.tokens[piece] + GAP_TOKENS * gaps + self._opening[source])
 
 
 def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:

@@ -110,7 +110,7 @@ class Filling:
             if left < 0 and (chosen or rules):
                 rounds = 0
                 while left < 0 and (chosen or rules):
-                    left += int(pool.tokens(chosen.pop()) if chosen else rules.pop()[1])
+                    left += int(pool.tokens[chosen.pop()] if chosen else rules.pop()[1])
             elif left > SLACK * self.room and rounds and (more := choice.take(left)):
                 rounds -= 1
                 chosen += more
