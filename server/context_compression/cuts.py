@@ -66,8 +66,8 @@ class Cutter:
         for start, stop in errors:
             for piece in range(bisect(stops, start), bisect_left(starts, stop)):
                 fails[piece] = 1
-        for start, stop in zip(starts, stops, strict=True):
-            self.words.extend(self.lexicon.numbers(text, start, stop))
+        for words in self.lexicon.numbers_of(text, zip(starts, stops, strict=True)):
+            self.words.extend(words)
             self.ends.append(len(self.words))
         self.starts.extend(starts)
         self.stops.extend(stops)

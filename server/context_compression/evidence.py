@@ -5,7 +5,6 @@ faster than one large expression with a group for each kind.
 """
 
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
@@ -76,8 +75,7 @@ SKILLS = ("Base directory for this skill:", "<skill>")
 ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
 """What the user typed behind a slash command, inside the host's note of it."""
 EXIT_STATUS = re.compile(
-    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)""",
-    re.I,
+    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
@@ -133,15 +131,22 @@ class Lexicon:
         """What the word behind a number is evidence of."""
         return self._kinds[number]
 
-    def numbers(self, text: str, start: int = 0, stop: int = sys.maxsize) -> set[int]:
-        """The evidence words of a text, or of a part of it, by number."""
-        raws = WORD.findall(text, start, stop)
-        found = set(map(self._numbers.get, raws))
-        if None in found:
-            found.discard(None)
-            found.update([self._number(raw) for raw in raws if raw not in self._numbers])
-        found.discard(0)
-        return found  # pyright: ignore[reportReturnType]  # no None is left
+    def numbers(self, text: str) -> set[int]:
+        """The evidence words of a text, by number."""
+        return next(self.numbers_of(text, [(0, len(text))]))
+
+    def numbers_of(self, text: str, parts: Iterable[tuple[int, int]]) -> Iterator[set[int]]:
+        """The evidence words of each part of a text, by number."""
+        find, known, learn = WORD.findall, self._numbers, self._number
+        number_of = known.get
+        for start, stop in parts:
+            raws = find(text, start, stop)
+            found = set(map(number_of, raws))
+            if None in found:
+                found.discard(None)
+                found.update([learn(raw) for raw in raws if raw not in known])
+            found.discard(0)
+            yield found  # pyright: ignore[reportReturnType]  # no None is left
 
     def words(self, text: str) -> Iterator[tuple[str, Kind]]:
         """The evidence words of a text, trimmed, with their kinds."""
@@ -203,8 +208,10 @@ def sentences(text: str) -> list[str]:
 
 def exit_status(text: str) -> str | None:
     """The exit status a tool output tells in its first or last 300 characters."""
-    found = EXIT_STATUS.search(text[:300]) or EXIT_STATUS.search(text[-300:])
-    return found[1] or found[2] if found else None
+    for end in (text[:300].lower(), text[-300:].lower()):
+        if ("exit" in end or "returncode" in end) and (found := EXIT_STATUS.search(end)):
+            return found[1] or found[2]
+    return None
 
 
 def is_note(text: str) -> bool:

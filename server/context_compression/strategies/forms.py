@@ -26,6 +26,7 @@ from context_compression.messages import (
     ToolResult,
     is_array,
     is_object,
+    strings_in,
 )
 from context_compression.pieces import render
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
@@ -151,10 +152,10 @@ class Forms:
                 return [settle(item) for item in value]
             return value
 
-        if isinstance(call.arguments, str):
+        longest = max(map(len, strings_in(call.arguments)), default=0)
+        if isinstance(call.arguments, str) or longest <= ARGUMENT_CHARS:
             return call
-        arguments = settle(call.arguments)
-        return call if arguments == call.arguments else replace(call, arguments=arguments)
+        return replace(call, arguments=settle(call.arguments))
 
     def _short_result(self, result: ToolResult, spans: Sequence[Span]) -> ToolResult:
         text = result.text
