@@ -10,108 +10,24 @@ from context_compression.evidence import (
     ERROR_WORDS,
     LONGEST_LINE,
     PART_CHARS,
-    Lexicon,
     commands,
     constraints,
     decisions,
     error_lines,
     exit_status,
     facts,
-    kind_of,
     lines_with,
     sentences,
-    trimmed,
     user_words,
 )
 from context_compression.formats import parse
 from context_compression.messages import Message, assistant, user
 from context_compression.testing import Run, tool_step
+from context_compression.words import Lexicon
 
 
 def read(*messages: dict[str, Any]) -> tuple[Message, ...]:
     return parse(messages).messages
-
-
-@pytest.mark.parametrize(
-    ("word", "kind"),
-    [
-        ("src/app.py", "path"),
-        ("main.py", "path"),
-        ("/etc/hosts", "path"),
-        (r"C:\Users\ann", "path"),
-        ("package-lock.json", "path"),
-        ("https://example.org/a?b=1", "url"),
-        ("parseHeader", "symbol"),
-        ("parse_header", "symbol"),
-        ("SessionStore.refresh", "symbol"),
-        ("std::vector", "symbol"),
-        ("DATABASE_URL", "symbol"),
-        ("--maxfail", "flag"),
-        ("8080", "number"),
-        ("2.4.1", "number"),
-        ("120ms", "number"),
-        ("87.5%", "number"),
-        ("9f31bc02", "id"),
-        ("0b5c9f1e-32aa-4a8e-9d1c-77a0b12c3d4e", "id"),
-        ("CORE-118", "id"),
-        ("hello", None),
-        ("Hello", None),
-        ("I", None),
-        ("7", None),
-        ("and/", None),
-        ("--", None),
-        ("//////", None),
-        ("deadbeef", None),  # a word like any other: no digit in it
-    ],
-)
-def test_words_are_evidence_of_paths_names_numbers_ids_or_of_nothing(
-    word: str, kind: str | None
-) -> None:
-    assert kind_of(word) == kind
-
-
-@pytest.mark.parametrize(
-    ("word", "bare"),
-    [
-        ("src/app.py:88:", "src/app.py"),
-        ("src/app.py:88:12", "src/app.py"),
-        ("./main.py,", "main.py"),
-        ("main.py.", "main.py"),
-        ("@ann", "ann"),
-        ("https://example.org/", "https://example.org"),
-        ("parse_header", "parse_header"),
-    ],
-)
-def test_punctuation_and_line_numbers_are_no_part_of_a_word(word: str, bare: str) -> None:
-    assert trimmed(word) == bare
-
-
-def test_a_word_has_one_number_in_whatever_dress() -> None:
-    lexicon = Lexicon()
-
-    first = lexicon.numbers("see src/app.py:88 and parse_header.")
-    again = lexicon.numbers("(src/app.py) ./src/app.py, src/app.py:7:2 parse_header")
-
-    assert first == again
-    assert {lexicon.word(number) for number in first} == {
-        ("src/app.py", "path"),
-        ("parse_header", "symbol"),
-    }
-
-
-def test_plain_words_get_no_number() -> None:
-    lexicon = Lexicon()
-
-    assert lexicon.numbers("The quick brown fox jumps over it again and again") == set()
-    assert len(lexicon) == 1
-
-
-def test_a_part_of_a_text_has_only_its_own_words() -> None:
-    lexicon = Lexicon()
-    text = "first main.py\nthen other.py"
-
-    assert list(lexicon.words(text[:13])) == [("main.py", "path")]
-    assert {lexicon.word(n)[0] for n in lexicon.numbers(text, 14)} == {"other.py"}
 
 
 @given(st.text(max_size=300))

@@ -3,25 +3,13 @@
 from array import array
 from bisect import bisect, bisect_left
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from context_compression.evidence import ERROR_WORDS, Lexicon, lines_with
+from context_compression.evidence import ERROR_WORDS, lines_with
+from context_compression.words import Numbering
 
 PIECE_CHARS = 120
 """About how long a piece is: a line or a few short ones."""
 LONGEST_PIECE = 400
-
-
-class Cut(NamedTuple):
-    """A text in pieces.
-
-    Attributes:
-        pieces: their numbers in the cutter.
-        errors: where the first two and the last two lines stand that tell of a failure.
-    """
-
-    pieces: range
-    errors: Sequence[tuple[int, int]]
 
 
 class Cutter:
@@ -32,14 +20,14 @@ class Cutter:
     Attributes:
         starts: where each piece begins in its text.
         stops: where each ends.
-        words: the evidence words of all pieces, by number in the lexicon, piece after piece.
+        words: the evidence words of all pieces, by number, piece after piece.
         ends: where in `words` those of the pieces before a piece end; one more than pieces.
         fails: 1 for a piece that tells of a failure.
         previews: where the parts of a text stand that its preview shows.
     """
 
-    def __init__(self, lexicon: Lexicon) -> None:
-        self.lexicon = lexicon
+    def __init__(self) -> None:
+        self.numbering = Numbering()
         self.clear()
 
     def clear(self) -> None:
@@ -48,31 +36,30 @@ class Cutter:
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
         self.previews: dict[str, Sequence[tuple[int, int]]] = {}
-        self._cuts: dict[str, Cut] = {}
-        self.lexicon.clear()
+        self._cuts: dict[str, range] = {}
+        self.numbering.clear()
 
-    def __call__(self, text: str) -> Cut:
-        """The pieces of a text."""
+    def __call__(self, text: str) -> range:
+        """The pieces of a text, by number."""
         known = self._cuts.get(text)
         if known is None:
             known = self._cuts[text] = self._cut(text)
         return known
 
-    def _cut(self, text: str) -> Cut:
+    def _cut(self, text: str) -> range:
         first = len(self.starts)
         starts, stops = spans(text)
         fails = bytearray(len(starts))
-        errors = list(lines_with(text, ERROR_WORDS))
-        for start, stop in errors:
+        for start, stop in lines_with(text, ERROR_WORDS):
             for piece in range(bisect(stops, start), bisect_left(starts, stop)):
                 fails[piece] = 1
-        for words in self.lexicon.numbers_of(text, zip(starts, stops, strict=True)):
+        for words in self.numbering.numbers_of(text, zip(starts, stops, strict=True)):
             self.words.extend(words)
             self.ends.append(len(self.words))
         self.starts.extend(starts)
         self.stops.extend(stops)
         self.fails.extend(fails)
-        return Cut(range(first, len(self.starts)), errors[:2] + errors[2:][-2:])
+        return range(first, len(self.starts))
 
 
 def spans(text: str) -> tuple["array[int]", "array[int]"]:

@@ -1,7 +1,6 @@
 """What later work refers back to, found by code: paths, symbols, commands, errors, ids, decisions.
 
-One simple scan finds candidate words; each distinct word is classified once. That is ten times
-faster than one large expression with a group for each kind.
+Which words are evidence, `words` tells.
 """
 
 import re
@@ -17,8 +16,8 @@ from context_compression.messages import (
     strings_in,
     texts_of,
 )
+from context_compression.words import Lexicon
 
-Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
 Class: TypeAlias = Literal[
     "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests"
 ]
@@ -28,23 +27,6 @@ CLASSES: tuple[Class, ...] = (
 )  # fmt: skip
 """What the loss report counts."""
 
-SIGNS = r"A-Z0-9_$#@~.+:/\\-"
-WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}][a-z{SIGNS}]+(?<=\w)")
-"""A word that is more than lower-case letters and a stop; those are no evidence, and most words."""
-FILE = re.compile(
-    r"[\w@+-][\w.@+-]*\.(?:go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css"
-    r"|x?html?|mdx?|txt|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf"
-    r"|lua|vue|svelte|snap|log|csv|ipynb|gz|zip|db)"
-)
-NUMBER = re.compile(r"[$#]?v?\d+(?:[.,:_-]\d+)*(?:%|ms|[smhkKMGT]?[bB]?)?")
-HEXADECIMAL = re.compile(
-    r"(?=[a-f-]*\d)[0-9a-f]{7,40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-)
-TICKET = re.compile(r"[A-Z][A-Z0-9]+-\d+")
-SYMBOL = re.compile(
-    r"[a-z0-9][A-Z]|[A-Za-z]_[A-Za-z0-9]|[A-Za-z]\d|^[A-Z][A-Z0-9_]{3,}$|\w(?:\.|::|->)\w"
-)
-PLACE = re.compile(r"(?::\d+)+$")
 ERROR_WORDS = (
     "error", "exception", "traceback", "failed", "failure", "fatal", "panic", "denied", "not found",
     "cannot ", "no such", "undefined", "unexpected", "错误", "失败", "异常",
@@ -79,96 +61,7 @@ EXIT_STATUS = re.compile(
 )
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
-PLAIN_WORDS = 500
-"""Words that are no evidence and are remembered all the same, beside two for each that is: all of
-them would fill the memory."""
 PART_CHARS = 16_384
-
-
-def kind_of(word: str) -> Kind | None:
-    """What a word is evidence of: `kind_of("src/app.py")` -> `"path"`, `None` for plain words."""
-    if word.isalpha() and (word.islower() or word.istitle()):
-        return None
-    if "://" in word:
-        return "url"
-    if "/" in word or "\\" in word:
-        return "path" if len(word) >= 5 and any(map(str.isalpha, word)) else None
-    if word.startswith("--"):
-        return "flag" if len(word) >= 5 and word[2].isalpha() else None
-    if NUMBER.fullmatch(word):
-        return "number" if len(word) >= 3 else None
-    if "." in word and FILE.fullmatch(word):
-        return "path"
-    if HEXADECIMAL.fullmatch(word) or TICKET.fullmatch(word):
-        return "id"
-    if len(word) >= 4 and SYMBOL.search(word):
-        return "symbol"
-    return None
-
-
-def trimmed(word: str) -> str:
-    """A word without the punctuation around it and the `:line` behind a path."""
-    word = word.rstrip(".:,-+@~$#\\/").lstrip(":,+@#").removeprefix("./")
-    return PLACE.sub("", word) if ":" in word else word
-
-
-class Lexicon:
-    """The evidence words of one conversation: each is classified once and gets a number from 1."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._words: list[str] = [""]
-        self._kinds: list[Kind] = ["symbol"]
-
-    def __len__(self) -> int:
-        return len(self._words)
-
-    def clear(self) -> None:
-        """Forget all words: in a long conversation they weigh as much as the view."""
-        self.__init__()
-
-    def kind(self, number: int) -> Kind:
-        """What the word behind a number is evidence of."""
-        return self._kinds[number]
-
-    def numbers(self, text: str) -> set[int]:
-        """The evidence words of a text, by number."""
-        return next(self.numbers_of(text, [(0, len(text))]))
-
-    def numbers_of(self, text: str, parts: Iterable[tuple[int, int]]) -> Iterator[set[int]]:
-        """The evidence words of each part of a text, by number."""
-        find, known, learn = WORD.findall, self._numbers, self._number
-        number_of = known.get
-        for start, stop in parts:
-            raws = find(text, start, stop)
-            found = set(map(number_of, raws))
-            if None in found:
-                found.discard(None)
-                found.update([learn(raw) for raw in raws if raw not in known])
-            found.discard(0)
-            yield found  # pyright: ignore[reportReturnType]  # no None is left
-
-    def words(self, text: str) -> Iterator[tuple[str, Kind]]:
-        """The evidence words of a text, trimmed, with their kinds."""
-        return ((self._words[number], self._kinds[number]) for number in self.numbers(text))
-
-    def _number(self, raw: str) -> int:
-        """The number of a word as it stands in a text; 0 when it is no evidence."""
-        number = self._numbers.get(raw)
-        if number is None:
-            word = trimmed(raw)
-            number = self._number(word) if word != raw else self._learn(word)
-            if number or len(self._numbers) < 2 * len(self._words) + PLAIN_WORDS:
-                self._numbers[raw] = number
-        return number
-
-    def _learn(self, word: str) -> int:
-        kind = kind_of(word)
-        if kind is None:
-            return 0
-        self._words.append(word)
-        self._kinds.append(kind)
-        return len(self._words) - 1
 
 
 def lines_with(text: str, needles: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
-from context_compression import evidence
+from context_compression.words import SIGNS, kind_of, trimmed
 
 Kind: TypeAlias = Literal["quote", "path", "number", "id"]
 MARK = "[unverified]"
@@ -24,7 +24,7 @@ QUOTE = re.compile(
     r'"([^"\n]{0,2000})"|“([^”\n]{0,2000})”|「([^」\n]{0,2000})」|『([^』\n]{0,2000})』'
     r"|«([^»\n]{0,2000})»"
 )
-WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[a-z{evidence.SIGNS}]{{3,}}")
+WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[a-z{SIGNS}]{{3,}}")
 """A number with separators, or a word, be it glued to the number before it."""
 ELLIPSIS = re.compile(r"\.\.\.|…|\[[^\]]*\]")
 SEPARATOR = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
@@ -93,11 +93,11 @@ def _words(summary: str, start: int, stop: int) -> Iterator[Item]:
         word = found[0].rstrip(PUNCTUATION).lstrip(":,+@#")
         at = summary.find(word, found.start())
         end = at + len(word)
-        word = word if "," in word else evidence.trimmed(PLACE.sub("", word))
+        word = word if "," in word else trimmed(PLACE.sub("", word))
         if len(word) > LONGEST_WORD:
             continue
         digits = sum(map(str.isdigit, word))
-        match "number" if "," in word else evidence.kind_of(word):
+        match "number" if "," in word else kind_of(word):
             case "path" | "url" if PATH.search(word):
                 yield Item("path", word, at, end)
             case "number" if digits >= FEWEST_DIGITS and not ROUNDED.search(word):

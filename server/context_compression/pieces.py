@@ -9,12 +9,13 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import chain, islice
 from operator import sub
 from typing import TypeAlias
 
 from context_compression import evidence
 from context_compression.cuts import Cutter
-from context_compression.evidence import Kind
+from context_compression.words import Kind
 
 NEWLINE = "\n"
 GAP_CHARS = 24
@@ -36,7 +37,7 @@ SMALLEST_PIECE = 5
 """Tokens below which it is not worth while to look for a piece that fits."""
 PIECE_TOKENS = 3
 """What a piece costs beside its text, when pieces are compared."""
-GAP_TOKENS = 7
+GAP_TOKENS = 5
 """What the mark of a gap costs, when room is accounted for."""
 LAST = (1 << 63) - 1
 """Behind all ranks."""
@@ -100,7 +101,7 @@ class Pool:
 
     def add(self, source: Source) -> None:
         """Cut a source into pieces and enter them."""
-        cutter, pieces = self.cutter, self.cutter(source.text).pieces
+        cutter, pieces = self.cutter, self.cutter(source.text)
         here = slice(pieces.start, pieces.stop)
         starts, stops = cutter.starts[here], cutter.stops[here]
         per_char = source.tokens / max(1, len(source.text))
@@ -118,7 +119,7 @@ class Pool:
 
     def _notice(self, words: Iterable[int], index: int) -> None:
         """Count in how many messages each word is seen."""
-        missing = bytes(4 * (len(self.cutter.lexicon) - len(self._seen_in)))
+        missing = bytes(4 * (len(self.cutter.numbering) - len(self._seen_in)))
         self._seen_in.frombytes(missing)
         self._last.frombytes(missing)
         seen_in, last = self._seen_in, self._last
@@ -140,19 +141,19 @@ class Pool:
         number, cutter = piece + self._shifts[self.source[piece]], self.cutter
         return cutter.words[cutter.ends[number] : cutter.ends[number + 1]]
 
-    def choice(self, shown: Iterable[str], used: Sequence[int]) -> "Choice":
+    def choice(self, shown: Iterable[int], used: Sequence[int]) -> "Choice":
         """A choice among the pieces.
 
         Args:
-            shown: texts that are in view already; their evidence is covered.
-            used: for each word of the lexicon, not 0 when it was spoken or passed to a tool.
+            shown: evidence words that are in view already, by number, as often as they are.
+            used: for each word by its number, not 0 when it was spoken or passed to a tool.
         """
         return Choice(self, shown, self._weights(used))
 
     def _weights(self, used: Sequence[int]) -> "array[float]":
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
-        weights = array("d", bytes(8 * len(self.cutter.lexicon)))
-        kind, known, seen_in = self.cutter.lexicon.kind, len(used), self._seen_in
+        weights = array("d", bytes(8 * len(self.cutter.numbering)))
+        kind, known, seen_in = self.cutter.numbering.kind, len(used), self._seen_in
         for number in self._words:
             weight = KIND_WEIGHT[kind(number)] * (0.5 + 0.5 * min(seen_in[number], 4))
             weights[number] = weight * USED if number < known and used[number] else weight
@@ -185,19 +186,16 @@ class Pool:
 class Choice:
     """Pieces chosen so far, and those that still compete."""
 
-    def __init__(self, pool: Pool, shown: Iterable[str], weights: "array[float]") -> None:
+    def __init__(self, pool: Pool, shown: Iterable[int], weights: "array[float]") -> None:
         self._pool = pool
         self._worth_now = weights
         self._covered = bytearray(len(weights))
-        for text in shown:
-            self._cover(pool.cutter.lexicon.numbers(text))
+        self._cover(shown)
         self._opening = array("I", [source.opening for source in pool.sources])
         self._taken = bytearray(len(pool))
         self._rank = pool.ranking(self._opening, weights.__getitem__)
-        self._ranked = array("q", sorted(map(self._rank, range(len(pool)))))  # as it was at first
-        self._ranked.append(LAST)
-        self._next = 0
-        self._again = [LAST]  # a heap of those that were looked at and put back
+        ranks = sorted(map(self._rank, range(len(pool))))
+        self._ranked = array("q", ranks)  # as they were when last looked at
 
     def _cover(self, words: Iterable[int]) -> None:
         """From now on the words are worth what they are once more in view."""
@@ -208,20 +206,23 @@ class Choice:
 
     def take(self, room: float) -> "array[int]":
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
-        ranked, again, rank_now = self._ranked, self._again, self._rank
+        ranked, rank_now = self._ranked, self._rank
+        ranked.append(LAST)
+        put_back = [LAST]  # a heap
         chosen, too_large = array("I"), array("q")
+        at = 0
         while room >= SMALLEST_PIECE:
-            rank = min(ranked[self._next], again[0])
+            rank = min(ranked[at], put_back[0])
             if rank == LAST:
                 break
-            if rank == again[0]:
-                heappop(again)
+            if rank == put_back[0]:
+                heappop(put_back)
             else:
-                self._next += 1
+                at += 1
             piece = rank & 0xFFFFFFFF
             now = rank_now(piece)
-            if now > ranked[self._next] or now > again[0]:
-                heappush(again, now)
+            if now > ranked[at] or now > put_back[0]:
+                heappush(put_back, now)
                 continue
             cost = self._cost(piece)
             if cost > room:
@@ -232,19 +233,20 @@ class Choice:
             self._taken[piece] = 1
             self._opening[self._pool.source[piece]] = 0
             self._cover(self._pool.words(piece))
-        for rank in too_large:
-            heappush(again, rank)
+        left = sorted(chain(islice(ranked, at, None), put_back, too_large))
+        self._ranked = array("q", islice(left, len(left) - 2))  # without both marks of the end
         return chosen
 
     def _cost(self, piece: int) -> float:
         """About how many tokens it takes to show a piece: beside others fewer gaps are marked."""
         pool, source = self._pool, self._pool.source[piece]
-        gaps = 1
+        opening = self._opening[source]
+        gaps = 2 if opening else 1
         for beside in (piece - 1, piece + 1):
             inside = 0 <= beside < len(pool) and pool.source[beside] == source
             if not inside or self._taken[beside]:
                 gaps -= 1
-        return max(0.0, pool.tokens[piece] + GAP_TOKENS * gaps + self._opening[source])
+        return max(0.0, pool.tokens[piece] + GAP_TOKENS * gaps + opening)
 
 
 def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:

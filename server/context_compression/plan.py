@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, Protocol
 
 from context_compression.cuts import Cutter
-from context_compression.evidence import Lexicon, user_words
+from context_compression.evidence import user_words
 from context_compression.ledger import Entry
 from context_compression.messages import (
     COMPRESSED,
@@ -97,7 +97,7 @@ class Plan:
     archive: Archive = Archive()
     focus: str | None = None
     model: str | None = None
-    cutter: Cutter = field(default_factory=lambda: Cutter(Lexicon()))
+    cutter: Cutter = field(default_factory=Cutter)
 
     @cached_property
     def total(self) -> int:
@@ -229,7 +229,7 @@ class Plan:
 
     @cached_property
     def uses(self) -> "array[int]":
-        """Who says an evidence word or passes it to a tool, by the word's number in the lexicon.
+        """Who says an evidence word or passes it to a tool, by the word's number.
 
         0 for nobody, the message's index + 1, or -1 for several messages.
         """
@@ -239,8 +239,8 @@ class Plan:
             for call in message.calls:
                 texts.extend(strings_in(call.arguments))
             for text in texts:
-                numbers = self.cutter.lexicon.numbers(text)
-                found.extend([0] * (len(self.cutter.lexicon) - len(found)))
+                numbers = self.cutter.numbering.numbers(text)
+                found.extend([0] * (len(self.cutter.numbering) - len(found)))
                 for number in numbers:
                     found[number] = index if found[number] in (0, index) else -1
         return found

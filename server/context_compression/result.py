@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import Any
 
 from context_compression.edits import View
-from context_compression.evidence import CLASSES, Class, Facts, Lexicon, facts
+from context_compression.evidence import CLASSES, Class, Facts, facts
 from context_compression.ledger import Entry
 from context_compression.messages import Message, texts_of
 from context_compression.summarizer import SummaryReply
+from context_compression.words import Lexicon
 
 
 @dataclass(frozen=True)

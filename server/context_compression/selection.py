@@ -9,6 +9,7 @@ from typing import TypeAlias
 from context_compression import evidence
 from context_compression.messages import COMPRESSED, Message, ToolResult
 from context_compression.plan import Archive, Plan
+from context_compression.words import Lexicon
 
 Span: TypeAlias = tuple[int, int]
 """Characters `start` to `stop` of a text."""
@@ -51,13 +52,14 @@ def tool_names(plan: Plan) -> dict[str, str]:
     return {call.id: call.name for message in plan.messages for call in message.calls}
 
 
-def landmarks(text: str, errors: Sequence[Span], max_chars: float) -> list[Span]:
+def landmarks(text: str, max_chars: float) -> list[Span]:
     """Where the lines stand that tell what an output is: the outer ones and those of errors.
 
     Of a line too long for a preview the beginning.
     """
     first = (0, text.find("\n") % (len(text) + 1))
     last = (text.rfind("\n") + 1, len(text))
+    errors = list(evidence.lines_with(text, evidence.ERROR_WORDS))
     chosen: set[Span] = set()
     for start, stop in (first, last, *errors[-2:], *errors[:2]):
         line = (start, min(stop, start + LONGEST_PREVIEW_LINE))
@@ -75,7 +77,7 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
     section gets no room that an earlier one needs.
     """
     said = [text for m in messages if (text := evidence.user_words(m).strip())]
-    lexicon = evidence.Lexicon()
+    lexicon = Lexicon()
     found = [evidence.facts(message, lexicon) for message in messages]
     paths = _by_frequency([facts["paths"] for facts in found])
     sections = (

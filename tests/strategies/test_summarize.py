@@ -376,10 +376,13 @@ def test_auto_asks_a_model_only_when_offload_and_truncate_do_not_suffice() -> No
 
     compress(messages, target_tokens=int(count_tokens(messages) * 0.9), summarizer=asked)
     before = len(asked.requests)
-    result = compress(messages, target_tokens=5_000, summarizer=asked)
+    offloaded = compress(messages, strategy="offload", force=True).tokens_after
+    tried = compress(messages, target_tokens=offloaded - 50, summarizer=asked)
+    hopeless = compress(messages, target_tokens=5_000, summarizer=asked)
 
     assert before == 0
-    assert [step.strategy for step in result.steps] == ["offload", "truncate", "summarize"]
+    assert [step.strategy for step in tried.steps] == ["offload", "truncate", "summarize"]
+    assert [step.strategy for step in hopeless.steps] == ["summarize"]
 
 
 def test_without_a_summarizer_summarize_is_refused_with_what_to_do() -> None:

@@ -9,6 +9,7 @@ from context_compression.ledger.entry import Entry, Kind, merge
 from context_compression.ledger.file_actions import FileAction
 from context_compression.ledger.outcomes import error_lines, test_counts
 from context_compression.messages import Message, Text, ToolCall, ToolResult, is_object, strings_in
+from context_compression.words import WORD, kind_of, trimmed
 
 URL = re.compile(r"https?://[^\s<>\"'`\\|{}\[\]），。]+")
 NO_ID = ("UTF-", "SHA-", "ISO-")
@@ -123,7 +124,7 @@ class _Reader:
         if "://" in text:
             urls = (url.rstrip(".,;:!?)*") for url in URL.findall(text))
             yield from (Entry("url", url, at=at) for url in [*dict.fromkeys(urls)][-MOST_WORDS:])
-        words = dict.fromkeys(evidence.WORD.findall(text))
+        words = dict.fromkeys(WORD.findall(text))
         ids = [word for raw in words if not raw.isalpha() and (word := self._id(raw))]
         refs = set(REF.findall(text)) if ids else ()
         ids = [word for word in ids if word not in refs]
@@ -133,8 +134,8 @@ class _Reader:
         """The word without punctuation if it is an id, else `""`."""
         known = self._ids.get(raw)
         if known is None:
-            word = evidence.trimmed(raw)
-            known = word if evidence.kind_of(word) == "id" and not word.startswith(NO_ID) else ""
+            word = trimmed(raw)
+            known = word if kind_of(word) == "id" and not word.startswith(NO_ID) else ""
             self._ids[raw] = known
         return known
 

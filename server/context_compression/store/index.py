@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from context_compression.errors import ContextCompressionError, StoreUnwritable
-from context_compression.evidence import Lexicon
 from context_compression.store import files, rows
 from context_compression.store.documents import Reading, Said, documents
 from context_compression.store.folder import INDEX as NAME
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
+from context_compression.words import Lexicon
 
 BATCH_BYTES = 2**22
 """Of a log, read in one transaction: nobody waits longer than for that."""

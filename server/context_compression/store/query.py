@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from context_compression.evidence import kind_of, trimmed
+from context_compression.words import kind_of, trimmed
 
 MOST_WORDS = 32
 LONGEST_WORD = 200

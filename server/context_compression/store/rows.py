@@ -4,12 +4,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from context_compression.evidence import Lexicon
 from context_compression.plan import ref_of
 from context_compression.store.documents import Call, Document, Reading, Said
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
 from context_compression.store.query import humps, indexable
+from context_compression.words import Lexicon
 
 VERSION = 1
 TABLES = (

@@ -1,5 +1,6 @@
 """Filling the room of a view with pieces of what is shortened or left out, chosen by evidence."""
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -29,8 +30,8 @@ USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 NOTE_TOKENS = 40
 """Kept free for what introduces quotations."""
-SLACK = 0.02
-"""Share of the room that may stay empty."""
+SLACK = 0.06
+"""Share of the room that may stay empty: to count a view once more takes time."""
 ROUNDS = 3
 """Times the room is filled again with what the estimates left over."""
 
@@ -99,7 +100,10 @@ class Filling:
             for block in message.blocks
             for text in texts_of(block)
         )
-        choice = pool.choice(texts, plan.uses)
+        numbering, used = plan.cutter.numbering, plan.uses
+        shown = array("I", chain.from_iterable(map(numbering.numbers, texts)))
+        numbering.pack()
+        choice = pool.choice(shown, used)
         rules = self.rules(pool)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(cost for _, cost in rules))
         rounds = ROUNDS

@@ -1,6 +1,7 @@
 """`offload`: a tool result goes to a file; one line and an evidence preview stay in its place."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from context_compression.messages import ToolResult
 from context_compression.pieces import Pool, Source, render
@@ -47,9 +48,10 @@ def preview(result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
 
 def _preview(text: str, result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
     tokens = plan.settings.offload_preview_tokens
-    spans = landmarks(text, plan.cutter(text).errors, tokens * CHARS_PER_TOKEN * 0.6)
+    spans = landmarks(text, tokens * CHARS_PER_TOKEN * 0.6)
     pool = Pool(plan.cutter)
     pool.add(Source(index, 0, text, plan.counter.block(result), 0))
     room = tokens - sum(stop - start + 8 for start, stop in spans) / CHARS_PER_TOKEN
-    choice = pool.choice((text[start:stop] for start, stop in spans), plan.uses)
+    shown = chain.from_iterable(plan.cutter.numbering.numbers_of(text, spans))
+    choice = pool.choice(shown, plan.uses)
     return spans + [pool.place(piece)[1:] for piece in choice.take(room)]

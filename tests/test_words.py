@@ -1,0 +1,109 @@
+"""Which words are evidence, what they are evidence of, and the numbers that stand for them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_compression.words import Lexicon, Numbering, kind_of, trimmed
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("src/app.py", "path"),
+        ("main.py", "path"),
+        ("/etc/hosts", "path"),
+        (r"C:\Users\ann", "path"),
+        ("package-lock.json", "path"),
+        ("https://example.org/a?b=1", "url"),
+        ("parseHeader", "symbol"),
+        ("parse_header", "symbol"),
+        ("SessionStore.refresh", "symbol"),
+        ("std::vector", "symbol"),
+        ("DATABASE_URL", "symbol"),
+        ("--maxfail", "flag"),
+        ("8080", "number"),
+        ("2.4.1", "number"),
+        ("120ms", "number"),
+        ("87.5%", "number"),
+        ("9f31bc02", "id"),
+        ("0b5c9f1e-32aa-4a8e-9d1c-77a0b12c3d4e", "id"),
+        ("CORE-118", "id"),
+        ("hello", None),
+        ("Hello", None),
+        ("I", None),
+        ("7", None),
+        ("and/", None),
+        ("--", None),
+        ("//////", None),
+        ("deadbeef", None),  # a word like any other: no digit in it
+    ],
+)
+def test_words_are_evidence_of_paths_names_numbers_ids_or_of_nothing(
+    word: str, kind: str | None
+) -> None:
+    assert kind_of(word) == kind
+
+
+@pytest.mark.parametrize(
+    ("word", "bare"),
+    [
+        ("src/app.py:88:", "src/app.py"),
+        ("src/app.py:88:12", "src/app.py"),
+        ("./main.py,", "main.py"),
+        ("main.py.", "main.py"),
+        ("@ann", "ann"),
+        ("https://example.org/", "https://example.org"),
+        ("parse_header", "parse_header"),
+    ],
+)
+def test_punctuation_and_line_numbers_are_no_part_of_a_word(word: str, bare: str) -> None:
+    assert trimmed(word) == bare
+
+
+def test_a_word_has_one_number_in_whatever_dress() -> None:
+    numbering = Numbering()
+
+    first = numbering.numbers("see src/app.py:88 and parse_header.")
+    again = numbering.numbers("(src/app.py) ./src/app.py, src/app.py:7:2 parse_header")
+
+    assert first == again
+    assert {numbering.kind(number) for number in first} == {"path", "symbol"}
+
+
+def test_a_lexicon_tells_words_as_they_are_without_their_dress() -> None:
+    words = Lexicon().words("(src/app.py) ./src/app.py, src/app.py:7:2 see parse_header.")
+
+    assert words == {("src/app.py", "path"), ("parse_header", "symbol")}
+
+
+def test_plain_words_get_no_number() -> None:
+    numbering = Numbering()
+
+    assert numbering.numbers("The quick brown fox jumps over it again and again") == set()
+    assert len(numbering) == 1
+
+
+def test_a_part_of_a_text_has_only_its_own_words() -> None:
+    numbering = Numbering()
+    text = "first main.py\nthen other.py"
+
+    first, second = numbering.numbers_of(text, [(0, 13), (14, len(text))])
+
+    assert first == numbering.numbers("main.py")
+    assert second == numbering.numbers("other.py")
+    assert first != second
+
+
+@given(st.lists(st.text(alphabet="aZ_./:0 \n", max_size=60)))
+def test_packed_words_keep_their_numbers_and_others_get_new_ones(texts: list[str]) -> None:
+    packed, plain = Numbering(), Numbering()
+    half = len(texts) // 2
+    before = [packed.numbers(text) for text in texts[:half]]
+
+    packed.pack()
+    after = [packed.numbers(text) for text in texts]
+
+    assert after[:half] == before
+    assert after == [plain.numbers(text) for text in texts]
+    assert len(packed) == len(plain)
