@@ -186,10 +186,9 @@ def usage(
     """
     settings = for_model(settings, model)
     used = count_tokens(messages, system=system, tools=tools, model=model, counter=counter)
-    parsed = parse(messages).messages
     known = None if summary_in(system) else anchor_in(messages)  # it was charged before that
     if counter is None and (anchor := known):
-        used = anchored(Counter(model), parsed, anchor)
+        used = anchored(Counter(model), parse(messages).messages, anchor)
     return Usage(used, settings.token_budget, settings.threshold_tokens)
 
 
