@@ -186,6 +186,8 @@ def usage(
     """
     settings = for_model(settings, model)
     used = count_tokens(messages, system=system, tools=tools, model=model, counter=counter)
+    if isinstance(messages, str):  # it can be counted, but is no conversation
+        parse(messages)
     known = None if summary_in(system) else anchor_in(messages)  # it was charged before that
     if counter is None and (anchor := known):
         used = anchored(Counter(model), parse(messages).messages, anchor)
