@@ -1,0 +1,127 @@
+"""How the weights of `extract` were chosen, and how they do on sessions they were not chosen on.
+
+    python benchmarks/tune.py [--cuts 3] [--budgets 0.25,0.1,0.05] [--rounds 1] [--processes 2]
+
+Recorded sessions are halved by the hash of their id. On one half each weight in turn is halved and
+doubled; what raises the mean Q over the budgets (`needs.py`) by more than LEAST is kept. Then both
+sets of weights, as shipped and as found, are judged on both halves. The other half is looked at
+once, at the end: where the found ones win on their own half alone, they fit the half and nothing
+else, and the shipped ones stay.
+"""
+
+import argparse
+import multiprocessing
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from statistics import mean
+from typing import TypeAlias
+
+import estimate
+import recordings
+from needs import need
+from outcome import OURS, Outcome, Row, q
+from quality import Place, Task, label, tokens_of
+from texts import Reader
+
+from context_compression import pieces
+from context_compression.strategies import extract, filling
+
+Weights: TypeAlias = Mapping[str, float]
+
+LEAST = 0.002  # of Q; less is chance with some fifty cuts
+FACTORS = (0.5, 2.0)
+SHARES = ("MUST_KEEP_SHARE", "QUOTED_SHARE")
+MODULES = {
+    "SECOND": pieces, "USED": pieces, "ERROR_BONUS": pieces, "REASON_BONUS": pieces,
+    "FILLER": pieces, "GAP_TOKENS": pieces, "USER_WORTH": filling, "USER_WEIGHT": filling,
+    "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
+}  # fmt: skip
+"""Where each weight stands; the kinds of evidence, in `KIND_WEIGHT`, come beside them."""
+
+places: list[Place] = []  # inherited by the processes that measure
+
+
+def shipped() -> Weights:
+    kinds = {f"kind {kind}": weight for kind, weight in pieces.KIND_WEIGHT.items()}
+    return {name: getattr(module, name) for name, module in MODULES.items()} | kinds
+
+
+def put(weights: Weights) -> None:
+    """Let the package use these weights; processes that are forked now do, too."""
+    for name, weight in weights.items():
+        if name in MODULES:
+            setattr(MODULES[name], name, weight)
+    kinds = {kind: weights[f"kind {kind}"] for kind in pieces.KIND_WEIGHT}
+    pieces.KIND_WEIGHT.update(kinds)
+
+
+def loaded(task: Task) -> Iterator[Place]:
+    for path in recordings.paths():
+        recording = recordings.load(path)
+        reader = Reader(recording.folder)
+        for cut in recordings.cuts(recording, task.cuts) if recording.uses_tools else ():
+            if needed := need(reader, recording, cut):
+                yield Place(recording, cut, reader, needed, [], task)
+        estimate.tokens.cache_clear()
+
+
+def chosen_on(place: Place) -> bool:
+    """Whether the place belongs to the half on which weights are chosen."""
+    return sha256(place.recording.id.encode()).digest()[0] % 2 == 0
+
+
+def rows_of(number: int) -> list[Row]:
+    place = places[number]
+    whole = tokens_of(place.cut.history)
+    return [
+        place.ours(label(budget), budget * whole if budget <= 1 else budget)
+        for budget in place.task.budgets
+    ]
+
+
+def qualities(weights: Weights, numbers: Sequence[int], processes: int) -> list[float]:
+    """Q at each budget."""
+    put(weights)
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        rows = [row for found in pool.map(rows_of, numbers, chunksize=1) for row in found]
+    outcome = Outcome(rows)
+    return [q(outcome.of(budget, OURS)) for budget in outcome.budgets]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Choose weights on one half, judge on the other.")
+    parser.add_argument("--cuts", type=int, default=3, help="at most so many in a session")
+    parser.add_argument("--budgets", default="0.25,0.1,0.05", help="shares, or tokens")
+    parser.add_argument("--rounds", type=int, default=1, help="times all weights are tried")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    budgets = tuple(map(float, options.budgets.split(",")))
+    places.extend(loaded(Task(budgets, options.cuts, points=False)))
+    first = [number for number, place in enumerate(places) if chosen_on(place)]
+    second = [number for number, place in enumerate(places) if not chosen_on(place)]
+    print(f"{len(first)} cuts to choose on, {len(second)} held out", flush=True)
+
+    found = dict(shipped())
+    best = mean(qualities(found, first, options.processes))
+    for name in [*found] * options.rounds:
+        before = found[name]
+        for factor in FACTORS:
+            weight = min(before * factor, 1.0) if name in SHARES else before * factor
+            tried = found | {name: weight}
+            quality = mean(qualities(tried, first, options.processes))
+            print(f"{name} {weight:g}: {quality - best:+.3f}", flush=True)
+            if quality > best + LEAST:
+                found, best = tried, quality
+    for title, weights in (("as shipped", shipped_at_first), ("as found", found)):
+        for half, numbers in (("chosen on", first), ("held out", second)):
+            each = qualities(weights, numbers, options.processes)
+            print(f"{title}, {half}: {'  '.join(f'{quality:.3f}' for quality in each)}", flush=True)
+    changed = {k: v for k, v in found.items() if v != shipped_at_first[k]}
+    print(f"found: {changed or 'nothing better'}")
+
+
+shipped_at_first = shipped()
+
+if __name__ == "__main__":
+    main()
