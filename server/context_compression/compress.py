@@ -199,7 +199,9 @@ class _Job:
             focus=ask.focus,
             model=ask.model,
         )
-        self.before = self.fixed + self._tokens(View(messages, tuple(range(len(messages))), ()))
+        whole = View(messages, tuple(range(len(messages))), ())
+        self._viewed: tuple[Sequence[Edit], View, int] = (), whole, self._tokens(whole)
+        self.before = self.fixed + self._viewed[2]
 
     def _pins(self) -> frozenset[int]:
         """The pinned messages among the mended ones, with their call and result partners."""
@@ -392,10 +394,12 @@ class _Job:
         return self.ask.can_ask or anew * (limit - self.room) <= self.room * (limit - total)
 
     def _view(self, proposed: Sequence[Edit]) -> tuple[View, int]:
-        view = edits.apply(
-            self.plan.messages, proposed, self.counter.message, user_first=self.user_first
-        )
-        return view, self._tokens(view)
+        """What edits lead to, and its tokens; the last answer is remembered."""
+        if self._viewed[0] is not proposed:
+            messages, count = self.plan.messages, self.counter.message
+            view = edits.apply(messages, proposed, count, user_first=self.user_first)
+            self._viewed = proposed, view, self._tokens(view)
+        return self._viewed[1:]
 
     def _placed(self, view: View) -> tuple[list[Message], Any]:
         """Messages and system prompt of a view, as they are sent."""

@@ -46,6 +46,10 @@ class Cutter:
             known = self._cuts[text] = self._cut(text)
         return known
 
+    def words_of(self, pieces: range) -> "array[int]":
+        """The evidence words of neighbouring pieces, by number."""
+        return self.words[self.ends[pieces.start] : self.ends[pieces.stop]]
+
     def _cut(self, text: str) -> range:
         first = len(self.starts)
         starts, stops = spans(text)

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from operator import sub
 from typing import TypeAlias
 
@@ -94,7 +94,8 @@ class Pool:
         self.source = array("I")
         self.tokens, self.bonus = array("f"), array("f")
         self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
-        self._words, self._seen_in, self._last = array("I"), array("I"), array("I")
+        self._seen_in = array("I")  # for each word, how many messages
+        self._message, self._noticed = -1, set[int]()
 
     def __len__(self) -> int:
         return len(self.source)
@@ -115,20 +116,18 @@ class Pool:
         self.tokens.extend([chars * per_char for chars in map(sub, stops, starts)])
         self.bonus.extend(bonuses)
         self.sources.append(source)
-        self._notice(cutter.words[cutter.ends[here.start] : cutter.ends[here.stop]], source.index)
+        if source.index != self._message:
+            self._count()
+            self._message = source.index
+        self._noticed.update(cutter.words_of(pieces))
 
-    def _notice(self, words: Iterable[int], index: int) -> None:
-        """Count in how many messages each word is seen."""
-        missing = bytes(4 * (len(self.cutter.numbering) - len(self._seen_in)))
-        self._seen_in.frombytes(missing)
-        self._last.frombytes(missing)
-        seen_in, last = self._seen_in, self._last
-        for number in set(words):
-            if last[number] <= index:
-                if not last[number]:
-                    self._words.append(number)
-                last[number] = index + 1
-                seen_in[number] += 1
+    def _count(self) -> None:
+        """Count the words of the last message."""
+        seen_in, missing = self._seen_in, len(self.cutter.numbering) - len(self._seen_in)
+        seen_in.frombytes(bytes(seen_in.itemsize * missing))
+        for number in self._noticed:
+            seen_in[number] += 1
+        self._noticed.clear()
 
     def place(self, piece: int) -> Place:
         """Where a piece stands."""
@@ -152,9 +151,10 @@ class Pool:
 
     def _weights(self, used: Sequence[int]) -> "array[float]":
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
-        weights = array("d", bytes(8 * len(self.cutter.numbering)))
+        self._count()
         kind, known, seen_in = self.cutter.numbering.kind, len(used), self._seen_in
-        for number in self._words:
+        weights = array("d", bytes(8 * len(seen_in)))
+        for number in compress(range(len(seen_in)), seen_in):
             weight = KIND_WEIGHT[kind(number)] * (0.5 + 0.5 * min(seen_in[number], 4))
             weights[number] = weight * USED if number < known and used[number] else weight
         return weights

@@ -239,7 +239,7 @@ class Plan:
             for call in message.calls:
                 texts.extend(strings_in(call.arguments))
             for text in texts:
-                numbers = self.cutter.numbering.numbers(text)
+                numbers = self.cutter.words_of(self.cutter(text))
                 found.extend([0] * (len(self.cutter.numbering) - len(found)))
                 for number in numbers:
                     found[number] = index if found[number] in (0, index) else -1
