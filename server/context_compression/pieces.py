@@ -7,11 +7,10 @@ of pieces worth the same the newest is taken, so the same input gives the same c
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain, compress, islice
 from operator import sub
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from context_compression import evidence
 from context_compression.cuts import Cutter
@@ -43,12 +42,11 @@ LAST = (1 << 63) - 1
 """Behind all ranks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A text that competes: where it stands and what a token of it costs.
 
     Attributes:
-        index: of its message.
+        message: which one it is from, by index.
         slot: of its block in the message.
         key: names one string inside a call's arguments; empty for other blocks.
         text: the whole text.
@@ -59,7 +57,7 @@ class Source:
         worth: what a piece of it is worth whatever evidence it holds.
     """
 
-    index: int
+    message: int
     slot: int
     text: str
     tokens: int
@@ -116,9 +114,9 @@ class Pool:
         self.tokens.extend([chars * per_char for chars in map(sub, stops, starts)])
         self.bonus.extend(bonuses)
         self.sources.append(source)
-        if source.index != self._message:
+        if source.message != self._message:
             self._count()
-            self._message = source.index
+            self._message = source.message
         self._noticed.update(cutter.words_of(pieces))
 
     def _count(self) -> None:

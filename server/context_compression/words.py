@@ -141,7 +141,7 @@ class Numbering:
     def _learn(self, raw: str) -> int:
         """The number of a word as it stands in a text; 0 when it is no evidence."""
         word = trimmed(raw)
-        number = self._find(hash(word))
+        number = None if word == raw else self._find(hash(word))
         if number is None:
             kind = kind_of(word)
             number = len(self._kinds) if kind else 0

@@ -129,8 +129,8 @@ class Filling:
         """
         found: list[tuple[Place, int]] = []
         for number, source in enumerate(pool.sources):
-            message = self.plan.messages[source.index]
-            if source.index not in self.kept and message.is_user and source.spoken:
+            message = self.plan.messages[source.message]
+            if source.message not in self.kept and message.is_user and source.spoken:
                 for start, stop in places(source.text, constraints(user_words(message))):
                     cost = self.plan.counter.text(source.text[start:stop]) + 8
                     found.append(((number, start, stop), cost))
@@ -163,7 +163,7 @@ class Filling:
         slots_of: dict[int, dict[tuple[int, str], list[Span]]] = {}
         for number, start, stop in chosen:
             source = pool.sources[number]
-            slots = slots_of.setdefault(source.index, {})
+            slots = slots_of.setdefault(source.message, {})
             slots.setdefault((source.slot, source.key), []).append((start, stop))
         view, quoted = dict(self.shown), dict[int, Slots]()
         for index, slots in slots_of.items():
