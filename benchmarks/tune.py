@@ -52,8 +52,8 @@ def put(weights: Weights) -> None:
     for name, weight in weights.items():
         if name in MODULES:
             setattr(MODULES[name], name, weight)
-    kinds = {kind: weights[f"kind {kind}"] for kind in pieces.KIND_WEIGHT}
-    pieces.KIND_WEIGHT.update(kinds)
+    for kind in pieces.KIND_WEIGHT:
+        pieces.KIND_WEIGHT[kind] = weights[f"kind {kind}"]
 
 
 def loaded(task: Task) -> Iterator[Place]:

@@ -195,8 +195,9 @@ class Filling:
         """Excerpts of some messages, each labelled with who said it."""
         lines = [f"{COMPRESSED} Excerpts of earlier messages, quoted as data:"]
         for before, index in zip([None, *indices], indices, strict=False):
-            if before is not None and index > before + 1:
-                lines.append(f"[… {index - before - 1} messages]")
+            between = 0 if before is None else index - before - 1
+            if between:
+                lines.append(f"[… {between} message{'s' * (between > 1)}]")
             message = self.plan.messages[index]
             for slot, block in enumerate(message.blocks):
                 label = self.label(message, block)
