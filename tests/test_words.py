@@ -67,7 +67,7 @@ def test_a_word_has_one_number_in_whatever_dress() -> None:
     first = numbering.numbers("see src/app.py:88 and parse_header.")
     again = numbering.numbers("(src/app.py) ./src/app.py, src/app.py:7:2 parse_header")
 
-    assert first == again
+    assert set(first) == set(again)
     assert {numbering.kind(number) for number in first} == {"path", "symbol"}
 
 
@@ -80,7 +80,7 @@ def test_a_lexicon_tells_words_as_they_are_without_their_dress() -> None:
 def test_plain_words_get_no_number() -> None:
     numbering = Numbering()
 
-    assert numbering.numbers("The quick brown fox jumps over it again and again") == set()
+    assert not [*numbering.numbers("The quick brown fox jumps over it again and again")]
     assert len(numbering) == 1
 
 
@@ -90,20 +90,20 @@ def test_a_part_of_a_text_has_only_its_own_words() -> None:
 
     first, second = numbering.numbers_of(text, [(0, 13), (14, len(text))])
 
-    assert first == numbering.numbers("main.py")
-    assert second == numbering.numbers("other.py")
-    assert first != second
+    assert [*first] == [*numbering.numbers("main.py")]
+    assert [*second] == [*numbering.numbers("other.py")]
+    assert [*first] != [*second]
 
 
 @given(st.lists(st.text(alphabet="aZ_./:0 \n", max_size=60)))
 def test_packed_words_keep_their_numbers_and_others_get_new_ones(texts: list[str]) -> None:
     packed, plain = Numbering(), Numbering()
     half = len(texts) // 2
-    before = [packed.numbers(text) for text in texts[:half]]
+    before = [[*packed.numbers(text)] for text in texts[:half]]
 
     packed.pack()
-    after = [packed.numbers(text) for text in texts]
+    after = [[*packed.numbers(text)] for text in texts]
 
     assert after[:half] == before
-    assert after == [plain.numbers(text) for text in texts]
+    assert after == [[*plain.numbers(text)] for text in texts]
     assert len(packed) == len(plain)

@@ -38,6 +38,8 @@ PIECE_TOKENS = 3
 """What a piece costs beside its text, when pieces are compared."""
 GAP_TOKENS = 5
 """What the mark of a gap costs, when room is accounted for."""
+MOST = 2_000.0
+"""Worth per token above which pieces are equal: a rank has 64 bits."""
 LAST = (1 << 63) - 1
 """Behind all ranks."""
 
@@ -176,7 +178,7 @@ class Pool:
             number = piece + shifts[source]
             worth = bonus[piece] + sum(map(worth_now, words[ends[number] : ends[number + 1]]))
             ratio = worth * weights[source] / (tokens[piece] + PIECE_TOKENS + opening[source])
-            return -(int((ratio + filler * (piece + 1)) * 1e6) << 32) + piece
+            return -(int(min(ratio + filler * (piece + 1), MOST) * 1e6) << 32) + piece
 
         return rank
 

@@ -116,20 +116,20 @@ class Numbering:
         """What the word behind a number is evidence of."""
         return self._kinds[number]
 
-    def numbers(self, text: str) -> set[int]:
-        """The evidence words of a text, by number."""
+    def numbers(self, text: str) -> Iterable[int]:
+        """The evidence words of a text, by number, each once."""
         return next(self.numbers_of(text, [(0, len(text))]))
 
-    def numbers_of(self, text: str, parts: Iterable[tuple[int, int]]) -> Iterator[set[int]]:
-        """The evidence words of each part of a text, by number."""
+    def numbers_of(self, text: str, parts: Iterable[tuple[int, int]]) -> Iterator[Iterable[int]]:
+        """The evidence words of each part of a text, by number, in the same order in each run."""
         words, find, learn = WORD.findall, self._find, self._learn
         for start, stop in parts:
             raws = words(text, start, stop)
-            found = set(map(find, map(hash, raws)))
+            found = dict.fromkeys(map(find, map(hash, raws)))  # a set has another order each time
             if None in found:
-                found.discard(None)
-                found.update([learn(raw) for raw in raws if find(hash(raw)) is None])
-            found.discard(0)
+                found.update(dict.fromkeys([learn(r) for r in raws if find(hash(r)) is None]))
+                del found[None]
+            found.pop(0, None)
             yield found  # pyright: ignore[reportReturnType]  # no None is left
 
     def _find_packed(self, word: int) -> int | None:
