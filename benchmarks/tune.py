@@ -1,4 +1,4 @@
-"""How the weights of `extract` were chosen, and how they do on sessions they were not chosen on.
+"""Whether the weights of `extract` can be bettered, and how they do on sessions unseen by that.
 
     python benchmarks/tune.py [--cuts 3] [--budgets 0.25,0.1,0.05] [--rounds 1] [--processes 2]
 

@@ -362,6 +362,19 @@ def test_a_named_strategy_that_falls_short_gives_its_best_and_points_to_auto(
     assert result.tokens_after < result.tokens_before
 
 
+def test_the_floor_that_a_strategy_by_hand_tells_of_is_the_floor() -> None:
+    names = [f"src/{'a' * (n % 29)}_{n}.py" for n in range(300)]
+    lines = [f"words that say nothing {'very ' * (n % 8)}{name}" for n, name in enumerate(names)]
+    asked = {"role": "user", "content": f"Look at {', '.join(names[7::23])}"}
+    messages = [*worked(log(300)), asked, *worked("\n".join(lines))[1:3]]
+
+    result = compress(messages, strategy="offload", target_tokens=10)
+
+    with pytest.raises(BudgetTooSmall) as refusal:
+        compress(messages, target_tokens=10)
+    assert result.floor_tokens == refusal.value.floor_tokens
+
+
 def test_a_named_strategy_that_can_do_nothing_changes_nothing() -> None:
     messages = talk(4)
 

@@ -53,6 +53,20 @@ def test_edits_are_made_whatever_their_order_and_the_rest_stays_the_same_objects
     assert view.origins == (2, 3)
 
 
+def test_a_note_of_the_users_role_does_not_stand_for_what_the_model_thought() -> None:
+    thoughts = [{"type": "thinking", "thinking": "I look. " * 40, "signature": "s"}]
+    messages = read(
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [*thoughts, {"type": "text", "text": "A moment."}]},
+        *tool_step([LS], "anthropic", thought="Now I look."),
+        {"role": "assistant", "content": "done"},
+    )
+
+    view = made(messages, Edit(1, 2, (user("[Compressed History] a note"),), "drop"))
+
+    assert view.origins == (0, None, 2, 3, 4)
+
+
 def test_what_went_in_is_not_changed() -> None:
     messages = list(TALK)
 

@@ -196,11 +196,13 @@ def test_pinned_messages_stay_as_they_came(
 ) -> None:
     if not messages:
         return
-    pin = data.draw(st.integers(0, len(messages) - 1))
+    pins = data.draw(st.lists(st.integers(0, len(messages) - 1), min_size=1, max_size=4))
 
-    result = run(messages, strategy, share, pins=[pin])
+    result = run(messages, strategy, share, pins=pins)
 
-    assert any(message is messages[pin] for message in result.messages)
+    check(messages, result)
+    shown = {id(message) for message in result.messages}
+    assert all(id(messages[pin]) in shown for pin in pins)
 
 
 @every_strategy

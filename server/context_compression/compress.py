@@ -436,8 +436,11 @@ class _Job:
     def account(self, outcome: _Outcome, *notes: str) -> Result:
         """Apply what was proposed and say what came of it; keep the originals first."""
         view, total = self._view(outcome.edits)
-        self.plan.cutter.clear()
         after = self.fixed + total
+        target = self.aim if outcome.steps else self.ask.target_tokens
+        met = target is None or after <= target
+        floor_tokens, floor_parts = (0, {}) if met else (self.floor.tokens, self.floor.parts)
+        self.plan.cutter.clear()
         if not self.mended.repairs and (not view.edits or after >= self.before):
             return replace(
                 self.unchanged("nothing could be removed"),
@@ -463,8 +466,6 @@ class _Job:
         if summary and summary.whole_ledger:
             ref = ref_of(summary.whole_ledger)
             refs[ref], originals[ref] = Ref("ledger", ()), summary.whole_ledger
-        target = self.aim if outcome.steps else self.ask.target_tokens
-        met = target is None or after <= target
         archived = {i for i, o in enumerate(self.mended.origins) if o in set(gone)}
         notes = (*notes, *self.failures) if outcome.steps else notes
         if not met:
@@ -480,8 +481,8 @@ class _Job:
             strategy=outcome.strategy,
             steps=outcome.steps,
             system=system,
-            floor_tokens=0 if met else self.fixed + self.floor.tokens,
-            floor={} if met else self.floor.parts | self._beside(),
+            floor_tokens=0 if met else self.fixed + floor_tokens,
+            floor={} if met else floor_parts | self._beside(),
             dropped=tuple(i for i in gone if i not in shown),
             compressed=tuple(gone),
             first_changed=(

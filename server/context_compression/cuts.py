@@ -10,6 +10,8 @@ from context_compression.words import Numbering
 PIECE_CHARS = 120
 """About how long a piece is: a line or a few short ones."""
 LONGEST_PIECE = 400
+SIGNS = ',;"'
+"""Behind these a long line without blanks may be divided: no word goes on there."""
 
 
 class Cutter:
@@ -27,17 +29,16 @@ class Cutter:
     """
 
     def __init__(self) -> None:
-        self.numbering = Numbering()
         self.clear()
 
     def clear(self) -> None:
         """Forget all texts and words."""
+        self.numbering = Numbering()
         self.starts, self.stops = array("I"), array("I")
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
         self.previews: dict[str, Sequence[tuple[int, int]]] = {}
         self._cuts: dict[str, range] = {}
-        self.numbering.clear()
 
     def __call__(self, text: str) -> range:
         """The pieces of a text, by number."""
@@ -81,8 +82,7 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
             stops[-1] = last = stop
         elif start < stop:
             while stop - start > LONGEST_PIECE:
-                blank = text.rfind(" ", start + LONGEST_PIECE // 2, start + LONGEST_PIECE)
-                cut = start + LONGEST_PIECE if blank < 0 else blank
+                cut = _break(text, start + LONGEST_PIECE // 2, start + LONGEST_PIECE)
                 starts.append(start)
                 stops.append(cut)
                 start = cut
@@ -91,3 +91,11 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
             first, last = start, stop
         start = stop + 1
     return starts, stops
+
+
+def _break(text: str, start: int, stop: int) -> int:
+    """Where a long line is divided: before the last blank, else behind a sign, else at `stop`."""
+    blank = text.rfind(" ", start, stop)
+    if blank >= 0:
+        return blank
+    return max(text.rfind(sign, start, stop) for sign in SIGNS) + 1 or stop

@@ -72,7 +72,7 @@ def apply(
         if sum(map(count, edit.becomes)) < sum(map(count, span)):
             taken.append(edit)
             kept += edit.becomes
-            origins += _origins(edit)
+            origins += _origins(edit, span)
         else:
             kept += span
             origins += range(edit.start, edit.stop)
@@ -83,11 +83,11 @@ def apply(
     return view
 
 
-def _origins(edit: Edit) -> list[int | None]:
+def _origins(edit: Edit, span: Sequence[Message]) -> list[int | None]:
     """Which message each message of an edit stands for; `None` for new ones."""
     if edit.origins:
         return list(edit.origins)
-    if len(edit.becomes) == edit.stop - edit.start == 1:
+    if len(edit.becomes) == len(span) == 1 and edit.becomes[0].role == span[0].role:
         return [edit.start]
     return [None] * len(edit.becomes)
 

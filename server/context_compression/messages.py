@@ -124,6 +124,11 @@ class Message:
         return any(isinstance(block, Thinking) for block in self.blocks)
 
     @property
+    def is_system(self) -> bool:
+        """Whether nobody who takes turns says it."""
+        return self.role in ("system", "developer")
+
+    @property
     def is_user(self) -> bool:
         """Whether the user says something in it; tool results alone are not the user's."""
         return self.role == "user" and any(not isinstance(b, ToolResult) for b in self.blocks)

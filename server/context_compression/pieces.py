@@ -50,11 +50,11 @@ class Source(NamedTuple):
     Attributes:
         message: which one it is from, by index.
         slot: of its block in the message.
-        key: names one string inside a call's arguments; empty for other blocks.
         text: the whole text.
         tokens: of the whole text.
         opening: tokens it costs to show anything of this source.
         weight: factor for the worth of its pieces.
+        key: names one string inside a call's arguments; empty for other blocks.
         spoken: whether somebody said it, so that decisions may stand in it.
         worth: what a piece of it is worth whatever evidence it holds.
     """
@@ -74,16 +74,12 @@ Place: TypeAlias = tuple[int, int, int]
 """The number of a source in its pool, and which characters of it, `start` to `stop`."""
 
 
-Ranking: TypeAlias = Callable[[int], int]
-"""From a piece to its place among all."""
-
-
 class Pool:
     """All pieces that compete for one view, numbered in the order of their sources.
 
     Attributes:
         sources: the texts.
-        source: of each piece the number of its source.
+        source_of: of each piece the number of its source.
         tokens: of each piece, about.
         bonus: what each piece is worth beside the evidence in it.
     """
@@ -91,14 +87,14 @@ class Pool:
     def __init__(self, cutter: Cutter) -> None:
         self.cutter = cutter
         self.sources: list[Source] = []
-        self.source = array("I")
+        self.source_of = array("I")
         self.tokens, self.bonus = array("f"), array("f")
         self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
         self._seen_in = array("I")  # for each word, how many messages
         self._message, self._noticed = -1, set[int]()
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.source_of)
 
     def add(self, source: Source) -> None:
         """Cut a source into pieces and enter them."""
@@ -112,7 +108,7 @@ class Pool:
                 if evidence.DECISION.search(source.text, start, stop):
                     bonuses[at] += REASON_BONUS
         self._shifts.append(pieces.start - len(self))
-        self.source.extend([len(self.sources)] * len(pieces))
+        self.source_of.extend([len(self.sources)] * len(pieces))
         self.tokens.extend([chars * per_char for chars in map(sub, stops, starts)])
         self.bonus.extend(bonuses)
         self.sources.append(source)
@@ -131,13 +127,13 @@ class Pool:
 
     def place(self, piece: int) -> Place:
         """Where a piece stands."""
-        source = self.source[piece]
+        source = self.source_of[piece]
         number = piece + self._shifts[source]
         return source, self.cutter.starts[number], self.cutter.stops[number]
 
     def words(self, piece: int) -> "array[int]":
         """The evidence words of a piece."""
-        number, cutter = piece + self._shifts[self.source[piece]], self.cutter
+        number, cutter = piece + self._shifts[self.source_of[piece]], self.cutter
         return cutter.words[cutter.ends[number] : cutter.ends[number + 1]]
 
     def choice(self, shown: Iterable[int], used: Sequence[int]) -> "Choice":
@@ -159,16 +155,18 @@ class Pool:
             weights[number] = weight * USED if number < known and used[number] else weight
         return weights
 
-    def ranking(self, opening: "array[int]", worth_now: Callable[[int], float]) -> Ranking:
+    def ranking(
+        self, opening: "array[int]", worth_now: Callable[[int], float]
+    ) -> Callable[[int], int]:
         """The function that ranks a piece as things are: its place among all, less is better.
 
-        The lower 32 bits of a rank are the piece; of pieces worth the same the newest comes first.
+        Its lower 32 bits tell the piece; of pieces worth the same the newest comes first.
 
         Args:
             opening: for each source, tokens it costs to show anything more of it.
             worth_now: of a word, by its number.
         """
-        source_of, shifts, tokens, bonus = self.source, self._shifts, self.tokens, self.bonus
+        source_of, shifts, tokens, bonus = self.source_of, self._shifts, self.tokens, self.bonus
         words, ends = self.cutter.words, self.cutter.ends
         weights = array("d", [source.weight for source in self.sources])
         filler = FILLER / max(1, len(self))
@@ -178,7 +176,7 @@ class Pool:
             number = piece + shifts[source]
             worth = bonus[piece] + sum(map(worth_now, words[ends[number] : ends[number + 1]]))
             ratio = worth * weights[source] / (tokens[piece] + PIECE_TOKENS + opening[source])
-            return -(int(min(ratio + filler * (piece + 1), MOST) * 1e6) << 32) + piece
+            return -((int(min(ratio + filler * (piece + 1), MOST) * 1e6) << 32) + piece)
 
         return rank
 
@@ -206,6 +204,9 @@ class Choice:
 
     def take(self, room: float) -> "array[int]":
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
+        # As evidence comes into view ranks only get worse, so a piece that is still the best when
+        # it is ranked anew is the best of all. (Where a source is opened they get better, which is
+        # noticed when their turn comes.) `ranked` holds old ranks, `put_back` new ones.
         ranked, rank_now = self._ranked, self._rank
         ranked.append(LAST)
         put_back = [LAST]  # a heap
@@ -219,7 +220,7 @@ class Choice:
                 heappop(put_back)
             else:
                 at += 1
-            piece = rank & 0xFFFFFFFF
+            piece = -rank & 0xFFFFFFFF
             now = rank_now(piece)
             if now > ranked[at] or now > put_back[0]:
                 heappush(put_back, now)
@@ -231,7 +232,7 @@ class Choice:
             room -= cost
             chosen.append(piece)
             self._taken[piece] = 1
-            self._opening[self._pool.source[piece]] = 0
+            self._opening[self._pool.source_of[piece]] = 0
             self._cover(self._pool.words(piece))
         left = sorted(chain(islice(ranked, at, None), put_back, too_large))
         self._ranked = array("q", islice(left, len(left) - 2))  # without both marks of the end
@@ -239,11 +240,11 @@ class Choice:
 
     def _cost(self, piece: int) -> float:
         """About how many tokens it takes to show a piece: beside others fewer gaps are marked."""
-        pool, source = self._pool, self._pool.source[piece]
+        pool, source = self._pool, self._pool.source_of[piece]
         opening = self._opening[source]
         gaps = 2 if opening else 1
         for beside in (piece - 1, piece + 1):
-            inside = 0 <= beside < len(pool) and pool.source[beside] == source
+            inside = 0 <= beside < len(pool) and pool.source_of[beside] == source
             if not inside or self._taken[beside]:
                 gaps -= 1
         return max(0.0, pool.tokens[piece] + GAP_TOKENS * gaps + opening)

@@ -4,7 +4,6 @@ A plan is made once for a conversation; strategies read it and propose edits.
 """
 
 import json
-from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -108,8 +107,7 @@ class Plan:
     def head(self) -> int:
         """How many leading system messages there are; they always stay, but no summary of ours."""
         for index, message in enumerate(self.messages):
-            of_system = message.role in ("system", "developer")
-            if not of_system or message.text.startswith(COMPRESSED):
+            if not message.is_system or message.text.startswith(COMPRESSED):
                 return index
         return len(self.messages)
 
@@ -228,26 +226,19 @@ class Plan:
         return self.cut_before(start)
 
     @cached_property
-    def uses(self) -> "array[int]":
-        """Who says an evidence word or passes it to a tool, by the word's number.
-
-        0 for nobody, the message's index + 1, or -1 for several messages.
-        """
-        found = array("i")
-        for index, message in enumerate(self.messages, 1):
+    def used(self) -> bytearray:
+        """1 for each evidence word, by its number, that somebody says or passes to a tool."""
+        found = bytearray()
+        for message in self.messages:
             texts = [user_words(message) if message.role == "user" else message.text]
             for call in message.calls:
                 texts.extend(strings_in(call.arguments))
             for text in texts:
                 numbers = self.cutter.words_of(self.cutter(text))
-                found.extend([0] * (len(self.cutter.numbering) - len(found)))
+                found.extend(bytes(len(self.cutter.numbering) - len(found)))
                 for number in numbers:
-                    found[number] = index if found[number] in (0, index) else -1
+                    found[number] = 1
         return found
-
-    def used_outside(self, number: int, index: int) -> bool:
-        """Whether a message other than `index` says a word or passes it to a tool."""
-        return number < len(self.uses) and self.uses[number] not in (0, index + 1)
 
     def step_of(self, index: int) -> range | None:
         """The tool step a message belongs to."""

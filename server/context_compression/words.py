@@ -100,12 +100,8 @@ class Numbering:
     def __len__(self) -> int:
         return len(self._kinds)
 
-    def clear(self) -> None:
-        """Forget all words."""
-        self.__init__()
-
     def pack(self) -> None:
-        """Take a tenth of the memory from now on; to find a word takes longer then."""
+        """Take a tenth of the memory from now on; to find a word takes longer then. Works once."""
         if not self._hashes:
             self._hashes.extend(sorted(self._numbers))
             self._packed.extend(map(self._numbers.__getitem__, self._hashes))
@@ -125,7 +121,9 @@ class Numbering:
         words, find, learn = WORD.findall, self._find, self._learn
         for start, stop in parts:
             raws = words(text, start, stop)
-            found = dict.fromkeys(map(find, map(hash, raws)))  # a set has another order each time
+            found = dict.fromkeys(
+                map(find, map(hash, raws))
+            )  # None's place in a set hangs on an address
             if None in found:
                 found.update(dict.fromkeys([learn(r) for r in raws if find(hash(r)) is None]))
                 del found[None]

@@ -284,6 +284,16 @@ def test_pieces_hold_every_character_of_a_text_but_newlines(text: str) -> None:
     assert all(text[n] == "\n" for n in range(len(text)) if n not in covered)
 
 
+def test_a_long_line_without_blanks_is_divided_between_its_words() -> None:
+    paths = [f"src/part_{n}/module_{n}.py" for n in range(200)]
+    text = ",".join(paths)
+
+    starts, stops = spans(text)
+
+    found = [path for a, b in zip(starts, stops, strict=True) for path in text[a:b].split(",")]
+    assert [path for path in found if path] == paths
+
+
 @given(st.text(alphabet="ab \n", max_size=2000))
 def test_rendering_all_pieces_gives_the_text_back(text: str) -> None:
     pieces = [*zip(*spans(text), strict=True)]
@@ -307,13 +317,14 @@ def test_a_gap_smaller_than_its_mark_is_shown() -> None:
 
 def test_of_equal_pieces_the_newest_are_chosen() -> None:
     pool = Pool(Cutter())
-    for index in range(4):
-        pool.add(Source(index, 0, f"see file_{index}.py now", 10, 2))
+    for index in range(1_000):
+        pool.add(Source(index, 0, f"see file_{index:03}.py now", 10, 2))
 
     chosen = pool.choice([], []).take(33)
 
-    assert list(chosen) == [3, 2]
     assert len({*pool.tokens}) == 1
+    assert list(chosen) == [*range(999, 999 - len(chosen), -1)]
+    assert len(chosen) < 10
 
 
 def test_what_did_not_fit_is_taken_when_more_room_is_found() -> None:
@@ -322,8 +333,9 @@ def test_what_did_not_fit_is_taken_when_more_room_is_found() -> None:
         pool.add(Source(index, 0, f"see file_{index}.py now", 10, 2))
     choice = pool.choice([], [])
 
-    first, second = choice.take(33), choice.take(33)
+    first, second = choice.take(15), choice.take(40)
 
+    assert 0 < len(first) < 4
     assert list(first + second) == [3, 2, 1, 0]
 
 

@@ -365,3 +365,19 @@ def test_its_digest_is_no_bigger_than_what_it_stands_for() -> None:
     result = compress(messages, strategy="window", settings={"importance_threshold": 1})
 
     assert result.tokens_after <= result.tokens_before
+
+
+def test_a_system_message_in_between_does_not_answer_for_the_user() -> None:
+    messages = [
+        {"role": "user", "content": "Begin. " * 100},
+        *tool_step([Run("a", "Bash", {"command": "make"}, "line\n" * 900)], "anthropic"),
+        {"role": "system", "content": "An error is to be told at once. " * 60},
+        *tool_step([Run("b", "Bash", {"command": "make"}, "an error\n" * 300)], "anthropic"),
+        {"role": "assistant", "content": "It failed."},
+        {"role": "user", "content": "Go on."},
+    ]
+
+    result = compress(messages, strategy="window", target_tokens=600, pins=["error"])
+
+    assert result.messages[0]["role"] == "user"
+    assert messages[3] in result.messages

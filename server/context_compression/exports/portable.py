@@ -93,7 +93,7 @@ def url_of(block: Image | Document) -> str:
 
 
 def _is_prompt(message: Message) -> bool:
-    return message.role in ("system", "developer") and not message.text.startswith(COMPRESSED)
+    return message.is_system and not message.text.startswith(COMPRESSED)
 
 
 class _Carrier:

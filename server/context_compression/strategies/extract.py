@@ -9,6 +9,7 @@ left after that, pieces fill.
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from context_compression.edits import Edit
 from context_compression.messages import Message, Text
@@ -47,10 +48,10 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
         found = Filling(forms, kept, room, level.first)
         return found if found.left >= level.spare * room else None
 
-    generous, tight = levels(plan)
-    if not filling(generous[-1]):
-        generous = ()  # where the smallest of them does not fit, none does
-    found = next(filter(None, map(filling, (*generous, *tight))))
+    (*generous, least), tight = levels(plan)
+    last = filling(least)  # where it does not fit, those before it hardly ever do
+    fillings = chain(map(filling, generous), [last]) if last else map(filling, tight)
+    found = next(filter(None, fillings))
     return found.edits("extract")
 
 
@@ -70,36 +71,37 @@ class Level:
     recent: int
     newest: Form = Form.WHOLE
     skeletons: bool = True
-    spare: float = 1 - MUST_KEEP_SHARE
+    spare: float = 0
 
 
 def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
     """The forms of the must-keep set, the most generous first; the last one takes any room.
 
-    Those with skeletons of old tool steps come apart: each of them takes more than the next.
+    Those with skeletons of old tool steps come apart: each hardly ever takes less than the next.
     """
     end = len(plan.messages)
     recent = plan.cut_before(max(plan.head, end - plan.settings.min_recent_messages))
     fewest = max(recent, plan.cut_before(max(plan.head, end - FEWEST_RECENT)))
     clipped, head = Form.CLIPPED, plan.head
+    spare = 1 - MUST_KEEP_SHARE
     with_skeletons = (
-        Level(head, min(recent, plan.tail)),
-        Level(head, recent),
-        Level(head, recent, Form.PREVIEW),
-        Level(head, recent, clipped),
+        Level(head, min(recent, plan.tail), spare=spare),
+        Level(head, recent, spare=spare),
+        Level(head, recent, Form.PREVIEW, spare=spare),
+        Level(head, recent, clipped, spare=spare),
     )
     turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
     return with_skeletons, (
         Level(head, recent, clipped, skeletons=False, spare=1 - QUOTED_SHARE),
-        Level(head, fewest, clipped, skeletons=False, spare=0),
-        Level(head, end, clipped, skeletons=False, spare=0),
-        *(Level(turn, max(turn, fewest), clipped, skeletons=False, spare=0) for turn in turns),
+        Level(head, fewest, clipped, skeletons=False),
+        Level(head, end, clipped, skeletons=False),
+        *(Level(turn, max(turn, fewest), clipped, skeletons=False) for turn in turns),
         Level(end, end, clipped, spare=float("-inf")),
     )
 
 
 def must_keep(plan: Plan, level: Level, room: int, records: Container[int]) -> dict[int, Form]:
-    """What stays at a level and in which form, by index; the records' indices are known."""
+    """What stays at a level and in which form, by index; `records` are the indices of records."""
     kept = anchored_forms(plan, room if level.newest is Form.WHOLE else None)
     first_turn = plan.turns[0].stop if plan.turns else plan.head
     older = Form.CLIPPED if level.newest is Form.CLIPPED else Form.PREVIEW
@@ -113,7 +115,7 @@ def must_keep(plan: Plan, level: Level, room: int, records: Container[int]) -> d
             index in records
             or is_users(message)
             or (level.skeletons and message.starts_turn)
-            or (message.role in ("system", "developer") and index < first_turn)
+            or (message.is_system and index < first_turn)
         ):
             kept[index] = older
         elif level.skeletons and plan.step_of(index):

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from math import ceil
 
 from context_compression.edits import Edit
 from context_compression.evidence import ARGUMENTS, constraints, is_note, is_skill, user_words
@@ -17,7 +18,7 @@ from context_compression.messages import (
     texts_of,
     user,
 )
-from context_compression.pieces import Place, Pool, Source, render
+from context_compression.pieces import PIECE_TOKENS, Place, Pool, Source, render
 from context_compression.plan import Plan, ref_of
 from context_compression.selection import Span
 from context_compression.strategies.forms import ARGUMENT_CHARS, SKILL_CHARS, Form, Forms, places
@@ -100,12 +101,12 @@ class Filling:
             for block in message.blocks
             for text in texts_of(block)
         )
-        numbering, used = plan.cutter.numbering, plan.uses
+        numbering, used = plan.cutter.numbering, plan.used
         shown = array("I", chain.from_iterable(map(numbering.numbers, texts)))
         numbering.pack()
         choice = pool.choice(shown, used)
         rules = self.rules(pool)
-        chosen = choice.take(self.left - NOTE_TOKENS - sum(cost for _, cost in rules))
+        chosen = choice.take(self.left - NOTE_TOKENS - sum(tokens for _, tokens in rules))
         rounds = ROUNDS
         while True:
             places_of_rules = (place for place, _ in rules)
@@ -114,7 +115,8 @@ class Filling:
             if left < 0 and (chosen or rules):
                 rounds = 0
                 while left < 0 and (chosen or rules):
-                    left += int(pool.tokens[chosen.pop()] if chosen else rules.pop()[1])
+                    freed = ceil(pool.tokens[chosen.pop()]) + PIECE_TOKENS if chosen else 0
+                    left += freed or rules.pop()[1]
             elif left > SLACK * self.room and rounds and (more := choice.take(left)):
                 rounds -= 1
                 chosen += more
@@ -132,8 +134,8 @@ class Filling:
             message = self.plan.messages[source.message]
             if source.message not in self.kept and message.is_user and source.spoken:
                 for start, stop in places(source.text, constraints(user_words(message))):
-                    cost = self.plan.counter.text(source.text[start:stop]) + 8
-                    found.append(((number, start, stop), cost))
+                    tokens = self.plan.counter.text(source.text[start:stop]) + 8
+                    found.append(((number, start, stop), tokens))
         return found
 
     def sources(self, index: int) -> Iterator[Source]:

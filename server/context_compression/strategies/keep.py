@@ -1,7 +1,7 @@
 """From what shall stay to the edits that leave just that."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from context_compression.edits import Edit
 from context_compression.messages import COMPRESSED, Message, user
@@ -30,14 +30,20 @@ def keep_only(
     why = why or {}
     edits: list[Edit] = []
     start = 0
-    for index in [*sorted(kept), len(plan.messages)]:
+    order = sorted(kept)
+    spoken: Message | None = None  # the last message of the view that is no system message
+    for at, index in enumerate([*order, len(plan.messages)]):
         if start < index:
             note = notes.get(start)
-            if not note and _user_is_due(plan, kept.get(start - 1), kept.get(index)):
+            after = next((kept[i] for i in islice(order, at, None) if not kept[i].is_system), None)
+            if not note and _user_is_due(plan, spoken, after):
                 note = NOTE
+            spoken = note or spoken
             said = {i: why[i] for i in range(start, index) if i in why}
             edits.append(Edit(start, index, (note,) if note else (), reason, said))
         start = index + 1
+        if index in kept and not kept[index].is_system:
+            spoken = kept[index]
         if index in kept and kept[index] is not plan.messages[index]:
             said = {index: why[index]} if index in why else {}
             edits.append(Edit(index, index + 1, (kept[index],), reason, said))

@@ -53,5 +53,5 @@ def _preview(text: str, result: ToolResult, index: int, plan: Plan) -> Sequence[
     pool.add(Source(index, 0, text, plan.counter.block(result), 0))
     room = tokens - sum(stop - start + 8 for start, stop in spans) / CHARS_PER_TOKEN
     shown = chain.from_iterable(plan.cutter.numbering.numbers_of(text, spans))
-    choice = pool.choice(shown, plan.uses)
+    choice = pool.choice(shown, plan.used)
     return spans + [pool.place(piece)[1:] for piece in choice.take(room)]
