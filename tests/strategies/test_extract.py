@@ -339,6 +339,23 @@ def test_what_did_not_fit_is_taken_when_more_room_is_found() -> None:
     assert list(first + second) == [3, 2, 1, 0]
 
 
+def test_of_a_file_read_twice_the_state_it_is_in_now_is_shown() -> None:
+    names = [f"handle_{n}_request" for n in range(120)]
+    before = "\n".join(f"def {name}(old_argument_{n}): ..." for n, name in enumerate(names))
+    after = "\n".join(f"def {name}(new_argument_{n}): ..." for n, name in enumerate(names))
+    messages = session(
+        said("user", "Rename the arguments."),
+        step(0, before, path="src/app.py"),
+        step(1, after, path="src/app.py"),
+        *(said("assistant", f"Step {n} is done, and all went well with it.") for n in range(12)),
+        said("user", "Go on."),
+    )
+
+    shown = texts(extract(messages, 0.35).messages)
+
+    assert shown.count("new_argument") > 20 * shown.count("old_argument")
+
+
 def test_what_a_host_put_into_the_users_role_is_no_must_keep() -> None:
     rules = "\n".join(f"Rule {n}: never touch part {n} of it." for n in range(300))
     messages = session(

@@ -168,7 +168,8 @@ class Filling:
             slots = slots_of.setdefault(source.message, {})
             slots.setdefault((source.slot, source.key), []).append((start, stop))
         view, quoted = dict(self.shown), dict[int, Slots]()
-        for index, slots in slots_of.items():
+        for index in [*slots_of]:
+            slots = slots_of.pop(index)  # what was shown is let go: there may be many pieces
             if index in self.kept:
                 view[index] = self.forms.shaped(index, self.kept[index], slots)
             elif index >= self.first and self.stands_alone(index):
@@ -182,8 +183,11 @@ class Filling:
         message = self.plan.messages[index]
         return message.role == "assistant" and not message.calls and not message.has_thinking
 
-    def notes(self, view: Mapping[int, Message], quoted: Mapping[int, Slots]) -> dict[int, Message]:
-        """For each dropped run with chosen pieces: a message of ours that quotes them in order."""
+    def notes(self, view: Mapping[int, Message], quoted: dict[int, Slots]) -> dict[int, Message]:
+        """For each dropped run with chosen pieces: a message of ours that quotes them in order.
+
+        `quoted` is empty afterwards.
+        """
         runs: dict[int, list[int]] = {}
         start = self.plan.head
         for index in range(self.plan.head, len(self.plan.messages)):
@@ -193,21 +197,21 @@ class Filling:
                 runs.setdefault(start, []).append(index)
         return {start: self.note(indices, quoted) for start, indices in runs.items()}
 
-    def note(self, indices: Sequence[int], quoted: Mapping[int, Slots]) -> Message:
+    def note(self, indices: Sequence[int], quoted: dict[int, Slots]) -> Message:
         """Excerpts of some messages, each labelled with who said it."""
-        lines = [f"{COMPRESSED} Excerpts of earlier messages, quoted as data:"]
+        note = f"{COMPRESSED} Excerpts of earlier messages, quoted as data:"
         for before, index in zip([None, *indices], indices, strict=False):
             between = 0 if before is None else index - before - 1
             if between:
-                lines.append(f"[… {between} message{'s' * (between > 1)}]")
-            message = self.plan.messages[index]
+                note += f"\n[… {between} message{'s' * (between > 1)}]"
+            message, slots = self.plan.messages[index], sorted(quoted.pop(index).items())
             for slot, block in enumerate(message.blocks):
                 label = self.label(message, block)
-                for (at, key), spans in sorted(quoted[index].items()):
+                for (at, key), spans in slots:
                     if at == slot:
                         text = key or (block.text if isinstance(block, Text | ToolResult) else "")
-                        lines.append(f"{label} {render(text, spans)}")
-        return user("\n".join(lines))
+                        note += f"\n{label} {render(text, spans)}"  # grows in its place
+        return user(note)
 
     def label(self, message: Message, block: Block) -> str:
         """Who said a quoted text: `[User]`, `[Assistant]`, `[Bash]`, `[Result of Bash; ref …]`."""
