@@ -10,6 +10,11 @@ from context_compression.words import Numbering
 PIECE_CHARS = 120
 """About how long a piece is: a line or a few short ones."""
 LONGEST_PIECE = 400
+HEADS = (
+    "@@ ", "diff ", "#", "|", "def ", "class ", "func ", "function ", "export ", "FAIL", "===",
+)  # fmt: skip
+"""How a line begins with which something begins: a hunk, a file of a diff, a heading, a row of a
+table, a definition, the report of a test."""
 SIGNS = ',;"'
 """Behind these a long line without blanks may be divided: no word goes on there."""
 
@@ -70,6 +75,7 @@ class Cutter:
 def spans(text: str) -> tuple["array[int]", "array[int]"]:
     """Where the pieces of a text begin and end: lines, short neighbours joined, long ones divided.
 
+    Lines are not joined over a blank line, nor with one that begins something new (`HEADS`).
     Together the pieces hold every character but the newlines between them.
     """
     starts, stops = array("I"), array("I")
@@ -78,7 +84,8 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
     while start < len(text):
         stop = text.find("\n", start)
         stop = len(text) if stop < 0 else stop
-        if last == start - 1 and start < stop <= first + PIECE_CHARS:
+        joins = last == start - 1 and start < stop <= first + PIECE_CHARS
+        if joins and not text.startswith(HEADS, start):
             stops[-1] = last = stop
         elif start < stop:
             while stop - start > LONGEST_PIECE:

@@ -284,6 +284,25 @@ def test_pieces_hold_every_character_of_a_text_but_newlines(text: str) -> None:
     assert all(text[n] == "\n" for n in range(len(text)) if n not in covered)
 
 
+def test_a_piece_does_not_reach_from_one_block_hunk_or_row_into_the_next() -> None:
+    blocks = [
+        "x = 1\ny = 2",
+        "@@ -1,2 +1,2 @@\n-a\n+b",
+        "diff --git a/x b/x\nindex 1..2",
+        "# Title\nsome words",
+        "| a | 1 |",
+        "| b | 2 |",
+        "def first():\n    pass",
+        "def second():\n    pass",
+    ]
+    text = "\n".join(blocks) + "\n\nafter a blank line"
+
+    starts, stops = spans(text)
+
+    pieces = [text[a:b] for a, b in zip(starts, stops, strict=True)]
+    assert pieces == [*blocks, "after a blank line"]
+
+
 def test_a_long_line_without_blanks_is_divided_between_its_words() -> None:
     paths = [f"src/part_{n}/module_{n}.py" for n in range(200)]
     text = ",".join(paths)
