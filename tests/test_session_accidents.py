@@ -1,16 +1,14 @@
 """Torn lines, full disks, kills and company: nothing is lost, and what fails changes nothing."""
 
 import os
-import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from full_disk import a_disk_that_takes
 from provider import refused
 from written import LOG, MORE, reopened, talk
 
@@ -48,22 +46,11 @@ def test_a_torn_last_line_is_reported_and_nothing_else_is_lost(session: Session)
     assert reopened(session).undo() == [*talk(30), MORE]
 
 
-@contextmanager
-def full_disk(left: int) -> Generator[None]:
-    """No file may grow beyond `left` bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (left, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 @pytest.mark.parametrize("left", [0, 2_000])
 def test_on_a_full_disk_nothing_is_compressed_and_all_is_as_it_was(
     session: Session, left: int
 ) -> None:
-    with full_disk(left), pytest.raises(StoreUnwritable, match="Nothing was changed"):
+    with a_disk_that_takes(left), pytest.raises(StoreUnwritable, match="Nothing was changed"):
         session.compress(target_tokens=2_000)
 
     assert session.view() == talk(30) == reopened(session).view()

@@ -217,11 +217,14 @@ def test_the_caller_may_change_the_role_at_any_time() -> None:
 def test_any_way_to_count_keeps_the_budget(count: Callable[[str], int] | None) -> None:
     messages = work(0, 40)
     for target in range(3_000, 3_100):
-        result = summarized(messages, "Be brief", target * (3 if count else 1), counter=count)
+        wanted = target * (3 if count else 1)
+
+        result = summarized(messages, "Be brief", wanted, counter=count)
 
         assert result.target_met
         after = count_tokens(result.messages, system=result.system, counter=count)
-        assert result.tokens_after == after <= result.target_tokens  # pyright: ignore[reportOperatorIssue]  # it has one
+        assert result.tokens_after == after <= wanted
+        assert result.target_tokens == wanted
 
 
 def test_where_nobody_knows_the_dialect_of_plain_texts_no_summary_leaves_the_messages() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from generated import Messages
 
-from context_compression import Session
+from context_compression import BudgetTooSmall, Session
 from context_compression.testing import Run, tool_step
 
 ASK: dict[str, Any] = {"role": "user", "content": "Why does the login fail?"}
@@ -37,3 +37,11 @@ def talk(turns: int) -> Messages:
 def reopened(session: Session) -> Session:
     """The same session as another process would see it."""
     return Session(session.store.folder, session.id)
+
+
+def squeeze(session: Session) -> None:
+    """Compress a session to its floor, so that all that may leave it is archived."""
+    try:
+        session.compress(target_tokens=1)
+    except BudgetTooSmall as error:
+        session.compress(target_tokens=error.floor_tokens)

@@ -121,9 +121,8 @@ class Numbering:
         words, find, learn = WORD.findall, self._find, self._learn
         for start, stop in parts:
             raws = words(text, start, stop)
-            found = dict.fromkeys(
-                map(find, map(hash, raws))
-            )  # None's place in a set hangs on an address
+            # no set: where None stands in it hangs on an address, and the order with it
+            found = dict.fromkeys(map(find, map(hash, raws)))
             if None in found:
                 found.update(dict.fromkeys([learn(r) for r in raws if find(hash(r)) is None]))
                 del found[None]

@@ -3,13 +3,13 @@
 import json
 import os
 import stat
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from full_disk import a_disk_that_takes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,18 +32,6 @@ def said(text: str) -> dict[str, Any]:
 @pytest.fixture
 def log(tmp_path: Path) -> SessionLog:
     return Store(tmp_path / ".compression").session("s1")
-
-
-@contextmanager
-def a_disk_that_takes(size: int) -> Generator[None]:
-    """Every file may grow to `size` bytes; the write beyond is cut short, as on a full disk."""
-    resource = pytest.importorskip("resource")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_what_was_appended_comes_back_in_another_store(log: SessionLog) -> None:

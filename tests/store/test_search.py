@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from written import squeeze
 
-from context_compression import BudgetTooSmall, Session, Store
+from context_compression import Session, Store
 from context_compression.errors import StoreError
 from context_compression.store import Found, Hit
 from context_compression.store.documents import Neighbour
@@ -39,13 +40,6 @@ def archived(store: Store, id: str, *messages: dict[str, Any]) -> Session:
     session.record(*messages, {"role": "user", "content": "Go on."})
     squeeze(session)
     return session
-
-
-def squeeze(session: Session) -> None:
-    try:
-        session.compress(target_tokens=1)
-    except BudgetTooSmall as error:
-        session.compress(target_tokens=error.floor_tokens)
 
 
 def user(text: str) -> dict[str, Any]:

@@ -7,14 +7,14 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from full_disk import a_disk_that_takes
+from written import squeeze
 
-from context_compression import BudgetTooSmall, Session, Store
+from context_compression import Session, Store
 from context_compression.testing import conversation
 
 INDEX = "search.sqlite"
@@ -39,13 +39,6 @@ def talk(store: Store, id: str, turns: int = 6) -> Session:
     session.record(*conversation(turns, seed=len(id)))
     squeeze(session)
     return session
-
-
-def squeeze(session: Session) -> None:
-    try:
-        session.compress(target_tokens=1)
-    except BudgetTooSmall as error:
-        session.compress(target_tokens=error.floor_tokens)
 
 
 def start(store: Store, code: str, *arguments: str) -> subprocess.Popen[str]:
@@ -236,18 +229,6 @@ def test_a_link_in_its_place_is_not_followed(store: Store, tmp_path: Path) -> No
     assert len(found.hits) == 1
     assert found.note
     assert not (tmp_path / "elsewhere").exists()
-
-
-@contextmanager
-def a_disk_that_takes(size: int) -> Generator[None]:
-    """Every file may grow to `size` bytes; the write beyond fails, as on a full disk."""
-    resource = pytest.importorskip("resource")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("size", [0, 1_000, 10_000, 60_000, 100_000])
