@@ -15,7 +15,7 @@ HEADS = (
 )  # fmt: skip
 """How a line begins with which something begins: a hunk, a file of a diff, a heading, a row of a
 table, a definition, the report of a test."""
-SIGNS = ',;"'
+SEPARATORS = ',;"'
 """Behind these a long line without blanks may be divided: no word goes on there."""
 
 
@@ -101,8 +101,8 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
 
 
 def _break(text: str, start: int, stop: int) -> int:
-    """Where a long line is divided: before the last blank, else behind a sign, else at `stop`."""
+    """Where a long line is divided: before a blank, else behind a separator, else at `stop`."""
     blank = text.rfind(" ", start, stop)
     if blank >= 0:
         return blank
-    return max(text.rfind(sign, start, stop) for sign in SIGNS) + 1 or stop
+    return max(text.rfind(sign, start, stop) for sign in SEPARATORS) + 1 or stop

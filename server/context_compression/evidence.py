@@ -59,6 +59,7 @@ ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
 EXIT_STATUS = re.compile(
     r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
+"""Looked for in lower-case text."""
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
 PART_CHARS = 16_384
@@ -109,7 +110,7 @@ def exit_status(text: str) -> str | None:
 
 def is_note(text: str) -> bool:
     """Whether a text in the user's role was put there by the host, or by us."""
-    return text.lstrip().startswith((COMPRESSED, *HOST_NOTES, *SKILLS))
+    return text.lstrip().startswith(COMPRESSED) or is_host_note(text)
 
 
 def is_host_note(text: str) -> bool:

@@ -283,6 +283,15 @@ async def test_what_gemini_cli_says_before_the_users_words_is_not_taken_for_them
     assert said["messages"][-1] == messages[-1]
 
 
+async def test_a_request_without_messages_stays_as_it_is(
+    workspace: Workspace, caplog: pytest.LogCaptureFixture
+):
+    event = {"hook_event_name": "BeforeModel", "llm_request": {"model": "m"}}
+
+    assert await told(workspace, "gemini-cli", event) == {}
+    assert not caplog.records
+
+
 async def test_an_agent_is_told_after_a_compaction_what_was_archived(workspace: Workspace):
     assert (
         await told(workspace, "codex", {"hook_event_name": "SessionStart", "source": "compact"})

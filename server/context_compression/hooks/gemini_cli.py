@@ -77,7 +77,10 @@ def _text(content: Any) -> str | None:
 
 def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     request = as_object(event.get("llm_request"))
-    shown = [(string(m, "role"), *_split(string(m, "content"))) for m in request["messages"]]
+    shown = [
+        (string(message, "role"), *_split(string(message, "content")))
+        for message in request.get("messages") or ()
+    ]
     texts = [{"role": ROLES.get(role, "user"), "content": said} for role, _, said in shown]
     # the texts alone are no conversation that a transcript has, so their record is one of its own
     about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
