@@ -189,14 +189,19 @@ def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every string inside parsed JSON, keys left out, in order."""
+    """Every string inside parsed JSON, keys left out, in order; of a number its digits."""
+    return (text for _, text in named_strings(value))
+
+
+def named_strings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """The same, each with the key of the object it stands in."""
     if isinstance(value, str):
-        yield value
+        yield name, value
     elif is_object(value):
-        for item in value.values():
-            yield from strings_in(item)
+        for key, item in value.items():
+            yield from named_strings(item, key)
     elif is_array(value):
         for item in value:
-            yield from strings_in(item)
+            yield from named_strings(item, name)
     elif value is not None and not isinstance(value, bool):
-        yield str(value)
+        yield name, str(value)

@@ -8,7 +8,6 @@ from math import ceil
 from context_compression.edits import Edit
 from context_compression.evidence import ARGUMENTS, constraints, is_note, is_skill, user_words
 from context_compression.messages import (
-    COMPRESSED,
     Block,
     Message,
     Text,
@@ -16,13 +15,13 @@ from context_compression.messages import (
     ToolResult,
     strings_in,
     texts_of,
-    user,
 )
-from context_compression.pieces import PIECE_TOKENS, Place, Pool, Source, render
-from context_compression.plan import Plan, ref_of
+from context_compression.pieces import Place, Pool, Source
+from context_compression.plan import Plan
 from context_compression.selection import Span
-from context_compression.strategies.forms import ARGUMENT_CHARS, SKILL_CHARS, Form, Forms, places
+from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, places
 from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.quoting import ARGUMENT_CHARS
 from context_compression.strategies.tool_results import Slots
 
 USER_WORTH = 30.0
@@ -78,6 +77,7 @@ class Filling:
         """
         self.forms = forms
         self.plan = forms.plan
+        self.quoting = forms.quoting
         self.kept = kept
         self.room = room
         self.first = first
@@ -115,7 +115,7 @@ class Filling:
             if left < 0 and (chosen or rules):
                 rounds = 0
                 while left < 0 and (chosen or rules):
-                    freed = ceil(pool.tokens[chosen.pop()]) + PIECE_TOKENS if chosen else 0
+                    freed = ceil(pool.tokens[chosen.pop()]) if chosen else 0
                     left += freed or rules.pop()[1]
             elif left > SLACK * self.room and rounds and (more := choice.take(left)):
                 rounds -= 1
@@ -144,19 +144,12 @@ class Filling:
         if shown is message or self.kept.get(index) is Form.WHOLE:
             return
         for slot, block in enumerate(message.blocks):
-            if isinstance(block, ToolCall):
-                for text in strings_in(block.arguments):
-                    if len(text) > (ARGUMENT_CHARS if shown else 3):
-                        opening = 6 if shown else 14
-                        yield Source(index, slot, text, plan.counter.text(text), opening, key=text)
-            elif isinstance(block, Text | ToolResult) and block.text.strip():
+            for text, key, opening in partly(block) if shown else self.quoting.texts(block):
+                tokens = plan.counter.text(text) if key else plan.counter.block(block)
                 spoken = isinstance(block, Text) and is_instruction(block)
                 users = message.role == "user" and spoken
                 weight, worth = (USER_WEIGHT, USER_WORTH) if users else (1.0, 0.0)
-                tokens, opening = plan.counter.block(block), 4 if shown else 14
-                yield Source(
-                    index, slot, block.text, tokens, opening, weight, spoken=spoken, worth=worth
-                )
+                yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
         self, pool: Pool, chosen: Iterable[Place]
@@ -195,34 +188,19 @@ class Filling:
                 start = index + 1
             elif index in quoted:
                 runs.setdefault(start, []).append(index)
-        return {start: self.note(indices, quoted) for start, indices in runs.items()}
+        return {start: self.quoting.note(each, quoted) for start, each in runs.items()}
 
-    def note(self, indices: Sequence[int], quoted: dict[int, Slots]) -> Message:
-        """Excerpts of some messages, each labelled with who said it."""
-        note = f"{COMPRESSED} Excerpts of earlier messages, quoted as data:"
-        for before, index in zip([None, *indices], indices, strict=False):
-            between = 0 if before is None else index - before - 1
-            if between:
-                note += f"\n[… {between} message{'s' * (between > 1)}]"
-            message, slots = self.plan.messages[index], sorted(quoted.pop(index).items())
-            for slot, block in enumerate(message.blocks):
-                label = self.label(message, block)
-                for (at, key), spans in slots:
-                    if at == slot:
-                        text = key or (block.text if isinstance(block, Text | ToolResult) else "")
-                        note += f"\n{label} {render(text, spans)}"  # grows in its place
-        return user(note)
 
-    def label(self, message: Message, block: Block) -> str:
-        """Who said a quoted text: `[User]`, `[Assistant]`, `[Bash]`, `[Result of Bash; ref …]`."""
-        match block:
-            case ToolCall():
-                return f"[{block.name}]"
-            case ToolResult():
-                name = self.forms.names.get(block.call_id, "tool")
-                return f"[Result of {name}; ref {ref_of(block.text)}]"
-            case _:
-                return f"[{message.role.capitalize()}]"
+def partly(block: Block) -> Iterator[tuple[str, str, int]]:
+    """Each text of a block of which a form may show a part, as `Quoting.texts` has them."""
+    match block:
+        case ToolCall():
+            texts = filter(lambda text: len(text) > ARGUMENT_CHARS, strings_in(block.arguments))
+            yield from ((text, text, 6) for text in texts)
+        case Text() | ToolResult() if block.text.strip():
+            yield block.text, "", 4
+        case _:
+            return
 
 
 def is_instruction(text: Text) -> bool:

@@ -32,10 +32,9 @@ from context_compression.pieces import render
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.selection import Span, tool_names
 from context_compression.strategies.offload import to_preview
+from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
 from context_compression.strategies.tool_results import NO_SLOTS, Slots, with_short_results
 
-ARGUMENT_CHARS = 240
-"""Characters kept of a long argument in the call of an old tool step."""
 SKILL_CHARS = 6_000
 """Characters up to which a skill that the host loaded stays whole like the user's own words."""
 NOTE_CHARS = 600
@@ -60,6 +59,7 @@ class Forms:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.names: Mapping[str, str] = tool_names(plan)
+        self.quoting = Quoting(plan)
         self._preview = to_preview(plan)
         self._headers: dict[str, str] = {}
         self._plain: dict[tuple[int, Form], Message] = {}
