@@ -33,7 +33,7 @@ LEAST = 0.002  # of Q; less is chance with some fifty cuts
 FACTORS = (0.5, 2.0)
 SHARES = ("MUST_KEEP_SHARE", "QUOTED_SHARE")
 MODULES = {
-    "SECOND": pieces, "USED": pieces, "ERROR_BONUS": pieces, "REASON_BONUS": pieces,
+    "USED": pieces, "ERROR_BONUS": pieces, "REASON_BONUS": pieces,
     "FILLER": pieces, "GAP_TOKENS": pieces, "USER_WORTH": filling, "USER_WEIGHT": filling,
     "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
 }  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from context_compression.evidence import ERROR_WORDS, lines_with
 from context_compression.words import Numbering
 
-PIECE_CHARS = 120
+PIECE_CHARS = 80
 """About how long a piece is: a line or a few short ones."""
 LONGEST_PIECE = 400
 HEADS = (

@@ -6,25 +6,23 @@ of pieces worth the same the newest is taken, so the same input gives the same c
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
-from itertools import chain, compress, islice
+from itertools import accumulate, chain, compress, islice
 from operator import sub
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from context_compression import evidence
 from context_compression.cuts import Cutter
 from context_compression.words import Kind
 
 NEWLINE = "\n"
-GAP_CHARS = 24
-"""Characters up to which a gap is shown: its mark would be hardly shorter."""
-SECOND = 0.12
-"""What evidence is worth that is in view already, in times of its worth; a third time: nothing."""
+GAP_CHARS = 60
+"""Characters up to which a gap is shown: its mark would be hardly shorter, and tells less."""
 USED = 6.0
 """Times which a word is worth that the user, the model or a tool call mentions."""
 KIND_WEIGHT: dict[Kind, float] = {
-    "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.0, "number": 0.15,
+    "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.5, "number": 0.15,
 }  # fmt: skip
 ERROR_BONUS = 0.5
 """What a piece is worth besides that tells of a failure."""
@@ -34,8 +32,9 @@ FILLER = 0.0003
 """What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
 SMALLEST_PIECE = 5
 """Tokens below which it is not worth while to look for a piece that fits."""
-PIECE_TOKENS = 3
-"""What a piece costs beside its text, when pieces are compared."""
+SIDES = (12.0, 4.0, 1.0)
+"""What a piece costs beside its text when pieces are compared: alone, beside one that is in view,
+between two."""
 GAP_TOKENS = 5
 """What the mark of a gap costs, when room is accounted for."""
 MOST = 2_000.0
@@ -54,7 +53,7 @@ class Source(NamedTuple):
         tokens: of the whole text.
         opening: tokens it costs to show anything of this source.
         weight: factor for the worth of its pieces.
-        key: names one string inside a call's arguments; empty for other blocks.
+        key: which text of a call it is; empty for other blocks.
         spoken: whether somebody said it, so that decisions may stand in it.
         worth: what a piece of it is worth whatever evidence it holds.
     """
@@ -74,6 +73,14 @@ Place: TypeAlias = tuple[int, int, int]
 """The number of a source in its pool, and which characters of it, `start` to `stop`."""
 
 
+class Ranking(Protocol):
+    """Ranks a piece; what the words in it are worth may be told."""
+
+    def __call__(self, piece: int, worth: float | None = None, /) -> int:
+        """Its place among all."""
+        ...
+
+
 class Pool:
     """All pieces that compete for one view, numbered in the order of their sources.
 
@@ -82,6 +89,7 @@ class Pool:
         source_of: of each piece the number of its source.
         tokens: of each piece, about.
         bonus: what each piece is worth beside the evidence in it.
+        edges: on how many sides of each piece its text ends.
     """
 
     def __init__(self, cutter: Cutter) -> None:
@@ -89,6 +97,8 @@ class Pool:
         self.sources: list[Source] = []
         self.source_of = array("I")
         self.tokens, self.bonus = array("f"), array("f")
+        self.edges = bytearray()
+        self._pieces = list[range]()  # of each source in the cutter
         self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
         self._seen_in = array("I")  # for each word, how many messages
         self._message, self._noticed = -1, set[int]()
@@ -108,9 +118,14 @@ class Pool:
                 if evidence.DECISION.search(source.text, start, stop):
                     bonuses[at] += REASON_BONUS
         self._shifts.append(pieces.start - len(self))
+        self._pieces.append(pieces)
         self.source_of.extend([len(self.sources)] * len(pieces))
         self.tokens.extend([chars * per_char for chars in map(sub, stops, starts)])
         self.bonus.extend(bonuses)
+        if pieces:
+            self.edges.extend(bytes(len(pieces)))
+            self.edges[len(self) - len(pieces)] += 1
+            self.edges[-1] += 1
         self.sources.append(source)
         if source.message != self._message:
             self._count()
@@ -140,7 +155,7 @@ class Pool:
         """A choice among the pieces.
 
         Args:
-            shown: evidence words that are in view already, by number, as often as they are.
+            shown: evidence words that are in view already, by number.
             used: for each word by its number, not 0 when it was spoken or passed to a tool.
         """
         return Choice(self, shown, self._weights(used))
@@ -155,28 +170,41 @@ class Pool:
             weights[number] = weight * USED if number < known and used[number] else weight
         return weights
 
+    def worths(self, worth: Callable[[int], float]) -> Iterator[float]:
+        """What the words in each piece are worth, in order: faster for all than one by one."""
+        words, ends = self.cutter.words, self.cutter.ends
+        for pieces in self._pieces:
+            around = ends[pieces.start : pieces.stop + 1]
+            sums = [*accumulate(map(worth, words[around[0] : around[-1]]), initial=0.0)]
+            until = [sums[end - around[0]] for end in around]
+            yield from map(sub, islice(until, 1, None), until)
+
     def ranking(
-        self, opening: "array[int]", worth_now: Callable[[int], float]
-    ) -> Callable[[int], int]:
+        self, opening: "array[int]", beside: bytearray, worth_now: Callable[[int], float]
+    ) -> "Ranking":
         """The function that ranks a piece as things are: its place among all, less is better.
 
-        Its lower 32 bits tell the piece; of pieces worth the same the newest comes first.
+        Its lower 32 bits tell the piece; of pieces worth the same the newest comes first. What the
+        words in the piece are worth may be told, where it is known.
 
         Args:
             opening: for each source, tokens it costs to show anything more of it.
+            beside: for each piece, on how many of its sides nothing is missing.
             worth_now: of a word, by its number.
         """
         source_of, shifts, tokens, bonus = self.source_of, self._shifts, self.tokens, self.bonus
         words, ends = self.cutter.words, self.cutter.ends
         weights = array("d", [source.weight for source in self.sources])
-        filler = FILLER / max(1, len(self))
+        filler, sides = FILLER / max(1, len(self)), SIDES
 
-        def rank(piece: int) -> int:
+        def rank(piece: int, worth: float | None = None) -> int:
             source = source_of[piece]
-            number = piece + shifts[source]
-            worth = bonus[piece] + sum(map(worth_now, words[ends[number] : ends[number + 1]]))
-            ratio = worth * weights[source] / (tokens[piece] + PIECE_TOKENS + opening[source])
-            return -((int(min(ratio + filler * (piece + 1), MOST) * 1e6) << 32) + piece)
+            if worth is None:
+                number = piece + shifts[source]
+                worth = sum(map(worth_now, words[ends[number] : ends[number + 1]]))
+            cost = tokens[piece] + sides[beside[piece]] + opening[source]
+            ratio = (bonus[piece] + worth) * weights[source] / cost + filler * (piece + 1)
+            return -((int((ratio if ratio < MOST else MOST) * 1e6) << 32) + piece)
 
         return rank
 
@@ -187,26 +215,27 @@ class Choice:
     def __init__(self, pool: Pool, shown: Iterable[int], weights: "array[float]") -> None:
         self._pool = pool
         self._worth_now = weights
-        self._covered = bytearray(len(weights))
         self._cover(shown)
         self._opening = array("I", [source.opening for source in pool.sources])
         self._taken = bytearray(len(pool))
-        self._rank = pool.ranking(self._opening, weights.__getitem__)
-        ranks = sorted(map(self._rank, range(len(pool))))
+        self._beside = pool.edges[:]
+        worth = weights.__getitem__
+        self._rank = pool.ranking(self._opening, self._beside, worth)
+        ranks = sorted(map(self._rank, range(len(pool)), pool.worths(worth)))
         self._ranked = array("q", ranks)  # as they were when last looked at
 
     def _cover(self, words: Iterable[int]) -> None:
-        """From now on the words are worth what they are once more in view."""
+        """From now on the words are worth nothing: they are in view."""
         for number in words:
-            if number < len(self._covered):  # else it stands in no piece
-                self._worth_now[number] *= 0.0 if self._covered[number] else SECOND
-                self._covered[number] = 1
+            if number < len(self._worth_now):  # else it stands in no piece
+                self._worth_now[number] = 0.0
 
     def take(self, room: float) -> "array[int]":
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
         # As evidence comes into view ranks only get worse, so a piece that is still the best when
-        # it is ranked anew is the best of all. (Where a source is opened they get better, which is
-        # noticed when their turn comes.) `ranked` holds old ranks, `put_back` new ones.
+        # it is ranked anew is the best of all. Only beside a chosen piece they get better: those
+        # are ranked at once. (Elsewhere in its text, when their turn comes.) `ranked` holds old
+        # ranks, `put_back` new ones.
         ranked, rank_now = self._ranked, self._rank
         ranked.append(LAST)
         put_back = [LAST]  # a heap
@@ -221,6 +250,8 @@ class Choice:
             else:
                 at += 1
             piece = -rank & 0xFFFFFFFF
+            if self._taken[piece]:
+                continue
             now = rank_now(piece)
             if now > ranked[at] or now > put_back[0]:
                 heappush(put_back, now)
@@ -231,23 +262,29 @@ class Choice:
                 continue
             room -= cost
             chosen.append(piece)
-            self._taken[piece] = 1
-            self._opening[self._pool.source_of[piece]] = 0
-            self._cover(self._pool.words(piece))
+            for neighbour in self._taking(piece):
+                heappush(put_back, rank_now(neighbour))
         left = sorted(chain(islice(ranked, at, None), put_back, too_large))
         self._ranked = array("q", islice(left, len(left) - 2))  # without both marks of the end
         return chosen
 
+    def _taking(self, piece: int) -> Iterator[int]:
+        """Take a piece; then its neighbours that are not."""
+        source_of, taken = self._pool.source_of, self._taken
+        taken[piece] = 1
+        self._opening[source_of[piece]] = 0
+        self._cover(self._pool.words(piece))
+        for neighbour in (piece - 1, piece + 1):
+            if 0 <= neighbour < len(taken) and source_of[neighbour] == source_of[piece]:
+                self._beside[neighbour] += 1
+                if not taken[neighbour]:
+                    yield neighbour
+
     def _cost(self, piece: int) -> float:
         """About how many tokens it takes to show a piece: beside others fewer gaps are marked."""
-        pool, source = self._pool, self._pool.source_of[piece]
-        opening = self._opening[source]
-        gaps = 2 if opening else 1
-        for beside in (piece - 1, piece + 1):
-            inside = 0 <= beside < len(pool) and pool.source_of[beside] == source
-            if not inside or self._taken[beside]:
-                gaps -= 1
-        return max(0.0, pool.tokens[piece] + GAP_TOKENS * gaps + opening)
+        opening = self._opening[self._pool.source_of[piece]]
+        gaps = (2 if opening else 1) - self._beside[piece]
+        return max(0.0, self._pool.tokens[piece] + GAP_TOKENS * gaps + opening)
 
 
 def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:

@@ -121,12 +121,10 @@ class Numbering:
         words, find, learn = WORD.findall, self._find, self._learn
         for start, stop in parts:
             raws = words(text, start, stop)
-            # no set: where None stands in it hangs on an address, and the order with it
-            found = dict.fromkeys(map(find, map(hash, raws)))
+            found = {*map(find, map(hash, raws))}
             if None in found:
-                found.update(dict.fromkeys([learn(r) for r in raws if find(hash(r)) is None]))
-                del found[None]
-            found.pop(0, None)
+                found = {learn(r) if (n := find(hash(r))) is None else n for r in raws}
+            found.discard(0)
             yield found  # pyright: ignore[reportReturnType]  # no None is left
 
     def _find_packed(self, word: int) -> int | None:

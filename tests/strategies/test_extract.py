@@ -129,7 +129,7 @@ def test_long_arguments_of_old_calls_are_shortened_and_short_ones_stay() -> None
 
 def test_a_call_that_shortening_would_lengthen_stays_with_its_thought() -> None:
     """An edit that does not shrink is not made; the other thoughts of its loop may go."""
-    just_too_long = {"command": "echo " + "word " * 53}
+    just_too_long = {"command": "echo " + "=" * 300}  # a few tokens, fewer than the mark of a gap
     steps = [
         tool_step(
             [Run(f"call{n}", "Bash", just_too_long if n == 2 else {"command": "ls"}, LONG)],
@@ -321,7 +321,7 @@ def test_rendering_all_pieces_gives_the_text_back(text: str) -> None:
 
 
 def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
-    text = "one\ntwo is quite long\nthree is even longer\nfour\nfive"
+    text = "one\ntwo is quite long\nthree is even longer\nfour is the longest of them all\nfive"
 
     shown = render(text, [(0, 3), (len(text) - 4, len(text))], "c3f9")
 
@@ -332,6 +332,19 @@ def test_a_gap_smaller_than_its_mark_is_shown() -> None:
     text = "one\ntwo\nthree"
 
     assert render(text, [(0, 3), (8, 13)]) == text
+
+
+def test_pieces_beside_a_chosen_one_come_before_their_equals_elsewhere() -> None:
+    lines = [
+        f"this line of them all is about handle_{n}_request and nothing else" for n in range(9)
+    ]
+    lines[4] = lines[4].replace("nothing", "open_door, nothing")
+    pool = Pool(Cutter())
+    pool.add(Source(0, 0, "\n".join(lines), 180, 4))
+
+    chosen = pool.choice([], []).take(80)
+
+    assert list(chosen) == [4, 5, 6]
 
 
 def test_of_equal_pieces_the_newest_are_chosen() -> None:
