@@ -7,8 +7,8 @@ of pieces worth the same the newest is taken, so the same input gives the same c
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from heapq import heappop, heappush
-from itertools import accumulate, chain, compress, islice
+from heapq import heapify, heappop, heappush, merge
+from itertools import accumulate, compress, islice
 from operator import sub
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -39,6 +39,8 @@ GAP_TOKENS = 5
 """What the mark of a gap costs, when room is accounted for."""
 MOST = 2_000.0
 """Worth per token above which pieces are equal: a rank has 64 bits."""
+AT_ONCE = 1 << 14
+"""Ranks that are sorted at once."""
 LAST = (1 << 63) - 1
 """Behind all ranks."""
 
@@ -221,8 +223,10 @@ class Choice:
         self._beside = pool.edges[:]
         worth = weights.__getitem__
         self._rank = pool.ranking(self._opening, self._beside, worth)
-        ranks = sorted(map(self._rank, range(len(pool)), pool.worths(worth)))
-        self._ranked = array("q", ranks)  # as they were when last looked at
+        # ranks in order, as they were at first, and of pieces that were looked at again, as a heap
+        self._ranked = ascending(map(self._rank, range(len(pool)), pool.worths(worth)))
+        self._ranked.append(LAST)
+        self._put_back = array("q", [LAST])
 
     def _cover(self, words: Iterable[int]) -> None:
         """From now on the words are worth nothing: they are in view."""
@@ -234,11 +238,8 @@ class Choice:
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
         # As evidence comes into view ranks only get worse, so a piece that is still the best when
         # it is ranked anew is the best of all. Only beside a chosen piece they get better: those
-        # are ranked at once. (Elsewhere in its text, when their turn comes.) `ranked` holds old
-        # ranks, `put_back` new ones.
-        ranked, rank_now = self._ranked, self._rank
-        ranked.append(LAST)
-        put_back = [LAST]  # a heap
+        # are ranked at once. (Elsewhere in its text, when their turn comes.)
+        ranked, put_back, rank_now = self._ranked, [*self._put_back], self._rank
         chosen, too_large = array("I"), array("q")
         at = 0
         while room >= SMALLEST_PIECE:
@@ -264,8 +265,10 @@ class Choice:
             chosen.append(piece)
             for neighbour in self._taking(piece):
                 heappush(put_back, rank_now(neighbour))
-        left = sorted(chain(islice(ranked, at, None), put_back, too_large))
-        self._ranked = array("q", islice(left, len(left) - 2))  # without both marks of the end
+        del ranked[:at]
+        put_back.extend(too_large)
+        heapify(put_back)
+        self._put_back = array("q", put_back)
         return chosen
 
     def _taking(self, piece: int) -> Iterator[int]:
@@ -285,6 +288,14 @@ class Choice:
         opening = self._opening[self._pool.source_of[piece]]
         gaps = (2 if opening else 1) - self._beside[piece]
         return max(0.0, self._pool.tokens[piece] + GAP_TOKENS * gaps + opening)
+
+
+def ascending(ranks: Iterator[int]) -> "array[int]":
+    """The ranks in order; not sorted all at once, as so many objects would be the peak of all."""
+    parts: list[array[int]] = []
+    while part := sorted(islice(ranks, AT_ONCE)):
+        parts.append(array("q", part))
+    return array("q", merge(*parts))
 
 
 def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:

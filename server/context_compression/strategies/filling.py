@@ -90,10 +90,10 @@ class Filling:
     def edits(self, reason: str) -> Sequence[Edit]:
         """Edits that leave the kept messages and as many pieces as the room holds."""
         plan = self.plan
-        pool = Pool(plan.cutter)
-        for index in range(plan.head, len(plan.messages)):
-            for source in self.sources(index):
-                pool.add(source)
+        numbering, used = plan.cutter.numbering, plan.used
+        sources = [*chain.from_iterable(map(self.sources, range(plan.head, len(plan.messages))))]
+        for source in sources:
+            plan.cutter(source.text)
         texts = (
             text
             for message in self.shown.values()
@@ -101,9 +101,11 @@ class Filling:
             for block in message.blocks
             for text in texts_of(block)
         )
-        numbering, used = plan.cutter.numbering, plan.used
         shown = array("I", chain.from_iterable(map(numbering.numbers, texts)))
-        numbering.pack()
+        numbering.pack()  # all words are known, and the pool takes memory
+        pool = Pool(plan.cutter)
+        for source in sources:
+            pool.add(source)
         choice = pool.choice(shown, used)
         rules = self.rules(pool)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(tokens for _, tokens in rules))
