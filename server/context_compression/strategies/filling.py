@@ -117,8 +117,7 @@ class Filling:
             if left < 0 and (chosen or rules):
                 rounds = 0
                 while left < 0 and (chosen or rules):
-                    freed = ceil(pool.tokens[chosen.pop()]) if chosen else 0
-                    left += freed or rules.pop()[1]
+                    left += max(1, ceil(pool.tokens[chosen.pop()])) if chosen else rules.pop()[1]
             elif left > SLACK * self.room and rounds and (more := choice.take(left)):
                 rounds -= 1
                 chosen += more

@@ -80,7 +80,7 @@ class Forms:
             case Form.PREVIEW:
                 return self._with_short_notes(self._with_previews(message, index, slots), slots)
             case Form.CLIPPED:
-                return self._clipped(self.shaped(index, Form.PREVIEW, slots), slots)
+                return self._clipped(message, self.shaped(index, Form.PREVIEW, slots), slots)
             case Form.SKELETON:
                 return self._skeleton(message, slots)
 
@@ -106,11 +106,11 @@ class Forms:
         said = [found.span() for found in ARGUMENTS.finditer(text)]
         return Text(render(text, [(0, NOTE_CHARS // 2), *said, *spans], ref_of(text)))
 
-    def _clipped(self, message: Message, slots: Slots) -> Message:
+    def _clipped(self, whole: Message, message: Message, slots: Slots) -> Message:
         limit = self.plan.settings.max_tool_output
         blocks: list[Block] = []
-        for slot, block in enumerate(message.blocks):
-            if isinstance(block, Text) and len(block.text) > limit:
+        for slot, (before, block) in enumerate(zip(whole.blocks, message.blocks, strict=True)):
+            if block is before and isinstance(block, Text) and len(block.text) > limit:
                 ends = [(0, limit // 2), (len(block.text) - limit // 2, len(block.text))]
                 rules = places(block.text, constraints(user_words(message)))
                 spans = [*ends, *rules, *slots.get((slot, ""), ())]

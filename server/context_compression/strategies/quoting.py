@@ -1,9 +1,11 @@
 """Quotes of dropped messages, in order, each labelled with who said it or which call it is of."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from context_compression.evidence import commands_of
 from context_compression.messages import (
     COMPRESSED,
     Block,
@@ -21,24 +23,28 @@ from context_compression.strategies.tool_results import Slots
 ARGUMENT_CHARS = 240
 """Characters of a call's argument above which it is long: the call of an old step keeps no more."""
 SEPARATOR = " · "
-CALL_CHARS = 80
-"""Characters of a call's line that stand in the labels of what belongs to it."""
-LABEL = 12
-"""Tokens of a label, about, without the call it names."""
+MAIN = re.compile(r"pattern|query|path|file|url", re.IGNORECASE)
+"""Names of arguments that tell what a call is about; a command does in any case."""
+STATE = re.compile(r"old|new", re.IGNORECASE)
+"""Names without which it could not be told what a text was and what it became."""
+LABEL_CHARS = 80
+"""Characters of that argument in the labels of what belongs to the call."""
+LABEL_TOKENS = 12
+"""What a label costs, about, without the call it names."""
 
 
 class CallTexts(NamedTuple):
     """What a call says.
 
     Attributes:
-        label: its tool and the beginning of its line: `Bash: git status --short`.
-        line: its short arguments, on one line.
+        label: its tool and what it is about: `Bash: git status --short`.
+        line: its short arguments on one line, what it is about first.
         long: its other arguments, each with its name.
     """
 
     label: str
     line: str
-    long: Mapping[str, str]
+    long: Sequence[tuple[str, str]]
 
 
 class Quoting:
@@ -55,67 +61,76 @@ class Quoting:
     def texts(self, block: Block) -> Iterator[tuple[str, str, int]]:
         """Each text of a block that may be quoted, its key, and what its label costs in tokens.
 
-        The key is empty but for a call, which has several texts: there it is the text itself.
+        The key is empty but for a call: there it is `line`, or the number of a long argument.
         """
         match block:
             case ToolCall():
                 call = self.calls[block.id]
                 if len(call.line) > 3:
-                    yield call.line, call.line, LABEL
-                for text in call.long:
-                    yield text, text, LABEL + len(call.label) // 4
+                    yield call.line, "line", LABEL_TOKENS
+                for number, (_, text) in enumerate(call.long):
+                    yield text, str(number), LABEL_TOKENS + len(call.label) // 4
             case ToolResult() if block.text.strip():
                 call = self.calls.get(block.call_id)
-                yield block.text, "", LABEL + (len(call.label) // 4 if call else 0)
+                yield block.text, "", LABEL_TOKENS + (len(call.label) // 4 if call else 0)
             case Text() if block.text.strip():
-                yield block.text, "", LABEL
+                yield block.text, "", LABEL_TOKENS
             case _:
                 return
 
     def note(self, indices: Sequence[int], quoted: dict[int, Slots]) -> Message:
         """A message of ours with excerpts of some messages; they are taken out of `quoted`."""
         note = f"{COMPRESSED} Excerpts of earlier messages, quoted as data:"
-        above: Block | None = None
+        above = None  # the call that is named in the line above
         for before, index in zip([None, *indices], indices, strict=False):
+            message, slots = self.plan.messages[index], quoted.pop(index)
             between = 0 if before is None else index - before - 1
             if between:
+                above = None
+            if between > 1 or (between and not self.answers(index, index - 1)):
                 note += f"\n[… {between} message{'s' * (between > 1)}]"
-            message, slots = self.plan.messages[index], quoted.pop(index)
             for slot, block in enumerate(message.blocks):
                 for text, key, _ in self.texts(block):
                     if spans := slots.get((slot, key)):
-                        told = call_of(above) == call_of(block)
-                        label = self.label(message, block, key, told=told)
+                        label = self.label(message, block, key, above)
                         text = render(text, spans)
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
-                        above = block
+                        above = call_of(block)
         return user(note)
 
-    def label(self, message: Message, block: Block, key: str, *, told: bool) -> str:
+    def answers(self, index: int, before: int) -> bool:
+        """Whether a message answers calls of one before, so that its labels name them."""
+        calls = {call.id for call in self.plan.messages[before].calls}
+        return any(result.call_id in calls for result in self.plan.messages[index].results)
+
+    def label(self, message: Message, block: Block, key: str, above: str | None) -> str:
         """Who said a text: `User`, `Bash`, `Edit: a.py; old_string`, `Result of Bash: ls; ref …`.
 
         Args:
             message: the one quoted.
             block: which of its blocks.
             key: which text of a call.
-            told: whether the call is named just above.
+            above: the call that is named in the line above: it is not named again.
         """
+        told = above is not None and above == call_of(block)
         match block:
             case ToolCall():
                 call = self.calls[block.id]
-                if key == call.line or not (call.line or len(call.long) > 1):
-                    return block.name
-                name = call.long[key]
+                if key == "line" or (len(call.long) == 1 and not call.line):
+                    return one_line(block.name)
+                name, _ = call.long[int(key)]
                 return name if told else f"{call.label}; {name}"
             case ToolResult():
+                ref = ref_of(block.text)
+                if told:
+                    return f"Result; ref {ref}"
                 call = self.calls.get(block.call_id)
-                of = f" of {call.label if call else 'a tool'}" * (not told)
-                return f"Result{of}; ref {ref_of(block.text)}"
+                return f"Result of {call.label if call else 'a tool'}; ref {ref}"
             case _:
                 return message.role.capitalize()
 
 
-def call_of(block: Block | None) -> str | None:
+def call_of(block: Block) -> str | None:
     """The id of the call that a block is or answers."""
     match block:
         case ToolCall():
@@ -127,19 +142,24 @@ def call_of(block: Block | None) -> str | None:
 
 
 def call_texts(call: ToolCall) -> CallTexts:
-    """What a call says; arguments of several lines are long, too."""
-    short, long = list[str](), dict[str, str]()
-    for name, text in named_strings(call.arguments):
-        if len(text) > ARGUMENT_CHARS or NEWLINE in text:
-            long[text] = shortened(name or "argument")
-        else:
-            short.append(text)
-    line = SEPARATOR.join(short)
-    return CallTexts(shortened(f"{call.name}: {line}" if line else call.name), line, long)
+    """What a call says; arguments of several lines are long, too, and empty ones left out."""
+    given = [(name or "argument", text) for name, text in named_strings(call.arguments) if text]
+    about = next((each for each in given if MAIN.search(each[0])), given[0] if given else ("", ""))
+    said = next(commands_of(call), about[1]).strip().partition(NEWLINE)[0]
+    label = f"{call.name}: {shortened(said)}" if said else call.name
+    long = [each for each in given if len(each[1]) > ARGUMENT_CHARS or NEWLINE in each[1]]
+    short = sorted((each for each in given if each not in long), key=lambda each: each is not about)
+    line = SEPARATOR.join(f"{name} {text}" if STATE.match(name) else text for name, text in short)
+    return CallTexts(one_line(label), one_line(line), [(one_line(n), text) for n, text in long])
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks of any kind, which would end a label."""
+    return " ".join(text.splitlines())
 
 
 def shortened(text: str) -> str:
     """Its beginning and its end: of a path the file's name tells most."""
-    if len(text) <= CALL_CHARS:
+    if len(text) <= LABEL_CHARS:
         return text
-    return f"{text[: CALL_CHARS // 2]}…{text[-CALL_CHARS // 2 :]}"
+    return f"{text[: LABEL_CHARS // 2]}…{text[-LABEL_CHARS // 2 :]}"

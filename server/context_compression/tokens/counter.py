@@ -21,7 +21,7 @@ from context_compression.messages import (
     is_array,
     is_object,
 )
-from context_compression.tokens.families import Family, family_of
+from context_compression.tokens.families import ANY, Family, family_of
 from context_compression.tokens.media import (
     document_tokens,
     image_tokens,
@@ -58,8 +58,8 @@ class Counter:
 
     def __init__(self, model: str | None = None, counter: TextCounter | None = None) -> None:
         """A counter for `model`, or by `counter`, the caller's own: text in, tokens out."""
-        self.family = family_of(model)
         self._custom = counter is not None
+        self.family = ANY if self._custom and model is None else family_of(model)
         self._base = Remembered(counter) if counter else BASE
         self._percent = 100 if counter else round(self.family.factor * 100)
 
