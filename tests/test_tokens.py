@@ -306,6 +306,15 @@ def test_the_callers_counter_is_asked_once_for_each_text():
     assert counter.count(103).upper == 103
 
 
+def test_where_no_model_is_named_a_callers_counter_gets_the_most_that_wraps_a_call():
+    named, unnamed = Counter("claude-sonnet-5", counter=len), Counter(counter=len)
+    call = Message("assistant", (ToolCall("a", "ls", {"path": "src"}),))
+    result = Message("user", (ToolResult("a", (Text("main.py"),)),))
+
+    assert unnamed.message(call) > named.message(call)
+    assert unnamed.message(result) > named.message(result)
+
+
 @pytest.mark.parametrize(
     ("model", "family", "window"),
     [

@@ -33,8 +33,8 @@ FILLER = 0.0003
 SMALLEST_PIECE = 5
 """Tokens below which it is not worth while to look for a piece that fits."""
 SIDES = (12.0, 4.0, 1.0)
-"""What a piece costs beside its text when pieces are compared: alone, beside one that is in view,
-between two."""
+"""What a piece costs beside its text when pieces are compared: alone, beside one that is in view or
+an end of the text, between two."""
 GAP_TOKENS = 5
 """What the mark of a gap costs, when room is accounted for."""
 MOST = 2_000.0
@@ -238,7 +238,7 @@ class Choice:
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
         # As evidence comes into view ranks only get worse, so a piece that is still the best when
         # it is ranked anew is the best of all. Only beside a chosen piece they get better: those
-        # are ranked at once. (Elsewhere in its text, when their turn comes.)
+        # are ranked at once. (Elsewhere in its text, when their turn comes: more texts are opened so.)
         ranked, put_back, rank_now = self._ranked, [*self._put_back], self._rank
         chosen, too_large = array("I"), array("q")
         at = 0
@@ -301,7 +301,7 @@ def ascending(ranks: Iterator[int]) -> "array[int]":
 def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
     """The chosen spans of a text in order, gaps marked with what is missing, the first with `ref`.
 
-    A gap smaller than its mark is shown.
+    A gap of up to `GAP_CHARS` is shown.
     """
     shown: list[str] = []
     position = 0

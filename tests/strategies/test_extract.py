@@ -1,5 +1,6 @@
 """What is special to `extract`: the must-keep set, its fallbacks, and the choice of pieces."""
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -7,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression import Result, compress, count_tokens
+from context_compression import Result, Settings, compress, count_tokens
 from context_compression.cuts import Cutter, spans
+from context_compression.formats import parse
 from context_compression.pieces import Pool, Source, render
+from context_compression.plan import Plan, ref_of
+from context_compression.strategies.forms import Form, Forms
 from context_compression.testing import Run, conversation, tool_step
+from context_compression.tokens import Counter
 
 Messages = list[dict[str, Any]]
 LONG = "\n".join(
@@ -328,23 +333,33 @@ def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
     assert shown == "one\n[… 3 lines; ref c3f9]\nfive"
 
 
-def test_a_gap_smaller_than_its_mark_is_shown() -> None:
-    text = "one\ntwo\nthree"
+def test_a_small_gap_is_shown() -> None:
+    text = "one\ntwo, which a mark would hardly be shorter than\nthree"
 
-    assert render(text, [(0, 3), (8, 13)]) == text
+    assert render(text, [(0, 3), (len(text) - 5, len(text))]) == text
 
 
 def test_pieces_beside_a_chosen_one_come_before_their_equals_elsewhere() -> None:
-    lines = [
-        f"this line of them all is about handle_{n}_request and nothing else" for n in range(9)
-    ]
+    lines = [f"this line of them is about handle_{n}_request and nothing else" for n in range(9)]
+    lines[0] = lines[-1] = "this line of them is about how quiet it is, and nothing else"
     lines[4] = lines[4].replace("nothing", "open_door, nothing")
     pool = Pool(Cutter())
-    pool.add(Source(0, 0, "\n".join(lines), 180, 4))
+    pool.add(Source(0, 0, "\n".join(lines), 180, 0))
 
-    chosen = pool.choice([], []).take(80)
+    chosen = pool.choice([], []).take(75)
 
     assert list(chosen) == [4, 5, 6]
+
+
+def test_what_is_in_view_is_worth_nothing_more() -> None:
+    pool = Pool(Cutter())
+    pool.add(Source(0, 0, "call open_door and see", 10, 2))
+    pool.add(Source(1, 0, "call open_door or wait", 10, 2))
+    pool.add(Source(2, 0, "see 1234 of them there", 10, 2))
+
+    chosen = pool.choice([], []).take(45)
+
+    assert list(chosen) == [1, 2, 0]
 
 
 def test_of_equal_pieces_the_newest_are_chosen() -> None:
@@ -369,6 +384,58 @@ def test_what_did_not_fit_is_taken_when_more_room_is_found() -> None:
 
     assert 0 < len(first) < 4
     assert list(first + second) == [3, 2, 1, 0]
+
+
+def test_no_count_of_a_callers_counter_breaks_the_choice() -> None:
+    """One that gives nothing for short texts: dropping a piece then frees nothing."""
+    steps = (step(n, "ok", command=f"src/m{n}/f.py src/k{n}.py") for n in range(100))
+    messages = session(said("user", "go"), *steps, said("user", "x " * 5_000))
+
+    for target in (10_400, 11_000, 12_000, 15_000):
+        result = compress(
+            messages,
+            target_tokens=target,
+            strategy="extract",
+            force=True,
+            counter=lambda text: len(text) if len(text) > 300 else 0,
+        )
+
+        assert result.tokens_after <= target
+
+
+def test_of_what_the_user_said_twice_one_is_enough() -> None:
+    rule = "\n".join(f"Rule {n}: handle_{n}_request is to be kept as it is." for n in range(60))
+    turns = (
+        session(
+            said("user", rule), step(n, LONG), said("assistant", f"Task {n} is done, as asked.")
+        )
+        for n in range(6)
+    )
+    messages = session(*turns, said("user", "Go on."))
+
+    shown = texts(extract(messages, 0.05, fallback_turns=1, min_recent_messages=1).messages)
+
+    assert shown.count("handle_3_request") == 1
+
+
+def test_a_long_note_of_the_host_is_shortened_once() -> None:
+    lines = "\n".join(f"line {n:04d} of the note, with words" for n in range(900))
+    messages = [
+        *said("user", f"<local-command-stdout>{lines}</local-command-stdout>"),
+        *said("assistant", "I see."),
+        *said("user", "Go on."),
+    ]
+    parsed, counter = parse(messages).messages, Counter()
+    settings = Settings(max_tool_output=3_000)
+    forms = Forms(Plan(parsed, tuple(map(counter.message, parsed)), counter, settings))
+    spans = [(at, at + 33) for at in range(330, len(lines), 200)]
+
+    note = forms.shaped(0, Form.CLIPPED, {(0, ""): spans}).text
+
+    marks = [line for line in note.splitlines() if "…" in line]
+    assert len(note) > 3_000
+    assert all(re.fullmatch(r"\[… \d+ (lines|characters)(; ref \w+)?\]", mark) for mark in marks)
+    assert f"; ref {ref_of(parsed[0].text)}]" in marks[0]
 
 
 def test_of_a_file_read_twice_the_state_it_is_in_now_is_shown() -> None:

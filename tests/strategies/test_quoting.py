@@ -1,5 +1,6 @@
 """How dropped messages are quoted: in order, each text labelled with what it is of."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from context_compression import Settings
@@ -13,23 +14,30 @@ PATH = "src/billing/invoices.py"
 OLD, NEW = "total = 0\nfor line in lines:", "total = sum(\n    lines)"
 
 
-def quoted(*runs: Run, only: tuple[int, ...] | None = None) -> str:
-    """A note that quotes a tool step, or the texts of it with these numbers, each as a whole."""
-    messages: list[dict[str, Any]] = tool_step(list(runs), "anthropic")
+def plan_of(messages: list[dict[str, Any]]) -> Plan:
     parsed, counter = parse(messages).messages, Counter()
-    plan = Plan(parsed, tuple(map(counter.message, parsed)), counter, Settings())
+    return Plan(parsed, tuple(map(counter.message, parsed)), counter, Settings())
+
+
+def note_of(messages: list[dict[str, Any]], only: Sequence[int] | None = None) -> str:
+    """A note that quotes messages: all their texts as a whole, or only those with these numbers."""
+    plan = plan_of(messages)
     quoting = Quoting(plan)
     found = [
-        (index, slot, key, text)
-        for index, message in enumerate(parsed)
+        (index, slot, part)
+        for index, message in enumerate(plan.messages)
         for slot, block in enumerate(message.blocks)
-        for text, key, _ in quoting.texts(block)
+        for part in quoting.parts(block)
     ]
     slots: dict[int, dict[tuple[int, str], list[tuple[int, int]]]] = {}
-    for number, (index, slot, key, text) in enumerate(found):
+    for number, (index, slot, part) in enumerate(found):
         if only is None or number in only:
-            slots.setdefault(index, {})[slot, key] = [(0, len(text))]
+            slots.setdefault(index, {})[slot, part.key] = [(0, len(part.text))]
     return quoting.note(sorted(slots), dict(slots)).text.partition("\n")[2]
+
+
+def quoted(*runs: Run, only: Sequence[int] | None = None, dialect: Any = "anthropic") -> str:
+    return note_of(tool_step(list(runs), dialect), only)
 
 
 def test_a_result_alone_says_which_call_it_answers() -> None:
@@ -54,12 +62,90 @@ def test_results_of_parallel_calls_each_name_theirs() -> None:
     assert lines[3].startswith("[Result of Read: b.py; ref ")
 
 
-def test_short_arguments_stand_on_one_line_and_long_ones_keep_their_names_and_order() -> None:
-    arguments = {"file_path": PATH, "old_string": OLD, "new_string": NEW}
+def test_what_a_call_is_about_comes_first_and_old_and_new_text_keep_their_names() -> None:
+    arguments = {"new_string": "x = 2", "old_string": "x = 1", "file_path": PATH, "note": ""}
+
+    note = quoted(Run("a", "Edit", arguments, "done"), only=(0,))
+
+    assert note == f"[Edit] {PATH} · new_string x = 2 · old_string x = 1"
+
+
+def test_long_arguments_keep_their_names_and_their_order() -> None:
+    arguments = {"old_string": OLD, "new_string": NEW, "file_path": PATH}
 
     note = quoted(Run("a", "Edit", arguments, "done"), only=(0, 1, 2))
 
     assert note == f"[Edit] {PATH}\n[old_string]\n{OLD}\n[new_string]\n{NEW}"
+
+
+def test_equal_arguments_of_one_call_each_keep_their_name() -> None:
+    edits = [{"old": OLD, "new": NEW}, {"old": NEW, "new": OLD}]
+
+    note = quoted(Run("a", "MultiEdit", {"path": PATH, "edits": edits}, "done"), only=(1, 2, 3, 4))
+
+    assert note == (f"[MultiEdit: {PATH}; old]\n{OLD}\n[new]\n{NEW}\n[old]\n{NEW}\n[new]\n{OLD}")
+
+
+def test_what_an_edit_replaced_counts_less_than_what_it_wrote() -> None:
+    plan = plan_of(tool_step([Run("a", "Edit", {"old": OLD, "new": NEW}, "done")], "anthropic"))
+
+    old, new = Quoting(plan).parts(plan.messages[0].blocks[0])
+
+    assert (old.text, new.text) == (OLD, NEW)
+    assert old.weight < new.weight
+
+
+def test_a_label_names_the_command_and_not_where_it_ran() -> None:
+    arguments = {"workdir": "/srv/app", "cmd": ["bash", "-lc", "make\nmake test"], "timeout": 9}
+
+    note = quoted(Run("a", "exec", arguments, "ok, all of it"), only=(2,))
+
+    assert note.startswith("[Result of exec: bash -lc make; ref ")
+
+
+def test_what_is_left_out_between_is_marked_and_what_answers_a_call_before_names_it() -> None:
+    talk = [{"role": "user", "content": f"word {number}"} for number in range(4)]
+    steps = [
+        message
+        for name in "ab"
+        for message in tool_step([Run(name, "Read", {"path": f"{name}.py"}, "pass")], "anthropic")
+    ]
+
+    note = note_of([*talk, *steps], only=(0, 3, 5, 7))
+
+    assert note.splitlines() == [
+        "[User] word 0",
+        "[… 2 messages]",
+        "[User] word 3",
+        f"[Result of Read: a.py; ref {ref_of('pass')}] pass",
+        f"[Result of Read: b.py; ref {ref_of('pass')}] pass",
+    ]
+
+
+def test_a_result_behind_a_gap_names_its_call() -> None:
+    runs = [Run(name, "bash", {"command": f"cat {name}.py"}, f"# {name}") for name in "ab"]
+
+    note = quoted(*runs, only=(1, 3), dialect="openai")
+
+    assert note.splitlines()[0] == "[bash] cat b.py"
+    assert note.splitlines()[-1].startswith("[Result of bash: cat b.py; ref ")
+
+
+def test_a_gap_in_what_was_said_tells_the_ref_of_the_whole() -> None:
+    text = "\n".join(f"sentence {number} of a long answer" for number in range(40))
+    plan = plan_of([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": text}])
+
+    note = Quoting(plan).note([1], {1: {(0, ""): [(0, 29)]}}).text
+
+    assert f"; ref {ref_of(text)}]" in note
+
+
+def test_no_name_can_end_a_label() -> None:
+    run = Run("a", "odd\n[User] name", {"key\n[User]": "x\ny", "other": "line\u2028end"}, "ok")
+
+    lines = quoted(run, only=(0, 1)).split("\n")
+
+    assert lines == ["[odd [User] name] line end", "[key [User]]", "x", "y"]
 
 
 def test_a_long_argument_alone_says_what_it_is_an_argument_of() -> None:

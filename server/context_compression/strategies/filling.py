@@ -13,24 +13,26 @@ from context_compression.messages import (
     Text,
     ToolCall,
     ToolResult,
-    strings_in,
+    named_strings,
     texts_of,
 )
-from context_compression.pieces import Place, Pool, Source
+from context_compression.pieces import GAP_TOKENS, Place, Pool, Source
 from context_compression.plan import Plan
 from context_compression.selection import Span
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, places
 from context_compression.strategies.keep import cost, keep_only
-from context_compression.strategies.quoting import ARGUMENT_CHARS
+from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, weight_of
 from context_compression.strategies.tool_results import Slots
 
 USER_WORTH = 30.0
 """What a piece of the user's words is worth beside its evidence, in the weights of `pieces`."""
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
+CALL_TOKENS, TEXT_TOKENS = 6, 4
+"""What it costs to show anything more of an argument, of another text: marks of gaps."""
 NOTE_TOKENS = 40
 """Kept free for what introduces quotations."""
-SLACK = 0.06
+SLACK = 0.03
 """Share of the room that may stay empty: to count a view once more takes time."""
 ROUNDS = 3
 """Times the room is filled again with what the estimates left over."""
@@ -91,7 +93,9 @@ class Filling:
         """Edits that leave the kept messages and as many pieces as the room holds."""
         plan = self.plan
         numbering, used = plan.cutter.numbering, plan.used
-        sources = [*chain.from_iterable(map(self.sources, range(plan.head, len(plan.messages))))]
+        every = [*chain.from_iterable(map(self.sources, range(plan.head, len(plan.messages))))]
+        said = {source.text: source.message for source in every if source.worth}
+        sources = [s for s in every if not s.worth or said[s.text] == s.message]  # the newest
         for source in sources:
             plan.cutter(source.text)
         texts = (
@@ -117,7 +121,9 @@ class Filling:
             if left < 0 and (chosen or rules):
                 rounds = 0
                 while left < 0 and (chosen or rules):
-                    left += max(1, ceil(pool.tokens[chosen.pop()])) if chosen else rules.pop()[1]
+                    left += (
+                        ceil(pool.tokens[chosen.pop()]) + GAP_TOKENS if chosen else rules.pop()[1]
+                    )
             elif left > SLACK * self.room and rounds and (more := choice.take(left)):
                 rounds -= 1
                 chosen += more
@@ -145,11 +151,13 @@ class Filling:
         if shown is message or self.kept.get(index) is Form.WHOLE:
             return
         for slot, block in enumerate(message.blocks):
-            for text, key, opening in partly(block) if shown else self.quoting.texts(block):
+            for text, key, opening, weight in (
+                clipped(block) if shown else self.quoting.parts(block)
+            ):
                 tokens = plan.counter.text(text) if key else plan.counter.block(block)
                 spoken = isinstance(block, Text) and is_instruction(block)
                 users = message.role == "user" and spoken
-                weight, worth = (USER_WEIGHT, USER_WORTH) if users else (1.0, 0.0)
+                weight, worth = (USER_WEIGHT, USER_WORTH) if users else (weight, 0.0)
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
@@ -192,14 +200,15 @@ class Filling:
         return {start: self.quoting.note(each, quoted) for start, each in runs.items()}
 
 
-def partly(block: Block) -> Iterator[tuple[str, str, int]]:
-    """Each text of a block of which a form may show a part, as `Quoting.texts` has them."""
+def clipped(block: Block) -> Iterator[Part]:
+    """The texts of a block of which a form may leave something out; the key is the text itself."""
     match block:
         case ToolCall():
-            texts = filter(lambda text: len(text) > ARGUMENT_CHARS, strings_in(block.arguments))
-            yield from ((text, text, 6) for text in texts)
+            for name, text in named_strings(block.arguments):
+                if len(text) > ARGUMENT_CHARS:
+                    yield Part(text, text, CALL_TOKENS, weight_of(name))
         case Text() | ToolResult() if block.text.strip():
-            yield block.text, "", 4
+            yield Part(block.text, "", TEXT_TOKENS)
         case _:
             return
 

@@ -17,7 +17,7 @@ from context_compression.messages import (
     user,
 )
 from context_compression.pieces import NEWLINE, render
-from context_compression.plan import Plan, ref_of
+from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.strategies.tool_results import Slots
 
 ARGUMENT_CHARS = 240
@@ -27,10 +27,31 @@ MAIN = re.compile(r"pattern|query|path|file|url", re.IGNORECASE)
 """Names of arguments that tell what a call is about; a command does in any case."""
 STATE = re.compile(r"old|new", re.IGNORECASE)
 """Names without which it could not be told what a text was and what it became."""
+REPLACED_WEIGHT = 0.5
+"""Times which evidence counts in what an edit replaced: the file says something else now."""
 LABEL_CHARS = 80
 """Characters of that argument in the labels of what belongs to the call."""
 LABEL_TOKENS = 12
 """What a label costs, about, without the call it names."""
+
+REF_TOKENS = 8
+"""What a ref in the mark of a gap costs."""
+
+
+class Part(NamedTuple):
+    """A text of a block, of which pieces may be shown.
+
+    Attributes:
+        text: all of it.
+        key: which of a call's texts it is; empty for other blocks.
+        opening: tokens it costs to show anything of it.
+        weight: times which its evidence counts.
+    """
+
+    text: str
+    key: str
+    opening: int
+    weight: float = 1.0
 
 
 class CallTexts(NamedTuple):
@@ -58,23 +79,22 @@ class Quoting:
         """What each call says, by its id."""
         return {call.id: call_texts(call) for m in self.plan.messages for call in m.calls}
 
-    def texts(self, block: Block) -> Iterator[tuple[str, str, int]]:
-        """Each text of a block that may be quoted, its key, and what its label costs in tokens.
-
-        The key is empty but for a call: there it is `line`, or the number of a long argument.
-        """
+    def parts(self, block: Block) -> Iterator[Part]:
+        """The texts of a block; of a call its line, then its long arguments by number."""
         match block:
             case ToolCall():
                 call = self.calls[block.id]
                 if len(call.line) > 3:
-                    yield call.line, "line", LABEL_TOKENS
-                for number, (_, text) in enumerate(call.long):
-                    yield text, str(number), LABEL_TOKENS + len(call.label) // 4
+                    yield Part(call.line, "line", LABEL_TOKENS)
+                opening = LABEL_TOKENS + len(call.label) // 4
+                for number, (name, text) in enumerate(call.long):
+                    yield Part(text, str(number), opening, weight_of(name))
             case ToolResult() if block.text.strip():
                 call = self.calls.get(block.call_id)
-                yield block.text, "", LABEL_TOKENS + (len(call.label) // 4 if call else 0)
+                yield Part(block.text, "", LABEL_TOKENS + (len(call.label) // 4 if call else 0))
             case Text() if block.text.strip():
-                yield block.text, "", LABEL_TOKENS
+                with_ref = REF_TOKENS if len(block.text) > TEXT_WITH_REF else 0
+                yield Part(block.text, "", LABEL_TOKENS + with_ref)
             case _:
                 return
 
@@ -90,10 +110,11 @@ class Quoting:
             if between > 1 or (between and not self.answers(index, index - 1)):
                 note += f"\n[… {between} message{'s' * (between > 1)}]"
             for slot, block in enumerate(message.blocks):
-                for text, key, _ in self.texts(block):
+                for text, key, *_ in self.parts(block):
                     if spans := slots.get((slot, key)):
                         label = self.label(message, block, key, above)
-                        text = render(text, spans)
+                        long = isinstance(block, Text) and len(text) > TEXT_WITH_REF
+                        text = render(text, spans, ref_of(text) if long else "")
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
                         above = call_of(block)
         return user(note)
@@ -128,6 +149,11 @@ class Quoting:
                 return f"Result of {call.label if call else 'a tool'}; ref {ref}"
             case _:
                 return message.role.capitalize()
+
+
+def weight_of(name: str) -> float:
+    """Times which evidence counts in an argument of this name."""
+    return REPLACED_WEIGHT if name.lower().startswith("old") else 1.0
 
 
 def call_of(block: Block) -> str | None:

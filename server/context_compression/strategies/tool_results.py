@@ -13,7 +13,7 @@ from context_compression.plan import Plan, ref_of
 from context_compression.selection import Span, tool_names
 
 Slots: TypeAlias = Mapping[tuple[int, str], Sequence[Span]]
-"""Spans of a message to show, by block and (in call arguments) the string they are cut from."""
+"""Spans of a message to show, by block and key: a call has several texts; empty elsewhere."""
 NO_SLOTS: Slots = {}
 Shorten: TypeAlias = Callable[[ToolResult, str, int, Sequence[Span]], ToolResult]
 """From a result, its tool's name, its message's index and spans that shall be shown in any case to
