@@ -238,7 +238,8 @@ class Choice:
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
         # As evidence comes into view ranks only get worse, so a piece that is still the best when
         # it is ranked anew is the best of all. Only beside a chosen piece they get better: those
-        # are ranked at once. (Elsewhere in its text, when their turn comes: more texts are opened so.)
+        # are ranked at once. (Elsewhere in its text when their turn comes, so that more texts are
+        # opened.)
         ranked, put_back, rank_now = self._ranked, [*self._put_back], self._rank
         chosen, too_large = array("I"), array("q")
         at = 0

@@ -117,8 +117,10 @@ class Numbering:
         return next(self.numbers_of(text, [(0, len(text))]))
 
     def numbers_of(self, text: str, parts: Iterable[tuple[int, int]]) -> Iterator[Iterable[int]]:
-        """The evidence words of each part of a text, by number, each once; in an order that only
-        hangs on the texts there were."""
+        """The evidence words of each part of a text, by number, each once.
+
+        Their order hangs only on the texts that were there before.
+        """
         words, find, learn = WORD.findall, self._find, self._learn
         for start, stop in parts:
             raws = words(text, start, stop)

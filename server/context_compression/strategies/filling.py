@@ -121,9 +121,10 @@ class Filling:
             if left < 0 and (chosen or rules):
                 rounds = 0
                 while left < 0 and (chosen or rules):
-                    left += (
-                        ceil(pool.tokens[chosen.pop()]) + GAP_TOKENS if chosen else rules.pop()[1]
-                    )
+                    if chosen:
+                        left += ceil(pool.tokens[chosen.pop()]) + GAP_TOKENS
+                    else:
+                        left += rules.pop()[1]
             elif left > SLACK * self.room and rounds and (more := choice.take(left)):
                 rounds -= 1
                 chosen += more
