@@ -109,6 +109,7 @@ def main() -> None:
         before = found[name]
         for factor in FACTORS:
             weight = min(before * factor, 1.0) if name in SHARES else before * factor
+            weight = type(before)(weight)  # some are whole numbers of tokens or characters
             tried = found | {name: weight}
             quality = mean(qualities(tried, first, options.processes))
             print(f"{name} {weight:g}: {quality - best:+.3f}", flush=True)
