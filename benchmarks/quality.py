@@ -32,7 +32,7 @@ import estimate
 import recordings
 from chart import chart
 from needs import Need, groups, need, score
-from outcome import HOST, OURS, OWN, SUMMARY, Outcome, Row, macro, of_history, q
+from outcome import HOST, OURS, OWN, SUMMARY, TOLERANCE, Outcome, Row, macro, of_history, q
 from peers import Peer, installed
 from recordings import Cut, Message, Messages, Recording
 from texts import Reader
@@ -126,7 +126,7 @@ class Place:
         result, at_floor = compressed(messages, int(target))
         row = self.row(name, OURS, target, result.messages)
         faults = [*row.faults]
-        if not at_floor and (max(result.tokens_after, row.size) > target):
+        if not at_floor and (result.tokens_after > target or row.size > TOLERANCE * target):
             faults.append("over budget")
         if messages != self.cut.history:
             faults.append("input changed")

@@ -105,9 +105,10 @@ def thinking_is_whole(messages: Messages, result: Result) -> None:
     """Thinking in the view is that of the input, to the byte, and all or none of a tool loop's."""
     before = [json.dumps(block) for block in _thinking(messages)]
     assert all(json.dumps(block) in before for block in _thinking(result.messages))
-    thoughtful = {
-        call for message in messages if [*_thinking([message])] for call in _calls(message)
-    }
+    thoughtful, others = set[str](), set[str]()  # broken input may use an id in both
+    for message in messages:
+        (thoughtful if [*_thinking([message])] else others).update(_calls(message))
+    thoughtful -= others
     shown: set[bool] = set()
     for message in result.messages:
         if parse([message]).messages[0].starts_turn:

@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from generated import Messages
-from provider import refused
+from provider import refused, result_ids
 from written import MORE, TELL, talk
 
 from context_compression import Session, compress, count_tokens
@@ -222,10 +222,10 @@ def test_the_next_compression_leaves_the_views_beginning_to_the_prompt_cache(
     quarter = SETTLED * worked.session.settings.target_tokens
     rewrites = [(a, b) for a, b in pairwise(worked.requests) if a != b[: len(a)]]
     assert len(rewrites) == len(worked.ended) > 3
-    kept = [
-        before[: max(n for n in range(len(before)) if count_tokens(before[:n]) <= quarter)]
-        for before, _ in rewrites[1:]
-    ]
+    kept: list[Messages] = []
+    for before, _ in rewrites[1:]:  # whole tool steps
+        stops = (n for n, message in enumerate(before) if not result_ids(message))
+        kept.append(before[: max(n for n in stops if count_tokens(before[:n]) <= quarter)])
     assert all(after[: len(k)] == k for k, (_, after) in zip(kept, rewrites[1:], strict=True))
     assert max(map(len, kept)) > 1
 

@@ -484,6 +484,24 @@ def test_what_the_user_typed_behind_a_slash_command_is_the_users() -> None:
     assert "the slow stop hooks" in texts(result.messages)
 
 
+def test_where_previews_suffice_all_large_results_compete_for_the_room() -> None:
+    names = [f"handle_{n}_request" for n in range(200)]
+    messages = session(
+        said("user", "Look at it."),
+        step(0, "\n".join(f"def {name}(value, other): return value" for name in names)),
+        step(1, LONG),
+        step(2, "ok"),
+        said("user", "Go on."),
+    )
+
+    without_the_oldest = count_tokens(messages) - count_tokens(messages[1:3])
+    result = compress(messages, target_tokens=without_the_oldest + 600)
+
+    shown = texts(result.messages)
+    assert (result.strategy, result.target_met) == ("offload", True)
+    assert sum(name in shown for name in names) > 150
+
+
 def test_room_that_previews_leave_is_filled() -> None:
     messages = session(
         said("user", "Look."),

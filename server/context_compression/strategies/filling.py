@@ -22,7 +22,7 @@ from context_compression.selection import Span
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, places
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, weight_of
-from context_compression.strategies.tool_results import Slots
+from context_compression.strategies.tool_results import Slots, with_results
 
 USER_WORTH = 30.0
 """What a piece of the user's words is worth beside its evidence, in the weights of `pieces`."""
@@ -41,16 +41,17 @@ ROUNDS = 3
 def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
     """Edits of single results with the room filled that they leave: longer previews.
 
+    All large results compete for it, so that the oldest do not pay for all the others.
+
     Args:
         plan: the conversation before the edits; it has a room.
-        edits: each makes one message shorter; those by `offload` are filled.
+        edits: each makes one message shorter; those by `truncate` stay as they are.
     """
     assert plan.room is not None
-    shown = {edit.start: edit.becomes[0] for edit in edits}
+    truncated = {edit.start: edit.becomes[0] for edit in edits if edit.reason == "truncate"}
     kept = dict.fromkeys(range(len(plan.messages)), Form.WHOLE)
-    kept |= {edit.start: Form.PREVIEW for edit in edits if edit.reason == "offload"}
-    by_hand = {i: m for i, m in shown.items() if kept[i] is Form.WHOLE}
-    return Filling(Forms(plan), kept, plan.room, 0, by_hand).edits(edits[-1].reason)
+    kept |= {index: Form.PREVIEW for index in with_results(plan) if index not in truncated}
+    return Filling(Forms(plan), kept, plan.room, 0, truncated).edits(edits[-1].reason)
 
 
 class Filling:

@@ -20,17 +20,25 @@ Shorten: TypeAlias = Callable[[ToolResult, str, int, Sequence[Span]], ToolResult
 a shorter result, or itself."""
 
 
+def with_results(plan: Plan) -> Sequence[int]:
+    """The messages whose results may be shortened: all but those of the newest step, and pins."""
+    newest = plan.steps[-1] if plan.steps else range(0)
+    return [
+        index
+        for index, message in enumerate(plan.messages)
+        if message.results and index not in newest and index not in plan.pins
+    ]
+
+
 def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]:
     """Edits that shorten the results of all but the newest tool step while there is need."""
-    newest = plan.steps[-1] if plan.steps else range(0)
     names = tool_names(plan)
     edits: list[Edit] = []
     total = plan.total
-    for index, message in enumerate(plan.messages):
+    for index in with_results(plan):
+        message = plan.messages[index]
         if plan.room is not None and total <= plan.room and index >= plan.batch:
             break
-        if not message.results or index in newest or index in plan.pins:
-            continue
         if isinstance(message, Edited):
             continue  # a preview of this run: its receipt names the whole text
         becomes = with_short_results(message, index, plan, names, shorten)
@@ -43,13 +51,11 @@ def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]
 
 def least_left(plan: Plan) -> int:
     """Tokens that are left whatever is done to single results: those that may be shortened gone."""
-    newest = plan.steps[-1] if plan.steps else range(0)
     settings, counted = plan.settings, plan.counter.block
     return plan.total - sum(
         tokens
-        for index, message in enumerate(plan.messages)
-        if index not in newest and index not in plan.pins
-        for result in message.results
+        for index in with_results(plan)
+        for result in plan.messages[index].results
         if (tokens := counted(result)) >= settings.offload_min_tokens
         or len(result.text) > settings.max_tool_output
     )
