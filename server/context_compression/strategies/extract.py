@@ -22,7 +22,7 @@ from context_compression.strategies.forms import Form, Forms
 
 SHORT_RECORD = 2_000
 """Characters up to which a marker anywhere makes a record."""
-MUST_KEEP_SHARE = 0.6
+MUST_KEEP_SHARE = 0.5
 """Share of the room that the must-keep set may take before it shrinks: pieces are worth more."""
 QUOTED_SHARE = 0.25
 """The same where old tool steps are only quoted: the newest messages alone are in the set then."""
