@@ -94,9 +94,7 @@ class Filling:
         """Edits that leave the kept messages and as many pieces as the room holds."""
         plan = self.plan
         numbering, used = plan.cutter.numbering, plan.used
-        every = [*chain.from_iterable(map(self.sources, range(plan.head, len(plan.messages))))]
-        said = {source.text: source.message for source in every if source.worth}
-        sources = [s for s in every if not s.worth or said[s.text] == s.message]  # the newest
+        sources = self.competing()
         for source in sources:
             plan.cutter(source.text)
         texts = (
@@ -146,6 +144,13 @@ class Filling:
                     tokens = self.plan.counter.text(source.text[start:stop]) + 8
                     found.append(((number, start, stop), tokens))
         return found
+
+    def competing(self) -> Sequence[Source]:
+        """The texts that compete for the room; of what the user said twice the newest."""
+        indices = range(self.plan.head, len(self.plan.messages))
+        sources = [*chain.from_iterable(map(self.sources, indices))]
+        said = {source.text: source.message for source in sources if source.worth}
+        return [s for s in sources if not s.worth or said[s.text] == s.message]
 
     def sources(self, index: int) -> Iterator[Source]:
         """The texts of a message that compete, with what it costs to show anything of them."""

@@ -33,7 +33,6 @@ LABEL_CHARS = 80
 """Characters of that argument in the labels of what belongs to the call."""
 LABEL_TOKENS = 12
 """What a label costs, about, without the call it names."""
-
 REF_TOKENS = 8
 """What a ref in the mark of a gap costs."""
 
