@@ -68,6 +68,23 @@ def test_an_id_that_is_no_file_name_is_refused(tmp_path: Path) -> None:
         Session(tmp_path, "../elsewhere")
 
 
+def test_a_preview_that_is_shortened_again_goes_on_naming_the_whole(tmp_path: Path) -> None:
+    outputs = ["\n".join(f"{n} handle_{n}_{part} is here" for n in range(500)) for part in range(6)]
+    steps = (
+        tool_step([Run(f"call{n}", "Bash", {"command": f"make part{n}"}, output)], "anthropic")
+        for n, output in enumerate(outputs)
+    )
+    session = Session(tmp_path, "s")
+    session.record(ASK, *(message for step in steps for message in step), *talk(2))
+
+    for _ in range(6):
+        session.compress(target_tokens=int(count_tokens(session.view()) * 0.7))
+
+    named = {*re.findall(r"ref ([0-9a-f]{12})", str(session.view()))}
+    assert {ref_of(output) for output in outputs} <= named
+    assert all(session.restore(ref_of(output)) == output for output in outputs)
+
+
 @both_dialects
 @pytest.mark.parametrize("strategy", ["auto", "offload", "truncate", "window", "extract"])
 def test_after_a_compression_the_view_is_smaller_valid_and_survives_a_restart(

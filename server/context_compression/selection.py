@@ -3,12 +3,13 @@
 They answer one question: which few lines of a long text does later work refer back to?
 """
 
+import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
 from context_compression import evidence
 from context_compression.messages import COMPRESSED, Message, ToolResult
-from context_compression.plan import Archive, Plan
+from context_compression.plan import Archive, Plan, ref_of
 from context_compression.words import Lexicon
 
 Span: TypeAlias = tuple[int, int]
@@ -27,6 +28,24 @@ def clip(text: str, max_chars: int, ref: str | None = None) -> str:
     named = f"; ref {ref}" if ref else ""
     mark = f"... [truncated {len(text) - 2 * half} characters{named}] ..."
     return f"{text[:half]}\n{mark}\n{text[len(text) - half :]}"
+
+
+RECEIPT = re.compile(
+    r"\[[^\n]{1,120}: [\d,]+ tokens, [^\n]{1,200}; ref ([0-9a-f]{12})[;\]][^\n]{0,400}\n"
+)
+"""How a preview of ours begins."""
+
+
+def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
+    """The receipt a preview begins with; `None` where nothing is archived under what it names."""
+    found = RECEIPT.match(text)
+    return found if found and archive.original(found[1]) is not None else None
+
+
+def ref_of_whole(text: str, archive: Archive) -> str:
+    """The ref of a text; of a preview that of the whole, which holds all of it."""
+    found = receipt_of(text, archive)
+    return found[1] if found else ref_of(text)
 
 
 def receipt(what: str, ref: str, archive: Archive, *, with_file: bool = False) -> str:

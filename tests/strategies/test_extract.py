@@ -502,6 +502,56 @@ def test_where_previews_suffice_all_large_results_compete_for_the_room() -> None
     assert sum(name in shown for name in names) > 150
 
 
+def test_where_previews_suffice_only_results_are_shortened() -> None:
+    skill = "<skill>" + "\n".join(f"Rule {n} of the skill is to be kept." for n in range(400))
+    (call, answer) = step(0, "ok")
+    answer["content"].append({"type": "text", "text": skill})
+    steps = (step(n, LONG) for n in range(1, 5))
+    messages = session(said("user", "Look."), [call, answer], *steps, said("user", "Go on."))
+
+    for share in (0.95, 0.8, 0.65):
+        result = compress(messages, target_tokens=int(count_tokens(messages) * share))
+
+        assert (result.strategy, result.target_met) == ("offload", True)
+        assert answer in result.messages
+        assert {*result.reasons.values()} == {"offload"}
+
+
+def test_each_change_says_which_step_made_it() -> None:
+    medium = "\n".join(f"{n} a line about nothing at all" for n in range(80))
+    messages = session(
+        said("user", "Look."),
+        step(0, LONG),
+        *(step(n, medium) for n in range(1, 9)),
+        step(9, "ok"),
+        said("user", "Go on."),
+    )
+
+    result = compress(
+        messages, target_tokens=int(count_tokens(messages) * 0.4), settings={"max_tool_output": 800}
+    )
+
+    assert result.strategy == "truncate"
+    assert result.reasons[2] == "offload"
+    assert {*result.reasons.values()} == {"offload", "truncate"}
+
+
+def test_a_constraint_is_kept_at_every_target_that_holds_it() -> None:
+    rule = "You must never touch the folder called vault."
+    (call, answer) = step(0, "ok")
+    answer["content"].append({"type": "text", "text": f"{rule} " + "It is all right. " * 60})
+    turns = (
+        session(
+            said("user", f"Task {n}. " + "please " * 40), step(n, LONG), said("assistant", "Ok.")
+        )
+        for n in range(1, 12)
+    )
+    messages = session(said("user", "Begin."), [call, answer], *turns, said("user", "Go on."))
+
+    for share in (0.15, 0.12, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03):
+        assert rule in texts(extract(messages, share).messages)
+
+
 def test_room_that_previews_leave_is_filled() -> None:
     messages = session(
         said("user", "Look."),

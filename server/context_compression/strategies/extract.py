@@ -46,7 +46,9 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
         """The view of a level; `None` when its must-keep set takes too much of the room."""
         kept = must_keep(plan, level, room, records)
         found = Filling(forms, kept, room, level.first)
-        return found if found.left >= level.spare * room else None
+        if found.left < level.spare * room:
+            return None
+        return found if level.spare < 0 or found.left >= found.owed else None
 
     (*generous, least), tight = levels(plan)
     last = filling(least)  # where it does not fit, those before it hardly ever do

@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from math import ceil
 
@@ -16,7 +17,7 @@ from context_compression.messages import (
     named_strings,
     texts_of,
 )
-from context_compression.pieces import GAP_TOKENS, Place, Pool, Source
+from context_compression.pieces import GAP_TOKENS, Choice, Place, Pool, Source
 from context_compression.plan import Plan
 from context_compression.selection import Span
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, places
@@ -29,7 +30,9 @@ USER_WORTH = 30.0
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
-"""What it costs to show anything more of an argument, of another text: marks of gaps."""
+"""What it costs to show anything of what a form leaves out: of an argument, of another text."""
+RULE_TOKENS = 8
+"""What the label of a quoted constraint costs."""
 NOTE_TOKENS = 40
 """Kept free for what introduces quotations."""
 SLACK = 0.03
@@ -50,8 +53,11 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
     assert plan.room is not None
     truncated = {edit.start: edit.becomes[0] for edit in edits if edit.reason == "truncate"}
     kept = dict.fromkeys(range(len(plan.messages)), Form.WHOLE)
-    kept |= {index: Form.PREVIEW for index in with_results(plan) if index not in truncated}
-    return Filling(Forms(plan), kept, plan.room, 0, truncated).edits(edits[-1].reason)
+    kept |= {index: Form.RESULTS for index in with_results(plan) if index not in truncated}
+    return [
+        replace(edit, reason="truncate" if edit.start in truncated else "offload")
+        for edit in Filling(Forms(plan), kept, plan.room, 0, truncated).edits("")
+    ]
 
 
 class Filling:
@@ -93,23 +99,7 @@ class Filling:
     def edits(self, reason: str) -> Sequence[Edit]:
         """Edits that leave the kept messages and as many pieces as the room holds."""
         plan = self.plan
-        numbering, used = plan.cutter.numbering, plan.used
-        sources = self.competing()
-        for source in sources:
-            plan.cutter(source.text)
-        texts = (
-            text
-            for message in self.shown.values()
-            if not message.starts_turn  # what the user mentions is wanted, not covered
-            for block in message.blocks
-            for text in texts_of(block)
-        )
-        shown = array("I", chain.from_iterable(map(numbering.numbers, texts)))
-        numbering.pack()  # all words are known, and the pool takes memory
-        pool = Pool(plan.cutter)
-        for source in sources:
-            pool.add(source)
-        choice = pool.choice(shown, used)
+        pool, choice = self.competition()
         rules = self.rules(pool)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(tokens for _, tokens in rules))
         rounds = ROUNDS
@@ -131,6 +121,17 @@ class Filling:
                 return keep_only(plan, view, notes if left >= 0 else {}, reason)
             view = notes = None  # two views at once would be the peak of all memory
 
+    @property
+    def owed(self) -> int:
+        """Tokens of the user's standing constraints in messages that are dropped."""
+        texts = (
+            text
+            for index, message in enumerate(self.plan.messages)
+            if index not in self.kept and message.is_user
+            for text in constraints(user_words(message))
+        )
+        return sum(self.plan.counter.text(text) + RULE_TOKENS for text in texts)
+
     def rules(self, pool: Pool) -> list[tuple[Place, int]]:
         """The user's standing constraints in messages that are dropped, with what each costs.
 
@@ -141,26 +142,52 @@ class Filling:
             message = self.plan.messages[source.message]
             if source.message not in self.kept and message.is_user and source.spoken:
                 for start, stop in places(source.text, constraints(user_words(message))):
-                    tokens = self.plan.counter.text(source.text[start:stop]) + 8
+                    tokens = self.plan.counter.text(source.text[start:stop]) + RULE_TOKENS
                     found.append(((number, start, stop), tokens))
         return found
+
+    def competition(self) -> tuple[Pool, Choice]:
+        """All pieces that compete for the room, and the choice among them."""
+        cutter, used, sources = self.plan.cutter, self.plan.used, self.competing()
+        for source in sources:
+            cutter(source.text)
+        texts = (
+            text
+            for message in self.shown.values()
+            if not message.starts_turn  # what the user mentions is wanted, not covered
+            for block in message.blocks
+            for text in texts_of(block)
+        )
+        shown = array("I", chain.from_iterable(map(cutter.numbering.numbers, texts)))
+        cutter.numbering.pack()  # all words are known, and the pool takes memory
+        pool = Pool(cutter)
+        for source in sources:
+            pool.add(source)
+        return pool, pool.choice(shown, used)
 
     def competing(self) -> Sequence[Source]:
         """The texts that compete for the room; of what the user said twice the newest."""
         indices = range(self.plan.head, len(self.plan.messages))
         sources = [*chain.from_iterable(map(self.sources, indices))]
-        said = {source.text: source.message for source in sources if source.worth}
-        return [s for s in sources if not s.worth or said[s.text] == s.message]
+        newest = {
+            block.text: index
+            for index, message in enumerate(self.plan.messages)
+            for block in message.blocks
+            if isinstance(block, Text) and message.role == "user"
+        }
+        return [s for s in sources if not s.worth or newest[s.text] == s.message]
 
     def sources(self, index: int) -> Iterator[Source]:
         """The texts of a message that compete, with what it costs to show anything of them."""
         plan, message, shown = self.plan, self.plan.messages[index], self.shown.get(index)
         if shown is message or self.kept.get(index) is Form.WHOLE:
             return
+        whole = {id(block) for block in shown.blocks} if shown else ()
         for slot, block in enumerate(message.blocks):
-            for text, key, opening, weight in (
-                clipped(block) if shown else self.quoting.parts(block)
-            ):
+            if id(block) in whole:
+                continue
+            parts = clipped(block) if shown else self.quoting.parts(block)
+            for text, key, opening, weight in parts:
                 tokens = plan.counter.text(text) if key else plan.counter.block(block)
                 spoken = isinstance(block, Text) and is_instruction(block)
                 users = message.role == "user" and spoken

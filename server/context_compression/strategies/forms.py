@@ -30,7 +30,7 @@ from context_compression.messages import (
 )
 from context_compression.pieces import render
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
-from context_compression.selection import Span, tool_names
+from context_compression.selection import Span, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
 from context_compression.strategies.tool_results import NO_SLOTS, Slots, with_short_results
@@ -45,8 +45,10 @@ class Form(Enum):
     """How much of a message stays."""
 
     WHOLE = auto()
-    PREVIEW = auto()
+    RESULTS = auto()
     """Large results at preview size."""
+    PREVIEW = auto()
+    """That, and of long notes of the host a few lines."""
     CLIPPED = auto()
     """That, and of long texts head and tail."""
     SKELETON = auto()
@@ -77,6 +79,8 @@ class Forms:
         match form:
             case Form.WHOLE:
                 return message
+            case Form.RESULTS:
+                return self._with_previews(message, index, slots)
             case Form.PREVIEW:
                 return self._with_short_notes(self._with_previews(message, index, slots), slots)
             case Form.CLIPPED:
@@ -173,12 +177,13 @@ class Forms:
         line = self._headers.get(result.call_id)
         if line is None:
             text = result.text
+            ref = ref_of_whole(text, self.plan.archive)
             parts = [f"{text.count(chr(10)) + 1:,} lines"]
             if (status := exit_status(text)) is not None:
                 parts.append(f"exit {status}")
             if result.is_error:
                 parts.append("error")
-            line = self._headers[result.call_id] = f"[{', '.join(parts)}; ref {ref_of(text)}]"
+            line = self._headers[result.call_id] = f"[{', '.join(parts)}; ref {ref}]"
         return line
 
 

@@ -6,7 +6,14 @@ from itertools import chain
 from context_compression.messages import ToolResult
 from context_compression.pieces import Pool, Source, render
 from context_compression.plan import Plan, ref_of
-from context_compression.selection import CHARS_PER_TOKEN, Span, describe, landmarks, receipt
+from context_compression.selection import (
+    CHARS_PER_TOKEN,
+    Span,
+    describe,
+    landmarks,
+    receipt,
+    receipt_of,
+)
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import Shorten, shorten_results
 
@@ -24,10 +31,13 @@ def to_preview(plan: Plan) -> Shorten:
         text = result.text
         if tokens < plan.settings.offload_min_tokens or not text:
             return result
-        what = describe(result, name, tokens)
-        line = receipt(what, ref_of(text), plan.archive, with_file=True)
         spans = [*preview(result, index, plan), *shown]
-        kept = result.with_text(f"{line}\n{render(text, spans)}" if spans else line)
+        if earlier := receipt_of(text, plan.archive):  # a preview already: it names the whole
+            kept = result.with_text(render(text, [earlier.span(), *spans]))
+        else:
+            what = describe(result, name, tokens)
+            line = receipt(what, ref_of(text), plan.archive, with_file=True)
+            kept = result.with_text(f"{line}\n{render(text, spans)}" if spans else line)
         return kept if plan.counter.block(kept) < tokens else result
 
     return shorten

@@ -11,6 +11,7 @@ from context_compression.messages import (
     Block,
     Message,
     Text,
+    Thinking,
     ToolCall,
     ToolResult,
     named_strings,
@@ -18,14 +19,17 @@ from context_compression.messages import (
 )
 from context_compression.pieces import NEWLINE, render
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
+from context_compression.selection import ref_of_whole
 from context_compression.strategies.tool_results import Slots
 
 ARGUMENT_CHARS = 240
 """Characters of a call's argument above which it is long: the call of an old step keeps no more."""
 SEPARATOR = " · "
-MAIN = re.compile(r"pattern|query|path|file|url", re.IGNORECASE)
+MAIN = re.compile(
+    r"(?:.*_)?(?:path|file|filename|pattern|query|url)s?|.*(?:Path|File|Pattern|Query|Url)s?"
+)
 """Names of arguments that tell what a call is about; a command does in any case."""
-STATE = re.compile(r"old|new", re.IGNORECASE)
+STATE = re.compile(r"(old|new)(?:_?(?:str|string|text|content|code))?", re.IGNORECASE)
 """Names without which it could not be told what a text was and what it became."""
 REPLACED_WEIGHT = 0.5
 """Times which evidence counts in what an edit replaced: the file says something else now."""
@@ -119,9 +123,11 @@ class Quoting:
         return user(note)
 
     def answers(self, index: int, before: int) -> bool:
-        """Whether a message answers calls of one before, so that its labels name them."""
-        calls = {call.id for call in self.plan.messages[before].calls}
-        return any(result.call_id in calls for result in self.plan.messages[index].results)
+        """Whether a message answers one before that holds calls alone: labels name them."""
+        first = self.plan.messages[before]
+        calls = {call.id for call in first.calls}
+        answered = any(result.call_id in calls for result in self.plan.messages[index].results)
+        return answered and all(isinstance(block, ToolCall | Thinking) for block in first.blocks)
 
     def label(self, message: Message, block: Block, key: str, above: str | None) -> str:
         """Who said a text: `User`, `Bash`, `Edit: a.py; old_string`, `Result of Bash: ls; ref …`.
@@ -141,7 +147,7 @@ class Quoting:
                 name, _ = call.long[int(key)]
                 return name if told else f"{call.label}; {name}"
             case ToolResult():
-                ref = ref_of(block.text)
+                ref = ref_of_whole(block.text, self.plan.archive)
                 if told:
                     return f"Result; ref {ref}"
                 call = self.calls.get(block.call_id)
@@ -152,7 +158,8 @@ class Quoting:
 
 def weight_of(name: str) -> float:
     """Times which evidence counts in an argument of this name."""
-    return REPLACED_WEIGHT if name.lower().startswith("old") else 1.0
+    state = STATE.fullmatch(name)
+    return REPLACED_WEIGHT if state and state[1].lower() == "old" else 1.0
 
 
 def call_of(block: Block) -> str | None:
@@ -169,12 +176,16 @@ def call_of(block: Block) -> str | None:
 def call_texts(call: ToolCall) -> CallTexts:
     """What a call says; arguments of several lines are long, too, and empty ones left out."""
     given = [(name or "argument", text) for name, text in named_strings(call.arguments) if text]
-    about = next((each for each in given if MAIN.search(each[0])), given[0] if given else ("", ""))
-    said = next(commands_of(call), about[1]).strip().partition(NEWLINE)[0]
+    about = next(
+        (each for each in given if MAIN.fullmatch(each[0])), given[0] if given else ("", "")
+    )
+    said = (next(commands_of(call), "") or about[1]).strip().partition(NEWLINE)[0]
     label = f"{call.name}: {shortened(said)}" if said else call.name
     long = [each for each in given if len(each[1]) > ARGUMENT_CHARS or NEWLINE in each[1]]
     short = sorted((each for each in given if each not in long), key=lambda each: each is not about)
-    line = SEPARATOR.join(f"{name} {text}" if STATE.match(name) else text for name, text in short)
+    line = SEPARATOR.join(
+        f"{name} {text}" if STATE.fullmatch(name) else text for name, text in short
+    )
     return CallTexts(one_line(label), one_line(line), [(one_line(n), text) for n, text in long])
 
 

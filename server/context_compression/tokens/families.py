@@ -51,8 +51,9 @@ CLAUDE_OLDER = Family(
     "claude, older", 1.15, 1.10, 6, 21, 11, 21, 12, 346, image_tokens=1_568, image_edge=1_568
 )
 ANY = replace(CLAUDE_OLDER, per_message=8, per_call=40, per_argument=0, per_result=40)
-"""For a caller's own counter where no model is named: it knows texts, not what wraps them. As much
-as any estimate adds (`benchmarks/estimate.py`): to count too much is the safe side."""
+"""For a caller's own counter where no model is named: it knows texts, not what wraps them. The 80
+for a call and its result are those of `benchmarks/estimate.py`, more than any family has for a call
+of up to three arguments: to count too much is the safe side."""
 CLAUDE_NEWER = Family(
     "claude, newer", 1.52, 1.06, 6, 14, 11, 14, 16, 346, image_tokens=4_784, image_edge=2_576
 )
