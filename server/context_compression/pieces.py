@@ -28,6 +28,8 @@ ERROR_BONUS = 0.5
 """What a piece is worth besides that tells of a failure."""
 REASON_BONUS = 2.0
 """The same for one in which somebody says what was decided, or why."""
+REASON = 2
+"""Marks such a piece."""
 FILLER = 0.0003
 """What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
 SMALLEST_PIECE = 5
@@ -90,7 +92,7 @@ class Pool:
         sources: the texts.
         source_of: of each piece the number of its source.
         tokens: of each piece, about.
-        bonus: what each piece is worth beside the evidence in it.
+        tells: of each piece what it tells besides: 1 a failure, `REASON` a decision, or both.
         edges: on how many sides of each piece its text ends.
     """
 
@@ -98,9 +100,10 @@ class Pool:
         self.cutter = cutter
         self.sources: list[Source] = []
         self.source_of = array("I")
-        self.tokens, self.bonus = array("f"), array("f")
+        self.tokens = array("f")
+        self.tells = bytearray()
         self.edges = bytearray()
-        self._pieces = list[range]()  # of each source in the cutter
+        self._firsts = array("I")  # of each source its first piece
         self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
         self._seen_in = array("I")  # for each word, how many messages
         self._message, self._noticed = -1, set[int]()
@@ -114,16 +117,16 @@ class Pool:
         here = slice(pieces.start, pieces.stop)
         starts, stops = cutter.starts[here], cutter.stops[here]
         per_char = source.tokens / max(1, len(source.text))
-        bonuses = [source.worth + ERROR_BONUS * fails for fails in cutter.fails[here]]
+        tells = cutter.fails[here]
         if source.spoken:
             for at, (start, stop) in enumerate(zip(starts, stops, strict=True)):
                 if evidence.DECISION.search(source.text, start, stop):
-                    bonuses[at] += REASON_BONUS
+                    tells[at] |= REASON
         self._shifts.append(pieces.start - len(self))
-        self._pieces.append(pieces)
+        self._firsts.append(len(self))
         self.source_of.extend([len(self.sources)] * len(pieces))
         self.tokens.extend([chars * per_char for chars in map(sub, stops, starts)])
-        self.bonus.extend(bonuses)
+        self.tells.extend(tells)
         if pieces:
             self.edges.extend(bytes(len(pieces)))
             self.edges[len(self) - len(pieces)] += 1
@@ -166,7 +169,7 @@ class Pool:
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
         self._count()
         kind, known, seen_in = self.cutter.numbering.kind, len(used), self._seen_in
-        weights = array("d", bytes(8 * len(seen_in)))
+        weights = array("f", bytes(4 * len(seen_in)))
         for number in compress(range(len(seen_in)), seen_in):
             weight = KIND_WEIGHT[kind(number)] * (0.5 + 0.5 * min(seen_in[number], 4))
             weights[number] = weight * USED if number < known and used[number] else weight
@@ -175,8 +178,10 @@ class Pool:
     def worths(self, worth: Callable[[int], float]) -> Iterator[float]:
         """What the words in each piece are worth, in order: faster for all than one by one."""
         words, ends = self.cutter.words, self.cutter.ends
-        for pieces in self._pieces:
-            around = ends[pieces.start : pieces.stop + 1]
+        for first, stop, shift in zip(
+            self._firsts, [*self._firsts[1:], len(self)], self._shifts, strict=True
+        ):
+            around = ends[first + shift : stop + shift + 1]
             sums = [*accumulate(map(worth, words[around[0] : around[-1]]), initial=0.0)]
             until = [sums[end - around[0]] for end in around]
             yield from map(sub, islice(until, 1, None), until)
@@ -194,7 +199,9 @@ class Pool:
             beside: for each piece, on how many of its sides nothing is missing.
             worth_now: of a word, by its number.
         """
-        source_of, shifts, tokens, bonus = self.source_of, self._shifts, self.tokens, self.bonus
+        source_of, shifts, tokens, tells = self.source_of, self._shifts, self.tokens, self.tells
+        bonus = (0.0, ERROR_BONUS, REASON_BONUS, ERROR_BONUS + REASON_BONUS)
+        always = array("d", [source.worth for source in self.sources])
         words, ends = self.cutter.words, self.cutter.ends
         weights = array("d", [source.weight for source in self.sources])
         filler, sides = FILLER / max(1, len(self)), SIDES
@@ -205,7 +212,8 @@ class Pool:
                 number = piece + shifts[source]
                 worth = sum(map(worth_now, words[ends[number] : ends[number + 1]]))
             cost = tokens[piece] + sides[beside[piece]] + opening[source]
-            ratio = (bonus[piece] + worth) * weights[source] / cost + filler * (piece + 1)
+            worth += always[source] + bonus[tells[piece]]
+            ratio = worth * weights[source] / cost + filler * (piece + 1)
             return -((int((ratio if ratio < MOST else MOST) * 1e6) << 32) + piece)
 
         return rank
