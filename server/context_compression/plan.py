@@ -4,7 +4,7 @@ A plan is made once for a conversation; strategies read it and propose edits.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -57,6 +57,7 @@ class Archive:
         restorable: whether a store keeps the originals, so that `context_restore` brings them back.
         path: where an offloaded text will lie, by ref; `None` without a store.
         restored: refs that were brought back once; they are not offloaded again.
+        refs: what is archived already.
         original: the text archived under a ref; `None` when it cannot be had.
         ledger: the evidence of everything compressed before.
         prompts: the user's own instructions for summaries, by name.
@@ -66,6 +67,7 @@ class Archive:
     restorable: bool = False
     path: Callable[[str], str] | None = None
     restored: frozenset[str] = frozenset()
+    refs: Container[str] = frozenset[str]()
     original: Callable[[str], str | None] = _nothing
     ledger: Sequence[Entry] = ()
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])

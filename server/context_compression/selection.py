@@ -39,7 +39,7 @@ RECEIPT = re.compile(
 def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
     """The receipt a preview begins with; `None` where nothing is archived under what it names."""
     found = RECEIPT.match(text)
-    return found if found and archive.original(found[1]) is not None else None
+    return found if found and found[1] in archive.refs else None
 
 
 def ref_of_whole(text: str, archive: Archive) -> str:

@@ -201,6 +201,7 @@ def promises(log: SessionLog, state: State) -> Archive:
         restorable=True,
         path=partial(offloaded_path, log.root.name, log.id),
         restored=brought_back(state),
+        refs=state.refs,
         original=original,
         ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
         prompts={
