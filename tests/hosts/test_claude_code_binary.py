@@ -84,7 +84,7 @@ def test_a_large_result_is_replaced_and_the_model_brings_it_back(hooked: ClaudeC
     [ref] = dict.fromkeys(refs_in(api.requests[1].body))
     session = Session(hooked.desk.store, SESSION)
     assert preview.startswith("[Bash: ")
-    assert preview.endswith("\n4999\n5000")
+    assert preview.endswith("\n5000")
     assert len(preview) < 1_000
     assert "\n4321\n" in restored
     assert session.restore(ref, note=False) == NUMBERS
