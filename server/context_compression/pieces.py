@@ -188,7 +188,7 @@ class Pool:
 
     def ranking(
         self, opening: "array[int]", beside: bytearray, worth_now: Callable[[int], float]
-    ) -> "Ranking":
+    ) -> Ranking:
         """The function that ranks a piece as things are: its place among all, less is better.
 
         Its lower 32 bits tell the piece; of pieces worth the same the newest comes first. What the
@@ -300,7 +300,7 @@ class Choice:
 
 
 def ascending(ranks: Iterator[int]) -> "array[int]":
-    """The ranks in order; not sorted all at once, as so many objects would be the peak of all."""
+    """The ranks in order; not sorted all at once, so many objects would be the peak of memory."""
     parts: list[array[int]] = []
     while part := sorted(islice(ranks, AT_ONCE)):
         parts.append(array("q", part))

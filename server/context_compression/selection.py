@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from context_compression import evidence
 from context_compression.messages import COMPRESSED, Message, ToolResult
-from context_compression.plan import Archive, Plan, ref_of
+from context_compression.plan import TEXT_WITH_REF, Archive, Plan, ref_of
 from context_compression.words import Lexicon
 
 Span: TypeAlias = tuple[int, int]
@@ -18,6 +18,10 @@ SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 LONGEST_PREVIEW_LINE = 300
 CHARS_PER_TOKEN = 3.3
 """Only for choosing; what was chosen is counted exactly afterwards."""
+RECEIPT = re.compile(
+    r"\[[^\n]{1,120}: [\d,]+ tokens, [^\n]{1,200}; ref ([0-9a-f]{12})[;\]][^\n]{0,400}\n"
+)
+"""How a preview of ours begins."""
 
 
 def clip(text: str, max_chars: int, ref: str | None = None) -> str:
@@ -30,16 +34,15 @@ def clip(text: str, max_chars: int, ref: str | None = None) -> str:
     return f"{text[:half]}\n{mark}\n{text[len(text) - half :]}"
 
 
-RECEIPT = re.compile(
-    r"\[[^\n]{1,120}: [\d,]+ tokens, [^\n]{1,200}; ref ([0-9a-f]{12})[;\]][^\n]{0,400}\n"
-)
-"""How a preview of ours begins."""
-
-
 def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
     """The receipt a preview begins with; `None` where nothing is archived under what it names."""
     found = RECEIPT.match(text)
     return found if found and found[1] in archive.refs else None
+
+
+def own_ref(text: str) -> str:
+    """The ref of a text, where it has one beside that of its message; else nothing."""
+    return ref_of(text) if len(text) > TEXT_WITH_REF else ""
 
 
 def ref_of_whole(text: str, archive: Archive) -> str:

@@ -66,7 +66,8 @@ class Level:
         recent: messages from this one on stay, in the form `newest`.
         newest: that form.
         skeletons: whether older tool steps stay as skeletons.
-        spare: share of the room it must leave free to be taken.
+        spare: share of the room it must leave free to be taken, and at least what the user's rules
+            in dropped messages cost; negative for one that is taken in any case.
     """
 
     first: int

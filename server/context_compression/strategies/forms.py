@@ -29,8 +29,8 @@ from context_compression.messages import (
     strings_in,
 )
 from context_compression.pieces import render
-from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
-from context_compression.selection import Span, ref_of_whole, tool_names
+from context_compression.plan import Plan, ref_of
+from context_compression.selection import Span, own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
 from context_compression.strategies.tool_results import NO_SLOTS, Slots, with_short_results
@@ -136,7 +136,7 @@ class Forms:
                     blocks.append(self._short_note(block, spans))
                 case Text():
                     if spans:
-                        blocks.append(Text(render(block.text, spans, self._ref(block.text))))
+                        blocks.append(Text(render(block.text, spans, own_ref(block.text))))
                 case Thinking():
                     pass
                 case _:
@@ -167,10 +167,6 @@ class Forms:
         if len(text) <= len(line) + 40:
             return result
         return result.with_text(f"{line}\n{render(text, spans)}" if spans else line)
-
-    def _ref(self, text: str) -> str:
-        """The ref of a text, where it has one of its own."""
-        return ref_of(text) if len(text) > TEXT_WITH_REF else ""
 
     def _header(self, result: ToolResult) -> str:
         """The one line of a result: `[812 lines, exit 1; ref …]`; the call says which tool."""

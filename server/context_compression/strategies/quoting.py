@@ -18,8 +18,8 @@ from context_compression.messages import (
     user,
 )
 from context_compression.pieces import NEWLINE, render
-from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
-from context_compression.selection import ref_of_whole
+from context_compression.plan import TEXT_WITH_REF, Plan
+from context_compression.selection import own_ref, ref_of_whole
 from context_compression.strategies.tool_results import Slots
 
 ARGUMENT_CHARS = 240
@@ -96,8 +96,8 @@ class Quoting:
                 call = self.calls.get(block.call_id)
                 yield Part(block.text, "", LABEL_TOKENS + (len(call.label) // 4 if call else 0))
             case Text() if block.text.strip():
-                with_ref = REF_TOKENS if len(block.text) > TEXT_WITH_REF else 0
-                yield Part(block.text, "", LABEL_TOKENS + with_ref)
+                with_ref = len(block.text) > TEXT_WITH_REF
+                yield Part(block.text, "", LABEL_TOKENS + REF_TOKENS * with_ref)
             case _:
                 return
 
@@ -116,8 +116,7 @@ class Quoting:
                 for text, key, *_ in self.parts(block):
                     if spans := slots.get((slot, key)):
                         label = self.label(message, block, key, above)
-                        long = isinstance(block, Text) and len(text) > TEXT_WITH_REF
-                        text = render(text, spans, ref_of(text) if long else "")
+                        text = render(text, spans, own_ref(text) if isinstance(block, Text) else "")
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
                         above = call_of(block)
         return user(note)
@@ -181,12 +180,18 @@ def call_texts(call: ToolCall) -> CallTexts:
     )
     said = (next(commands_of(call), "") or about[1]).strip().partition(NEWLINE)[0]
     label = f"{call.name}: {shortened(said)}" if said else call.name
-    long = [each for each in given if len(each[1]) > ARGUMENT_CHARS or NEWLINE in each[1]]
-    short = sorted((each for each in given if each not in long), key=lambda each: each is not about)
+    long = [(one_line(name), text) for name, text in given if is_long(text)]
+    short = (each for each in given if not is_long(each[1]))
     line = SEPARATOR.join(
-        f"{name} {text}" if STATE.fullmatch(name) else text for name, text in short
+        f"{name} {text}" if STATE.fullmatch(name) else text
+        for name, text in sorted(short, key=lambda each: each is not about)
     )
-    return CallTexts(one_line(label), one_line(line), [(one_line(n), text) for n, text in long])
+    return CallTexts(one_line(label), one_line(line), long)
+
+
+def is_long(argument: str) -> bool:
+    """Whether an argument does not stand on the line of its call."""
+    return len(argument) > ARGUMENT_CHARS or NEWLINE in argument
 
 
 def one_line(text: str) -> str:
