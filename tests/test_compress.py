@@ -337,6 +337,17 @@ def test_the_results_of_an_open_step_are_in_the_floor_at_preview_size() -> None:
     assert refusal.value.floor_tokens < count_tokens(messages) // 10
 
 
+def test_in_the_floor_several_results_below_the_size_for_offload_are_previews_too() -> None:
+    runs = [Run(f"call{n}", "Bash", {"command": "make"}, log(70)) for n in range(5)]
+    messages = [ASK, *tool_step(runs, "anthropic")]
+    assert all(count_tokens([ASK, *tool_step([run], "anthropic")]) < 1_000 for run in runs)
+
+    with pytest.raises(BudgetTooSmall) as refusal:
+        compress(messages, target_tokens=1)
+
+    assert refusal.value.floor_tokens < count_tokens(messages) // 2
+
+
 def test_the_settings_target_below_the_floor_gives_the_floor_and_says_so() -> None:
     messages = [*talk(5), {"role": "user", "content": "word " * 3_000}]
 

@@ -1,5 +1,6 @@
 """Texts cut into pieces, each with the evidence it holds; done once for each text."""
 
+import re
 from array import array
 from bisect import bisect, bisect_left
 from collections.abc import Sequence
@@ -15,8 +16,10 @@ HEADS = (
 )  # fmt: skip
 """How a line begins with which something begins: a hunk, a file of a diff, a heading, a row of a
 table, a definition, the report of a test."""
+PART_ENDS = re.compile(r'\\n|,\s?(?=["{])|[.!?]\s|[。！？]')
+"""Where a part of a long line ends: a line of a string in JSON, a member of it, a sentence."""
 SEPARATORS = ',;"'
-"""Behind these a long line without blanks may be divided: no word goes on there."""
+"""Behind these a line without such parts and without blanks may be divided: no word goes on."""
 
 
 class Cutter:
@@ -89,7 +92,7 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
             stops[-1] = last = stop
         elif start < stop:
             while stop - start > LONGEST_PIECE:
-                cut = _break(text, start + LONGEST_PIECE // 2, start + LONGEST_PIECE)
+                cut = _break(text, start)
                 starts.append(start)
                 stops.append(cut)
                 start = cut
@@ -100,9 +103,13 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
     return starts, stops
 
 
-def _break(text: str, start: int, stop: int) -> int:
-    """Where a long line is divided: before a blank, else behind a separator, else at `stop`."""
-    blank = text.rfind(" ", start, stop)
+def _break(text: str, start: int) -> int:
+    """Where a long line is divided that goes on at `start`."""
+    stop = start + LONGEST_PIECE
+    if ends := PART_ENDS.search(text, start + PIECE_CHARS, stop):
+        return ends.end()
+    middle = start + LONGEST_PIECE // 2
+    blank = text.rfind(" ", middle, stop)
     if blank >= 0:
         return blank
-    return max(text.rfind(sign, start, stop) for sign in SEPARATORS) + 1 or stop
+    return max(text.rfind(sign, middle, stop) for sign in SEPARATORS) + 1 or stop

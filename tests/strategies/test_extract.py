@@ -1,5 +1,6 @@
 """What is special to `extract`: the must-keep set, its fallbacks, and the choice of pieces."""
 
+import json
 import re
 from itertools import pairwise
 from typing import Any
@@ -44,6 +45,10 @@ def extract(messages: Messages, share: float, **settings: Any) -> Result:
 
 def texts(messages: Messages) -> str:
     return str([message["content"] for message in messages])
+
+
+def pieces_of(text: str) -> list[str]:
+    return [text[start:stop] for start, stop in zip(*spans(text), strict=True)]
 
 
 @pytest.fixture
@@ -302,20 +307,38 @@ def test_a_piece_does_not_reach_from_one_block_hunk_or_row_into_the_next() -> No
     ]
     text = "\n".join(blocks) + "\n\nafter a blank line"
 
-    starts, stops = spans(text)
-
-    pieces = [text[a:b] for a, b in zip(starts, stops, strict=True)]
-    assert pieces == [*blocks, "after a blank line"]
+    assert pieces_of(text) == [*blocks, "after a blank line"]
 
 
 def test_a_long_line_without_blanks_is_divided_between_its_words() -> None:
     paths = [f"src/part_{n}/module_{n}.py" for n in range(200)]
     text = ",".join(paths)
 
-    starts, stops = spans(text)
-
-    found = [path for a, b in zip(starts, stops, strict=True) for path in text[a:b].split(",")]
+    found = [path for piece in pieces_of(text) for path in piece.split(",")]
     assert [path for path in found if path] == paths
+
+
+def test_a_long_line_is_divided_where_its_sentences_end() -> None:
+    sentences = [
+        f"Step {n} is to look at what module_{n} does with an empty list." for n in range(40)
+    ]
+
+    pieces = pieces_of(" ".join(sentences))
+
+    assert all(piece.strip().endswith(".") for piece in pieces)
+    assert all(piece.startswith("Step ") for piece in pieces)
+
+
+def test_json_on_one_line_is_divided_at_its_members_and_the_lines_in_its_strings() -> None:
+    body = "".join(f"{n} def function_{n}(value):  # what it is for\n" for n in range(40))
+    entry = {"path": "src/first/module.py", "mode": "a text without any blank".replace(" ", "_")}
+
+    in_string = pieces_of(json.dumps({"body": body}))
+    members = pieces_of(json.dumps([entry] * 20, separators=(",", ":")))
+
+    assert all(piece.endswith(("\\n", '"}')) for piece in in_string)
+    assert all(piece.startswith(("[", '"path', '"mode', "{")) for piece in members)
+    assert len(members) > 8
 
 
 @given(st.text(alphabet="ab \n", max_size=2000))

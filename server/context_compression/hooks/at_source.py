@@ -74,7 +74,8 @@ def offloaded(
     messages = (*answered.said, Message("assistant", (call,)), Message("user", (result,)))
     settings = session.settings.changed({"offload_min_tokens": least})
     plan = Plan(messages, (0,) * len(messages), counter, settings, archive=archive)
-    kept = to_preview(plan)(result, call.name, len(messages) - 1, ())
+    shorten = to_preview(plan, plan.settings.offload_min_tokens)
+    kept = shorten(result, call.name, len(messages) - 1, ())
     entering = text if answered.shown is None else answered.shown
     freed = counter.text(entering) - counter.text(kept.text)
     if freed <= 0:

@@ -33,12 +33,21 @@ from context_compression.plan import Plan, ref_of
 from context_compression.selection import Span, own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
-from context_compression.strategies.tool_results import NO_SLOTS, Slots, with_short_results
+from context_compression.strategies.tool_results import (
+    NO_SLOTS,
+    Shorten,
+    Slots,
+    with_short_results,
+)
 
 SKILL_CHARS = 6_000
 """Characters up to which a skill that the host loaded stays whole like the user's own words."""
 NOTE_CHARS = 600
 """Characters up to which another note of a host stays whole; half of them of longer ones."""
+
+
+SHRINKS = 3
+"""Times the size of a preview from which on a result is worth one where room is short."""
 
 
 class Form(Enum):
@@ -48,7 +57,7 @@ class Form(Enum):
     RESULTS = auto()
     """Large results at preview size."""
     PREVIEW = auto()
-    """That, and of long notes of the host a few lines."""
+    """All but small results at preview size, and of long notes of the host a few lines."""
     CLIPPED = auto()
     """That, and of long texts head and tail."""
     SKELETON = auto()
@@ -62,7 +71,9 @@ class Forms:
         self.plan = plan
         self.names: Mapping[str, str] = tool_names(plan)
         self.quoting = Quoting(plan)
-        self._preview = to_preview(plan)
+        settings = plan.settings
+        least = min(settings.offload_min_tokens, SHRINKS * settings.offload_preview_tokens)
+        self._large, self._any = (to_preview(plan, n) for n in (settings.offload_min_tokens, least))
         self._headers: dict[str, str] = {}
         self._plain: dict[tuple[int, Form], Message] = {}
 
@@ -80,18 +91,21 @@ class Forms:
             case Form.WHOLE:
                 return message
             case Form.RESULTS:
-                return self._with_previews(message, index, slots)
+                return self._with_previews(message, index, slots, self._large)
             case Form.PREVIEW:
-                return self._with_short_notes(self._with_previews(message, index, slots), slots)
+                message = self._with_previews(message, index, slots, self._any)
+                return self._with_short_notes(message, slots)
             case Form.CLIPPED:
                 return self._clipped(message, self.shaped(index, Form.PREVIEW, slots), slots)
             case Form.SKELETON:
                 return self._skeleton(message, slots)
 
-    def _with_previews(self, message: Message, index: int, slots: Slots) -> Message:
+    def _with_previews(
+        self, message: Message, index: int, slots: Slots, shorten: Shorten
+    ) -> Message:
         if not message.results:
             return message
-        return with_short_results(message, index, self.plan, self.names, self._preview, slots)
+        return with_short_results(message, index, self.plan, self.names, shorten, slots)
 
     def _with_short_notes(self, message: Message, slots: Slots) -> Message:
         """What the host put into the user's role is not the user's words: a few lines of it."""

@@ -20,16 +20,17 @@ from context_compression.strategies.tool_results import Shorten, shorten_results
 
 def propose(plan: Plan) -> Proposal:
     """Edits that replace large tool results by their previews, oldest first."""
-    return without_model(shorten_results(plan, to_preview(plan), "offload"))
+    large = to_preview(plan, plan.settings.offload_min_tokens)
+    return without_model(shorten_results(plan, large, "offload"))
 
 
-def to_preview(plan: Plan) -> Shorten:
-    """How a large result becomes its preview."""
+def to_preview(plan: Plan, least: int) -> Shorten:
+    """How a result of `least` tokens or more becomes its preview."""
 
     def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
         tokens = plan.counter.block(result)
         text = result.text
-        if tokens < plan.settings.offload_min_tokens or not text:
+        if tokens < least or not text:
             return result
         spans = [*preview(result, index, plan), *shown]
         if earlier := receipt_of(text, plan.archive):  # a preview already: it names the whole
