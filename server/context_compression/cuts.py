@@ -16,7 +16,7 @@ HEADS = (
 )  # fmt: skip
 """How a line begins with which something begins: a hunk, a file of a diff, a heading, a row of a
 table, a definition, the report of a test."""
-PART_ENDS = re.compile(r'\\n|,\s?(?=["{])|[.!?]\s|[。！？]')
+PART_ENDS = re.compile(r'(?:\\n)+|,\s?(?=["{])|[.!?]\s|[。！？]')
 """Where a part of a long line ends: a line of a string in JSON, a member of it, a sentence."""
 SEPARATORS = ',;"'
 """Behind these a line without such parts and without blanks may be divided: no word goes on."""

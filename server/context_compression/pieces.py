@@ -24,7 +24,7 @@ USED = 6.0
 KIND_WEIGHT: dict[Kind, float] = {
     "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.5, "number": 0.15,
 }  # fmt: skip
-ERROR_BONUS = 0.5
+ERROR_BONUS = 1.0
 """What a piece is worth besides that tells of a failure."""
 REASON_BONUS = 2.0
 """The same for one in which somebody says what was decided, or why."""
