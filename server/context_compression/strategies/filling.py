@@ -35,7 +35,7 @@ RULE_TOKENS = 8
 """What the label of a quoted constraint costs."""
 NOTE_TOKENS = 40
 """Kept free for what introduces quotations."""
-SLACK = 0.03
+SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
 ROUNDS = 3
 """Times the room is filled again with what the estimates left over."""
