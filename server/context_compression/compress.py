@@ -43,8 +43,6 @@ STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
 }
 SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
-FULL = 0.97
-"""Share of the room from which on a view counts as filled."""
 Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 Found: TypeAlias = SummaryRequest | Result
 Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]
@@ -302,7 +300,9 @@ class _Job:
             return (yield from self._summarize_or_extract(()))
         outcome = yield from self._shorten_results()
         total = outcome.steps[-1].tokens_after - self.fixed
-        if total <= self.room or self._may_stop(outcome, total):
+        if total <= self.room:
+            return outcome if self.unasked else (yield from self._refilled(outcome))
+        if self._may_stop(outcome, total):
             return outcome
         steps = outcome.steps
         del outcome  # what it proposed is not needed any more, and large
@@ -330,6 +330,11 @@ class _Job:
                 elif self.strategy == "summarize":
                     self.failures.append("nothing to compress before the recent messages")
                     return None
+        return (yield from self._extracted(steps))
+
+    def _extracted(
+        self, steps: tuple[Step, ...]
+    ) -> Generator[SummaryRequest, SummaryReply, _Outcome]:
         for plan in filter(None, (self._settled(), self.plan)):
             proposed = yield from extract.propose(plan)
             total = self._view(proposed)[1]
@@ -367,11 +372,18 @@ class _Job:
             steps.append(Step(name, self.fixed + total))
             if total <= self.room:
                 break
-        proposed = list(taken.values())
-        if taken and not self.unasked and self.aim is not None and total < FULL * self.room:
-            proposed = refilled(self.plan, proposed)
-            steps[-1] = Step(name, self.fixed + self._view(proposed)[1])
-        return _Outcome(proposed, steps[-1].strategy, tuple(steps))
+        return _Outcome([*taken.values()], steps[-1].strategy, tuple(steps))
+
+    def _refilled(self, outcome: _Outcome) -> Generator[SummaryRequest, SummaryReply, _Outcome]:
+        """With the room filled that shorter results leave; by `extract` where it is too little."""
+        if not outcome.edits or self.aim is None:
+            return outcome
+        if (proposed := refilled(self.plan, outcome.edits)) is None:
+            return (yield from self._extracted(outcome.steps))
+        (*before, last), total = outcome.steps, self._view(proposed)[1]
+        return _Outcome(
+            proposed, outcome.strategy, (*before, Step(last.strategy, self.fixed + total))
+        )
 
     @property
     def unasked(self) -> bool:

@@ -15,7 +15,7 @@ from context_compression.formats import parse
 from context_compression.pieces import Pool, Source, render
 from context_compression.plan import Plan, ref_of
 from context_compression.strategies.forms import Form, Forms
-from context_compression.testing import Run, conversation, tool_step
+from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step
 from context_compression.tokens import Counter
 
 Messages = list[dict[str, Any]]
@@ -517,12 +517,29 @@ def test_where_previews_suffice_all_large_results_compete_for_the_room() -> None
         said("user", "Go on."),
     )
 
-    without_the_oldest = count_tokens(messages) - count_tokens(messages[1:3])
-    result = compress(messages, target_tokens=without_the_oldest + 600)
+    enough = compress(messages, target_tokens=count_tokens(messages) - 1, strategy="offload")
+    result = compress(messages, target_tokens=enough.tokens_after)
 
+    assert {*enough.reasons} == {2}
     shown = texts(result.messages)
     assert (result.strategy, result.target_met) == ("offload", True)
     assert sum(name in shown for name in names) > 150
+
+
+def test_where_previews_take_nearly_all_the_room_pieces_of_all_there_is_are_chosen() -> None:
+    steps = (step(n, f"{LONG}\nmodule_{n}.py: see handler_{n}") for n in range(20))
+    written = "\n".join(f"a line {n} that was written long ago" for n in range(400))
+    edit = step(99, "ok", file_path="notes.txt", content=written)
+    messages = session(said("user", "Look."), edit, *steps, step(98, "ok"), said("user", "Go on."))
+    previews = compress(messages, target_tokens=1, strategy="offload").tokens_after
+    asked = ScriptedSummarizer("Nobody asks for this.")
+
+    tight = compress(messages, target_tokens=int(previews * 1.1), summarizer=asked)
+    roomy = compress(messages, target_tokens=int(previews * 1.4), summarizer=asked)
+
+    assert [each.strategy for each in tight.steps] == ["offload", "extract"]
+    assert (tight.target_met, roomy.strategy) == (True, "offload")
+    assert not asked.requests
 
 
 def test_where_previews_suffice_only_results_are_shortened() -> None:

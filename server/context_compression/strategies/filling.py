@@ -35,16 +35,19 @@ RULE_TOKENS = 8
 """What the label of a quoted constraint costs."""
 NOTE_TOKENS = 40
 """Kept free for what introduces quotations."""
+ROOM_TO_CHOOSE = 0.15
+"""Share of the room that previews must leave, or pieces of all there is tell more (measured)."""
 SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
 ROUNDS = 3
 """Times the room is filled again with what the estimates left over."""
 
 
-def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
+def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
     """Edits of single results with the room filled that they leave: longer previews.
 
-    All large results compete for it, so that the oldest do not pay for all the others.
+    All large results compete for it, so that the oldest do not pay for all the others. `None` where
+    the previews of all leave too little room to choose.
 
     Args:
         plan: the conversation before the edits; it has a room.
@@ -54,9 +57,12 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
     truncated = {edit.start: edit.becomes[0] for edit in edits if edit.reason == "truncate"}
     kept = dict.fromkeys(range(len(plan.messages)), Form.WHOLE)
     kept |= {index: Form.RESULTS for index in with_results(plan) if index not in truncated}
+    filling = Filling(Forms(plan), kept, plan.room, 0, truncated)
+    if not truncated and filling.left < ROOM_TO_CHOOSE * plan.room:
+        return None
     return [
         replace(edit, reason="truncate" if edit.start in truncated else "offload")
-        for edit in Filling(Forms(plan), kept, plan.room, 0, truncated).edits("")
+        for edit in filling.edits("")
     ]
 
 
