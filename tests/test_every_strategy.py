@@ -3,6 +3,7 @@
 import copy
 import gzip
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -60,6 +61,11 @@ def run(messages: Messages, strategy: str, share: float, **options: Any) -> Resu
         return compress(messages, target_tokens=refused.floor_tokens, **options)
 
 
+def named(messages: Messages) -> set[str]:
+    """The refs that a view names."""
+    return {*re.findall(r"; ref ([0-9a-f]{12})\b", json.dumps(messages))}
+
+
 def check(messages: Messages, result: Result) -> None:
     """Everything the laws say of one result without a store."""
     parsed = parse(messages)
@@ -76,6 +82,7 @@ def check(messages: Messages, result: Result) -> None:
         assert all(a is b for a, b in zip(result.messages, messages, strict=True))
         return
     nothing_lost(messages, result)
+    assert named(result.messages) - named(messages) <= result.originals.keys()
     thinking_is_whole(messages, result)
     if last := last_words(parsed.messages):
         assert last in "\n".join(user_words(message) for message in view)

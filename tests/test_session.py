@@ -85,6 +85,20 @@ def test_a_preview_that_is_shortened_again_goes_on_naming_the_whole(tmp_path: Pa
     assert all(session.restore(ref_of(output)) == output for output in outputs)
 
 
+def test_what_a_repair_wrote_comes_back_too_where_the_view_quotes_it(tmp_path: Path) -> None:
+    output = "\n".join(f"{n} handle_{n} is here" for n in range(900))
+    [_, answer] = tool_step([Run("lost", "Bash", {"command": "make"}, output)], "anthropic")
+    session = Session(tmp_path, "s")
+    session.record(ASK, *talk(1), answer, *talk(9))
+
+    session.compress(target_tokens=count_tokens(session.view()) // 4)
+
+    named = {*re.findall(r"ref ([0-9a-f]{12})", str(session.view()))}
+    assert named
+    assert all(session.restore(ref) for ref in named)
+    assert any(output in session.restore(ref) for ref in named)
+
+
 @both_dialects
 @pytest.mark.parametrize("strategy", ["auto", "offload", "truncate", "window", "extract"])
 def test_after_a_compression_the_view_is_smaller_valid_and_survives_a_restart(

@@ -542,7 +542,10 @@ class _Job:
         return found
 
     def _archive(self, gone: Sequence[int]) -> tuple[dict[str, Ref], dict[str, Any]]:
-        """Refs and originals of the messages that left: each message, and each long text in it."""
+        """Refs and originals of the messages that left: each message, and each long text in it.
+
+        And each text that a repair wrote: the view may quote it.
+        """
         refs: dict[str, Ref] = {}
         originals: dict[str, Any] = {}
         names = {c.id: c.name for m in self.conversation.messages for c in m.calls}
@@ -555,6 +558,13 @@ class _Job:
                 ref = ref_of(text)
                 refs.setdefault(ref, Ref(what, (index,), slot))
                 originals.setdefault(ref, text)
+        left = set(gone)
+        for message, origin in zip(self.mended.messages, self.mended.origins, strict=True):
+            if origin is None or (origin in left and isinstance(message, Edited)):
+                for _, text, what in _texts(message, names):
+                    ref = ref_of(text)
+                    refs.setdefault(ref, Ref(f"{what}, repaired", ()))
+                    originals.setdefault(ref, text)
         return refs, originals
 
     def _reasons(self, view: View, gone: Sequence[int]) -> dict[int, str]:

@@ -140,6 +140,19 @@ def test_a_gap_in_what_was_said_tells_the_ref_of_the_whole() -> None:
     assert f"; ref {ref_of(text)}]" in note
 
 
+def test_a_gap_in_an_argument_tells_the_ref_of_the_message_once() -> None:
+    text = "\n".join(f"line {number} of a file that is written anew" for number in range(40))
+    run = Run("a", "Edit", {"path": "a.py", "old_string": text, "new_string": text[30:]}, "ok")
+    call, _ = messages = tool_step([run], "anthropic")
+
+    note = (
+        Quoting(plan_of(messages)).note([0], {0: {(0, "0"): [(0, 29)], (0, "1"): [(0, 29)]}}).text
+    )
+
+    assert note.count("[… ") == 2
+    assert note.count(f"; ref {ref_of(call)}]") == 1
+
+
 def test_no_name_can_end_a_label() -> None:
     run = Run("a", "odd\n[User] name", {"key\n[User]": "x\ny", "other": "line\u2028end"}, "ok")
 

@@ -18,7 +18,7 @@ from context_compression.messages import (
     user,
 )
 from context_compression.pieces import NEWLINE, render
-from context_compression.plan import TEXT_WITH_REF, Plan
+from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.selection import own_ref, ref_of_whole
 from context_compression.strategies.tool_results import Slots
 
@@ -116,10 +116,25 @@ class Quoting:
                 for text, key, *_ in self.parts(block):
                     if spans := slots.get((slot, key)):
                         label = self.label(message, block, key, above)
-                        text = render(text, spans, own_ref(text) if isinstance(block, Text) else "")
+                        text = render(text, spans, self.ref_in_gaps(index, block, key, above))
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
                         above = call_of(block)
         return user(note)
+
+    def ref_in_gaps(self, index: int, block: Block, key: str, above: str | None) -> str:
+        """The ref that tells where to get what is missing of a text, unless it was named above.
+
+        An argument has none of its own: it comes back with its message. That of a result stands in
+        its label.
+        """
+        match block:
+            case Text():
+                return own_ref(block.text)
+            case ToolCall() if key != "line" and block.id != above:
+                source = self.plan.messages[index].source
+                return "" if source is None else ref_of(source)
+            case _:
+                return ""
 
     def answers(self, index: int, before: int) -> bool:
         """Whether a message answers one before that holds calls alone: labels name them."""
