@@ -157,6 +157,17 @@ def test_a_call_that_shortening_would_lengthen_stays_with_its_thought() -> None:
     assert "Now step 1." not in texts(result.messages)
 
 
+def test_a_gap_in_an_old_call_tells_where_all_of_it_is(worked: Messages) -> None:
+    old = step(9, "ok", file_path="a.py", old_string=LONG, new_string=LONG[1:])
+    messages = session(worked[:1], old, worked[1:])
+
+    result = extract(messages, 0.3, min_recent_messages=1)
+
+    [shortened] = [m for m in result.messages if "a.py" in str(m) and m["role"] == "assistant"]
+    [ref] = re.findall(r"; ref ([0-9a-f]{12})\]", str(shortened))
+    assert result.originals[ref] == old[0]
+
+
 def test_error_lines_are_chosen_before_routine(worked: Messages) -> None:
     result = extract(worked, 0.2, min_recent_messages=1)
 

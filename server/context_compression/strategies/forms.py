@@ -75,6 +75,7 @@ class Forms:
         least = min(settings.offload_min_tokens, SHRINKS * settings.offload_preview_tokens)
         self._large, self._any = (to_preview(plan, n) for n in (settings.offload_min_tokens, least))
         self._headers: dict[str, str] = {}
+        self._refs: dict[int, str] = {}  # of messages, by the id of what they were read from
         self._plain: dict[tuple[int, Form], Message] = {}
 
     def plain(self, index: int, form: Form) -> Message:
@@ -143,7 +144,7 @@ class Forms:
             spans = slots.get((slot, ""), ())
             match block:
                 case ToolCall():
-                    blocks.append(self._short_call(block, slot, slots))
+                    blocks.append(self._short_call(block, slot, slots, message.source))
                 case ToolResult():
                     blocks.append(self._short_result(block, spans))
                 case Text() if message.role == "user":
@@ -157,23 +158,30 @@ class Forms:
                     blocks.append(block)
         return message.with_blocks(tuple(blocks))
 
-    def _short_call(self, call: ToolCall, slot: int, slots: Slots) -> ToolCall:
+    def _short_call(self, call: ToolCall, slot: int, slots: Slots, source: Any) -> ToolCall:
+        longest = max(map(len, strings_in(call.arguments)), default=0)
+        if isinstance(call.arguments, str) or longest <= ARGUMENT_CHARS:
+            return call
         half = ARGUMENT_CHARS // 2
+        refs = iter(() if source is None else (self._ref_of_message(source),))
 
         def settle(value: Any) -> Any:
             if isinstance(value, str) and len(value) > ARGUMENT_CHARS:
                 ends = [(0, half), (len(value) - half, len(value))]
-                return render(value, [*ends, *slots.get((slot, value), ())])
+                return render(value, [*ends, *slots.get((slot, value), ())], next(refs, ""))
             if is_object(value):
                 return {key: settle(item) for key, item in value.items()}
             if is_array(value):
                 return [settle(item) for item in value]
             return value
 
-        longest = max(map(len, strings_in(call.arguments)), default=0)
-        if isinstance(call.arguments, str) or longest <= ARGUMENT_CHARS:
-            return call
         return replace(call, arguments=settle(call.arguments))
+
+    def _ref_of_message(self, source: Any) -> str:
+        ref = self._refs.get(id(source))
+        if ref is None:
+            ref = self._refs[id(source)] = ref_of(source)
+        return ref
 
     def _short_result(self, result: ToolResult, spans: Sequence[Span]) -> ToolResult:
         text = result.text
