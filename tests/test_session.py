@@ -85,6 +85,22 @@ def test_a_preview_that_is_shortened_again_goes_on_naming_the_whole(tmp_path: Pa
     assert all(session.restore(ref_of(output)) == output for output in outputs)
 
 
+@pytest.mark.parametrize("strategy", ["offload", "extract"])
+def test_each_file_that_a_view_names_is_there(tmp_path: Path, strategy: str) -> None:
+    steps = (
+        tool_step([Run(f"call{n}", "Bash", {"command": f"make part{n}"}, LOG)], "anthropic")
+        for n in range(3)
+    )
+    session = Session(tmp_path, "s")
+    session.record(ASK, *(message for step in steps for message in step), *talk(2))
+
+    session.compress(target_tokens=count_tokens(session.view()) // 4, strategy=strategy)
+
+    files = re.findall(r"; file ([^;\]]+)", str(session.view()))
+    assert files
+    assert all((tmp_path.parent / file).read_text("utf-8") == LOG for file in files)
+
+
 def test_what_a_repair_wrote_comes_back_too_where_the_view_quotes_it(tmp_path: Path) -> None:
     output = "\n".join(f"{n} handle_{n} is here" for n in range(900))
     [_, answer] = tool_step([Run("lost", "Bash", {"command": "make"}, output)], "anthropic")

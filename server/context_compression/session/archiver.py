@@ -58,13 +58,16 @@ class Archiver:
         name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         position = {index: at for at, index in enumerate(result.compressed)}
         refs: dict[str, dict[str, Any]] = {}
+        in_files = set(
+            OFFLOADED.findall(canonical([m for m in result.layout if isinstance(m, dict)]))
+        )
         for ref, about in result.refs.items():
             index = about.indices[0] if about.indices else None
             place = None if index is None else position[index]
             refs[ref] = {"what": about.what, "message": place, "block": about.block}
             if index is None:  # no message holds it: the log itself does
                 refs[ref]["text"] = result.originals[ref]
-            elif about.block is not None and result.reasons[index] == "offload":
+            elif about.block is not None and ref in in_files:  # the view tells where it is
                 self._log.write_offloaded(ref, result.originals[ref])
         self._remember(messages, result, n, now)
         self._log.append(
