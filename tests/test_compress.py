@@ -520,6 +520,18 @@ def test_receipts_promise_no_restore_where_there_is_no_store() -> None:
         assert "context_restore" not in json.dumps(result.messages)
 
 
+def test_a_text_shorter_than_one_with_a_ref_is_not_clipped() -> None:
+    asked = {"role": "user", "content": "Fix a.py. " + "Some words that tell a lot. " * 11}
+    messages = [asked, *worked(*(log(300, n) for n in range(5)))]
+
+    result = compress(
+        messages, target_tokens=400, strategy="extract", settings={"max_tool_output": 100}
+    )
+
+    assert len(asked["content"]) < 400
+    assert asked in result.messages
+
+
 def test_every_ref_that_is_shown_leads_to_an_original() -> None:
     messages = worked(*(log(400, n) for n in range(5)))
     settings = {"offload_preview_tokens": 2_000, "max_tool_output": 1_000}

@@ -40,7 +40,7 @@ THOUGHTFUL = (
 """Transcripts of a host, in which the model thinks; the others were stripped of that."""
 SMALL = {
     "token_budget": 4_000, "min_recent_messages": 3, "keep_recent": 2, "offload_min_tokens": 60,
-    "offload_preview_tokens": 30, "max_tool_output": 400,
+    "offload_preview_tokens": 30, "max_tool_output": 100,
 }  # fmt: skip
 """Settings under which small conversations are long ones."""
 

@@ -101,6 +101,15 @@ def test_each_file_that_a_view_names_is_there(tmp_path: Path, strategy: str) -> 
     assert all((tmp_path.parent / file).read_text("utf-8") == LOG for file in files)
 
 
+def test_the_first_note_of_a_view_says_how_to_get_the_rest(tmp_path: Path) -> None:
+    session = Session(tmp_path, "s")
+    session.record(*talk(30), *worked(LOG), *talk(30), ASK)
+
+    session.compress(target_tokens=count_tokens(session.view()) // 12, strategy="extract")
+
+    assert str(session.view()).count("context_restore(query=…)") == 1
+
+
 def test_what_a_repair_wrote_comes_back_too_where_the_view_quotes_it(tmp_path: Path) -> None:
     output = "\n".join(f"{n} handle_{n} is here" for n in range(900))
     [_, answer] = tool_step([Run("lost", "Bash", {"command": "make"}, output)], "anthropic")

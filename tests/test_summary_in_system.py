@@ -60,6 +60,18 @@ def summarized(messages: Messages, system: Any, target: int = 4_000, **more: Any
     return compress(messages, target_tokens=target, system=system, **options)
 
 
+def test_a_summary_that_stays_in_the_system_prompt_has_not_left() -> None:
+    system = with_summary("Be brief.", f"{MARK}\n## Goal\n" + "Move every step as said. " * 30)
+    output = "\n".join(f"{k} part is being built" for k in range(900))
+    step = tool_step([Run("run", "Bash", {"command": "make"}, output)], "anthropic")
+    messages = [*work(0, 2), *step, *work(2, 2)]
+
+    result = compress(messages, system=system, target_tokens=count_tokens(messages) // 2)
+
+    assert result.changed
+    assert not any("repaired" in about.what for about in result.refs.values())
+
+
 def texts(system: Any) -> list[str]:
     """The texts of a system prompt."""
     if isinstance(system, list):

@@ -178,8 +178,8 @@ class _Job:
         self.counter = Counter(ask.model, ask.counter)
         self.conversation: Conversation = parse(ask.messages)
         self.user_first = self.conversation.format.user_first
-        mended = validity.repair(self.conversation.messages, user_first=self.user_first)
-        self.mended, self.prompt = carried(mended, ask.system)
+        self.repaired = validity.repair(self.conversation.messages, user_first=self.user_first)
+        self.mended, self.prompt = carried(self.repaired, ask.system)
         messages = self.mended.messages
         self.beside = {
             "system prompt": self.counter.system(self.prompt.bare),
@@ -301,7 +301,9 @@ class _Job:
         outcome = yield from self._shorten_results()
         total = outcome.steps[-1].tokens_after - self.fixed
         if total <= self.room:
-            return outcome if self.unasked else (yield from self._refilled(outcome))
+            if self.unasked or not outcome.edits:
+                return outcome
+            return self._refilled(outcome) or (yield from self._extracted(outcome.steps)) or outcome
         if self._may_stop(outcome, total):
             return outcome
         steps = outcome.steps
@@ -330,19 +332,21 @@ class _Job:
                 elif self.strategy == "summarize":
                     self.failures.append("nothing to compress before the recent messages")
                     return None
-        return (yield from self._extracted(steps))
+        if outcome := (yield from self._extracted(steps)):
+            return outcome
+        floor = Step("extract", self.fixed + self.floor.tokens)
+        return _Outcome(self.floor.edits, "extract", (*steps, floor))
 
     def _extracted(
         self, steps: tuple[Step, ...]
-    ) -> Generator[SummaryRequest, SummaryReply, _Outcome]:
+    ) -> Generator[SummaryRequest, SummaryReply, _Outcome | None]:
+        """By `extract`; `None` where that does not fit."""
         for plan in filter(None, (self._settled(), self.plan)):
             proposed = yield from extract.propose(plan)
             total = self._view(proposed)[1]
             if total <= self.room:
-                break
-        else:
-            proposed, total = self.floor.edits, self.floor.tokens
-        return _Outcome(proposed, "extract", (*steps, Step("extract", self.fixed + total)))
+                return _Outcome(proposed, "extract", (*steps, Step("extract", self.fixed + total)))
+        return None
 
     def _settled(self) -> Plan | None:
         """The plan of an unasked run with the view's beginning as an earlier compression left it.
@@ -374,16 +378,14 @@ class _Job:
                 break
         return _Outcome([*taken.values()], steps[-1].strategy, tuple(steps))
 
-    def _refilled(self, outcome: _Outcome) -> Generator[SummaryRequest, SummaryReply, _Outcome]:
-        """With the room filled that shorter results leave; by `extract` where it is too little."""
-        if not outcome.edits or self.aim is None:
-            return outcome
-        if (proposed := refilled(self.plan, outcome.edits)) is None:
-            return (yield from self._extracted(outcome.steps))
-        (*before, last), total = outcome.steps, self._view(proposed)[1]
-        return _Outcome(
-            proposed, outcome.strategy, (*before, Step(last.strategy, self.fixed + total))
-        )
+    def _refilled(self, outcome: _Outcome) -> _Outcome | None:
+        """With the room filled that shorter results leave; `None` where that is too little room."""
+        proposed = refilled(self.plan, outcome.edits)
+        if proposed is None:
+            return None
+        *before, last = outcome.steps
+        filled = replace(last, tokens_after=self.fixed + self._view(proposed)[1])
+        return _Outcome(proposed, outcome.strategy, (*before, filled))
 
     @property
     def unasked(self) -> bool:
@@ -465,7 +467,7 @@ class _Job:
         shown = {self.mended.origins[o] for o in view.origins if o is not None}
         kept, system = self._placed(view)
         messages = self.conversation.render(kept)
-        refs, originals = self._archive(gone)
+        refs, originals = self._archive(gone, kept)
         earlier = summary_in(self.ask.system)
         if system is not self.ask.system:
             notes = (*notes, "the system prompt changed, too: send `system` with the messages")
@@ -478,7 +480,8 @@ class _Job:
         if summary and summary.whole_ledger:
             ref = ref_of(summary.whole_ledger)
             refs[ref], originals[ref] = Ref("ledger", ()), summary.whole_ledger
-        archived = {i for i, o in enumerate(self.mended.origins) if o in set(gone)}
+        left = set(gone)
+        archived = {i for i, origin in enumerate(self.mended.origins) if origin in left}
         notes = (*notes, *self.failures) if outcome.steps else notes
         if not met:
             notes = (*notes, self._falls_short(outcome.strategy))
@@ -541,14 +544,16 @@ class _Job:
                     found.add(index)
         return found
 
-    def _archive(self, gone: Sequence[int]) -> tuple[dict[str, Ref], dict[str, Any]]:
+    def _archive(
+        self, gone: Sequence[int], view: Sequence[Message]
+    ) -> tuple[dict[str, Ref], dict[str, Any]]:
         """Refs and originals of the messages that left: each message, and each long text in it.
 
-        And each text that a repair wrote: the view may quote it.
+        And of each text that a repair wrote and the view does not show whole, but may quote.
         """
         refs: dict[str, Ref] = {}
         originals: dict[str, Any] = {}
-        names = {c.id: c.name for m in self.conversation.messages for c in m.calls}
+        names = {c.id: c.name for m in self.repaired.messages for c in m.calls}
         for index in gone:
             message, raw = self.conversation.messages[index], self.ask.messages[index]
             ref = ref_of(raw)
@@ -558,13 +563,13 @@ class _Job:
                 ref = ref_of(text)
                 refs.setdefault(ref, Ref(what, (index,), slot))
                 originals.setdefault(ref, text)
-        left = set(gone)
-        for message, origin in zip(self.mended.messages, self.mended.origins, strict=True):
-            if origin is None or (origin in left and isinstance(message, Edited)):
-                for _, text, what in _texts(message, names):
+        shown = {id(block) for message in view for block in message.blocks}
+        for message, origin in zip(self.repaired.messages, self.repaired.origins, strict=True):
+            if origin is None or isinstance(message, Edited):
+                for slot, text, what in _texts(message, names):
                     ref = ref_of(text)
-                    refs.setdefault(ref, Ref(f"{what}, repaired", ()))
-                    originals.setdefault(ref, text)
+                    if ref not in originals and id(message.blocks[slot]) not in shown:
+                        refs[ref], originals[ref] = Ref(f"{what}, repaired", ()), text
         return refs, originals
 
     def _reasons(self, view: View, gone: Sequence[int]) -> dict[int, str]:

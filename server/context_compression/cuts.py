@@ -17,9 +17,10 @@ HEADS = (
 """How a line begins with which something begins: a hunk, a file of a diff, a heading, a row of a
 table, a definition, the report of a test."""
 PART_ENDS = re.compile(r'(?:\\n)+|,\s?(?=["{])|[.!?]\s|[。！？]')
-"""Where a part of a long line ends: a line of a string in JSON, a member of it, a sentence."""
+"""Where a part of a long line ends: a line of a string in JSON, a member of it, a sentence. The
+first is taken that makes a piece of `PIECE_CHARS`."""
 SEPARATORS = ',;"'
-"""Behind these a line without such parts and without blanks may be divided: no word goes on."""
+"""Behind these a line is divided where it has neither such an end nor a blank: no word goes on."""
 
 
 class Cutter:
@@ -104,7 +105,10 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
 
 
 def _break(text: str, start: int) -> int:
-    """Where a long line is divided that goes on at `start`."""
+    """Where a long line is divided that goes on at `start`: where a part ends, else before a blank.
+
+    Else behind a separator, else after `LONGEST_PIECE`.
+    """
     stop = start + LONGEST_PIECE
     if ends := PART_ENDS.search(text, start + PIECE_CHARS, stop):
         return ends.end()

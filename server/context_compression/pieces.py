@@ -328,6 +328,11 @@ def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
     return "".join(shown)
 
 
+def marked_with(rendered: str, ref: str) -> bool:
+    """Whether the mark of a gap in it tells the ref."""
+    return bool(ref) and f"; ref {ref}]" in rendered
+
+
 def gap(missing: str, ref: str = "") -> str:
     """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line."""
     missing = missing.strip("\n")

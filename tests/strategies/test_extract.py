@@ -158,7 +158,7 @@ def test_a_call_that_shortening_would_lengthen_stays_with_its_thought() -> None:
 
 
 def test_a_gap_in_an_old_call_tells_where_all_of_it_is(worked: Messages) -> None:
-    old = step(9, "ok", file_path="a.py", old_string=LONG, new_string=LONG[1:])
+    old = step(9, "ok", file_path="a.py", old_string="x" * 280, new_string=LONG)
     messages = session(worked[:1], old, worked[1:])
 
     result = extract(messages, 0.3, min_recent_messages=1)
@@ -535,6 +535,17 @@ def test_where_previews_suffice_all_large_results_compete_for_the_room() -> None
     shown = texts(result.messages)
     assert (result.strategy, result.target_met) == ("offload", True)
     assert sum(name in shown for name in names) > 150
+
+
+def test_one_preview_that_suffices_is_all_that_changes() -> None:
+    lines = [f"src/m{k}.py:{k}: handler_{k} value" for k in range(150)]
+    steps = (step(n, "\n".join(lines[: 150 if n == 5 else 25])) for n in range(90))
+    messages = session(said("user", "Look."), *steps, said("user", "Go on."))
+
+    result = compress(messages, target_tokens=count_tokens(messages) - 100)
+
+    assert (result.strategy, result.target_met) == ("offload", True)
+    assert result.compressed == (12,)
 
 
 def test_where_previews_take_nearly_all_the_room_pieces_of_all_there_is_are_chosen() -> None:

@@ -74,8 +74,7 @@ def offloaded(
     messages = (*answered.said, Message("assistant", (call,)), Message("user", (result,)))
     settings = session.settings.changed({"offload_min_tokens": least})
     plan = Plan(messages, (0,) * len(messages), counter, settings, archive=archive)
-    shorten = to_preview(plan, plan.settings.offload_min_tokens)
-    kept = shorten(result, call.name, len(messages) - 1, ())
+    kept = to_preview(plan, settings.offload_min_tokens)(result, call.name, len(messages) - 1, ())
     entering = text if answered.shown is None else answered.shown
     freed = counter.text(entering) - counter.text(kept.text)
     if freed <= 0:

@@ -35,8 +35,9 @@ RULE_TOKENS = 8
 """What the label of a quoted constraint costs."""
 NOTE_TOKENS = 40
 """Kept free for what introduces quotations."""
-ROOM_TO_CHOOSE = 0.15
-"""Share of the room that previews must leave, or pieces of all there is tell more (measured)."""
+LEAST_ROOM, LEAST_SHOWN = 0.15, 0.4
+"""Share of the room, and of what previews leave out, one of which they must leave free (measured on
+recorded sessions: below both, `extract` keeps more at the same size, above either not)."""
 SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
 ROUNDS = 3
@@ -47,7 +48,8 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
     """Edits of single results with the room filled that they leave: longer previews.
 
     All large results compete for it, so that the oldest do not pay for all the others. `None` where
-    the previews of all leave too little room to choose.
+    the previews of all leave little room to choose, and too little to show much of them again: what
+    `extract` chooses from all there is tells more then.
 
     Args:
         plan: the conversation before the edits; it has a room.
@@ -58,7 +60,8 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
     kept = dict.fromkeys(range(len(plan.messages)), Form.WHOLE)
     kept |= {index: Form.RESULTS for index in with_results(plan) if index not in truncated}
     filling = Filling(Forms(plan), kept, plan.room, 0, truncated)
-    if not truncated and filling.left < ROOM_TO_CHOOSE * plan.room:
+    left_out = plan.total - (plan.room - filling.left)
+    if not truncated and filling.left < min(LEAST_ROOM * plan.room, LEAST_SHOWN * left_out):
         return None
     return [
         replace(edit, reason="truncate" if edit.start in truncated else "offload")
@@ -237,7 +240,9 @@ class Filling:
                 start = index + 1
             elif index in quoted:
                 runs.setdefault(start, []).append(index)
-        return {start: self.quoting.note(each, quoted) for start, each in runs.items()}
+        first = min(runs, default=0)
+        note = self.quoting.note
+        return {i: note(each, quoted, first=i == first) for i, each in runs.items()}
 
 
 def clipped(block: Block) -> Iterator[Part]:

@@ -28,8 +28,8 @@ from context_compression.messages import (
     is_object,
     strings_in,
 )
-from context_compression.pieces import render
-from context_compression.plan import Plan, ref_of
+from context_compression.pieces import marked_with, render
+from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.selection import Span, own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
@@ -44,10 +44,8 @@ SKILL_CHARS = 6_000
 """Characters up to which a skill that the host loaded stays whole like the user's own words."""
 NOTE_CHARS = 600
 """Characters up to which another note of a host stays whole; half of them of longer ones."""
-
-
-SHRINKS = 3
-"""Times the size of a preview from which on a result is worth one where room is short."""
+WORTH_A_PREVIEW = 3
+"""Times the size of a preview from which on a result becomes one where room is short."""
 
 
 class Form(Enum):
@@ -57,7 +55,7 @@ class Form(Enum):
     RESULTS = auto()
     """Large results at preview size."""
     PREVIEW = auto()
-    """All but small results at preview size, and of long notes of the host a few lines."""
+    """All results worth a preview at that size, and of long notes of the host a few lines."""
     CLIPPED = auto()
     """That, and of long texts head and tail."""
     SKELETON = auto()
@@ -71,11 +69,10 @@ class Forms:
         self.plan = plan
         self.names: Mapping[str, str] = tool_names(plan)
         self.quoting = Quoting(plan)
-        settings = plan.settings
-        least = min(settings.offload_min_tokens, SHRINKS * settings.offload_preview_tokens)
-        self._large, self._any = (to_preview(plan, n) for n in (settings.offload_min_tokens, least))
+        large, preview = plan.settings.offload_min_tokens, plan.settings.offload_preview_tokens
+        self._large = to_preview(plan, large)
+        self._smaller = to_preview(plan, min(large, WORTH_A_PREVIEW * preview))
         self._headers: dict[str, str] = {}
-        self._refs: dict[int, str] = {}  # of messages, by the id of what they were read from
         self._plain: dict[tuple[int, Form], Message] = {}
 
     def plain(self, index: int, form: Form) -> Message:
@@ -94,12 +91,12 @@ class Forms:
             case Form.RESULTS:
                 return self._with_previews(message, index, slots, self._large)
             case Form.PREVIEW:
-                message = self._with_previews(message, index, slots, self._any)
+                message = self._with_previews(message, index, slots, self._smaller)
                 return self._with_short_notes(message, slots)
             case Form.CLIPPED:
                 return self._clipped(message, self.shaped(index, Form.PREVIEW, slots), slots)
             case Form.SKELETON:
-                return self._skeleton(message, slots)
+                return self._skeleton(message, index, slots)
 
     def _with_previews(
         self, message: Message, index: int, slots: Slots, shorten: Shorten
@@ -126,7 +123,7 @@ class Forms:
         return Text(render(text, [(0, NOTE_CHARS // 2), *said, *spans], ref_of(text)))
 
     def _clipped(self, whole: Message, message: Message, slots: Slots) -> Message:
-        limit = self.plan.settings.max_tool_output
+        limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF)
         blocks: list[Block] = []
         for slot, (before, block) in enumerate(zip(whole.blocks, message.blocks, strict=True)):
             if block is before and isinstance(block, Text) and len(block.text) > limit:
@@ -138,13 +135,13 @@ class Forms:
         kept = tuple(blocks)
         return message if kept == message.blocks else message.with_blocks(kept)
 
-    def _skeleton(self, message: Message, slots: Slots) -> Message:
+    def _skeleton(self, message: Message, index: int, slots: Slots) -> Message:
         blocks: list[Block] = []
         for slot, block in enumerate(message.blocks):
             spans = slots.get((slot, ""), ())
             match block:
                 case ToolCall():
-                    blocks.append(self._short_call(block, slot, slots, message.source))
+                    blocks.append(self._short_call(block, index, slot, slots))
                 case ToolResult():
                     blocks.append(self._short_result(block, spans))
                 case Text() if message.role == "user":
@@ -158,17 +155,20 @@ class Forms:
                     blocks.append(block)
         return message.with_blocks(tuple(blocks))
 
-    def _short_call(self, call: ToolCall, slot: int, slots: Slots, source: Any) -> ToolCall:
+    def _short_call(self, call: ToolCall, index: int, slot: int, slots: Slots) -> ToolCall:
         longest = max(map(len, strings_in(call.arguments)), default=0)
         if isinstance(call.arguments, str) or longest <= ARGUMENT_CHARS:
             return call
         half = ARGUMENT_CHARS // 2
-        refs = iter(() if source is None else (self._ref_of_message(source),))
+        ref = self.quoting.ref_of_message(index)  # the first gap tells it
 
         def settle(value: Any) -> Any:
+            nonlocal ref
             if isinstance(value, str) and len(value) > ARGUMENT_CHARS:
                 ends = [(0, half), (len(value) - half, len(value))]
-                return render(value, [*ends, *slots.get((slot, value), ())], next(refs, ""))
+                shown = render(value, [*ends, *slots.get((slot, value), ())], ref)
+                ref = "" if marked_with(shown, ref) else ref
+                return shown
             if is_object(value):
                 return {key: settle(item) for key, item in value.items()}
             if is_array(value):
@@ -176,12 +176,6 @@ class Forms:
             return value
 
         return replace(call, arguments=settle(call.arguments))
-
-    def _ref_of_message(self, source: Any) -> str:
-        ref = self._refs.get(id(source))
-        if ref is None:
-            ref = self._refs[id(source)] = ref_of(source)
-        return ref
 
     def _short_result(self, result: ToolResult, spans: Sequence[Span]) -> ToolResult:
         text = result.text

@@ -17,7 +17,7 @@ from context_compression.messages import (
     named_strings,
     user,
 )
-from context_compression.pieces import NEWLINE, render
+from context_compression.pieces import NEWLINE, marked_with, render
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.selection import own_ref, ref_of_whole
 from context_compression.strategies.tool_results import Slots
@@ -39,6 +39,9 @@ LABEL_TOKENS = 12
 """What a label costs, about, without the call it names."""
 REF_TOKENS = 8
 """What a ref in the mark of a gap costs."""
+
+RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
+"""How what is left out is brought back."""
 
 
 class Part(NamedTuple):
@@ -76,6 +79,7 @@ class Quoting:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self._refs: dict[int, str] = {}
 
     @cached_property
     def calls(self) -> Mapping[str, CallTexts]:
@@ -101,10 +105,17 @@ class Quoting:
             case _:
                 return
 
-    def note(self, indices: Sequence[int], quoted: dict[int, Slots]) -> Message:
-        """A message of ours with excerpts of some messages; they are taken out of `quoted`."""
-        note = f"{COMPRESSED} Excerpts of earlier messages, quoted as data:"
+    def note(
+        self, indices: Sequence[int], quoted: dict[int, Slots], *, first: bool = False
+    ) -> Message:
+        """A message of ours with excerpts of some messages; they are taken out of `quoted`.
+
+        The first of a view says how to get the rest, where a store keeps it.
+        """
+        rest = RESTORE if first and self.plan.archive.restorable else ""
+        note = f"{COMPRESSED} Excerpts of earlier messages, quoted as data{rest}:"
         above = None  # the call that is named in the line above
+        told = ""  # the ref that was told last
         for before, index in zip([None, *indices], indices, strict=False):
             message, slots = self.plan.messages[index], quoted.pop(index)
             between = 0 if before is None else index - before - 1
@@ -116,23 +127,32 @@ class Quoting:
                 for text, key, *_ in self.parts(block):
                     if spans := slots.get((slot, key)):
                         label = self.label(message, block, key, above)
-                        text = render(text, spans, self.ref_in_gaps(index, block, key, above))
+                        ref = self.ref_in_gaps(index, block, key)
+                        text = render(text, spans, "" if ref == told else ref)
+                        told = ref if marked_with(text, ref) else told
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
                         above = call_of(block)
         return user(note)
 
-    def ref_in_gaps(self, index: int, block: Block, key: str, above: str | None) -> str:
-        """The ref that tells where to get what is missing of a text, unless it was named above.
+    def ref_of_message(self, index: int) -> str:
+        """The ref under which a message comes back whole; empty for one that we made."""
+        ref = self._refs.get(index)
+        if ref is None:
+            source = self.plan.messages[index].source
+            ref = self._refs[index] = "" if source is None else ref_of(source)
+        return ref
 
-        An argument has none of its own: it comes back with its message. That of a result stands in
-        its label.
+    def ref_in_gaps(self, index: int, block: Block, key: str) -> str:
+        """The ref that tells where to get what is missing of a text.
+
+        An argument has none of its own: it comes back with its message. The ref of a result stands
+        in its label.
         """
         match block:
             case Text():
                 return own_ref(block.text)
-            case ToolCall() if key != "line" and block.id != above:
-                source = self.plan.messages[index].source
-                return "" if source is None else ref_of(source)
+            case ToolCall() if key != "line":
+                return self.ref_of_message(index)
             case _:
                 return ""
 
