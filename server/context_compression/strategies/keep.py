@@ -1,7 +1,7 @@
 """From what shall stay to the edits that leave just that."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 
 from context_compression.edits import Edit
 from context_compression.messages import COMPRESSED, Message, user
@@ -35,7 +35,8 @@ def keep_only(
     for at, index in enumerate([*order, len(plan.messages)]):
         if start < index:
             note = notes.get(start)
-            after = next((kept[i] for i in islice(order, at, None) if not kept[i].is_system), None)
+            rest = (kept[order[i]] for i in range(at, len(order)))
+            after = next((message for message in rest if not message.is_system), None)
             if not note and _user_is_due(plan, spoken, after):
                 note = NOTE
             spoken = note or spoken
