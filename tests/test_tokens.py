@@ -278,14 +278,14 @@ def test_depth_is_no_limit_for_a_fingerprint():
 
 def test_the_memory_of_counts_keeps_what_is_used_and_stays_small():
     recent = Recent(size=100)
-    recent.put((0, 0), 7)
+    recent.put(0, 7)
 
     for i in range(1, 1_000):
-        recent.put((i, 0), i)
-        assert recent.get((0, 0)) == 7
+        recent.put(i, i)
+        assert recent.get(0) == 7
         assert len(recent) <= 100
 
-    assert recent.get((1, 0)) is None
+    assert recent.get(1) is None
 
 
 def test_the_callers_counter_is_asked_once_for_each_text():

@@ -47,21 +47,22 @@ class Cutter:
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
         self.previews: dict[str, Sequence[tuple[int, int]]] = {}
-        self._cuts: dict[str, range] = {}
+        self._numbers: dict[str, int] = {}  # of each text its number, in the order they came
+        self._firsts = array("I", [0])  # of each text its first piece; one more than texts
 
     def __call__(self, text: str) -> range:
         """The pieces of a text, by number."""
-        known = self._cuts.get(text)
-        if known is None:
-            known = self._cuts[text] = self._cut(text)
-        return known
+        number = self._numbers.get(text)
+        if number is None:
+            self._cut(text)
+            number = self._numbers[text] = len(self._numbers)
+        return range(self._firsts[number], self._firsts[number + 1])
 
     def words_of(self, pieces: range) -> "array[int]":
         """The evidence words of neighbouring pieces, by number."""
         return self.words[self.ends[pieces.start] : self.ends[pieces.stop]]
 
-    def _cut(self, text: str) -> range:
-        first = len(self.starts)
+    def _cut(self, text: str) -> None:
         starts, stops = spans(text)
         fails = bytearray(len(starts))
         for start, stop in lines_with(text, ERROR_WORDS):
@@ -73,7 +74,7 @@ class Cutter:
         self.starts.extend(starts)
         self.stops.extend(stops)
         self.fails.extend(fails)
-        return range(first, len(self.starts))
+        self._firsts.append(len(self.starts))
 
 
 def spans(text: str) -> tuple["array[int]", "array[int]"]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
+KINDS: tuple[Kind, ...] = ("path", "url", "symbol", "number", "id", "flag")
 
 SIGNS = r"A-Z0-9_$#@~.+:/\\-"
 WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}][a-z{SIGNS}]+(?<=\w)")
@@ -92,7 +93,7 @@ class Numbering:
     """
 
     def __init__(self) -> None:
-        self._kinds: list[Kind] = ["symbol"]
+        self._kinds = bytearray(1)  # by number, which of `KINDS`; no word has the number 0
         self._numbers: dict[int, int] = {}
         self._hashes, self._packed = array("q"), array("I")
         self._find: Callable[[int], int | None] = self._numbers.get
@@ -110,7 +111,7 @@ class Numbering:
 
     def kind(self, number: int) -> Kind:
         """What the word behind a number is evidence of."""
-        return self._kinds[number]
+        return KINDS[self._kinds[number]]
 
     def numbers(self, text: str) -> Iterable[int]:
         """The evidence words of a text, by number, each once."""
@@ -144,7 +145,7 @@ class Numbering:
             kind = kind_of(word)
             number = len(self._kinds) if kind else 0
             if kind:
-                self._kinds.append(kind)
+                self._kinds.append(KINDS.index(kind))
                 self._numbers[hash(word)] = number
         if number or len(self._numbers) < 2 * len(self._kinds) + PLAIN_WORDS:
             self._numbers[hash(raw)] = number

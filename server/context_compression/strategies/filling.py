@@ -114,7 +114,8 @@ class Filling:
         rounds = ROUNDS
         while True:
             places_of_rules = (place for place, _ in rules)
-            view, notes = self.assembled(pool, chain(places_of_rules, map(pool.place, chosen)))
+            found = chain(places_of_rules, map(pool.place, sorted(chosen)))
+            view, notes = self.assembled(pool, found)
             left = self.room - cost(plan, view, notes)
             if left < 0 and (chosen or rules):
                 rounds = 0
@@ -211,7 +212,10 @@ class Filling:
         for number, start, stop in chosen:
             source = pool.sources[number]
             slots = slots_of.setdefault(source.message, {})
-            slots.setdefault((source.slot, source.key), []).append((start, stop))
+            spans = slots.setdefault((source.slot, source.key), [])
+            if spans and 0 <= start - spans[-1][1] <= 1:  # at most a newline between
+                start, _ = spans.pop()
+            spans.append((start, stop))
         view, quoted = dict(self.shown), dict[int, Slots]()
         for index in [*slots_of]:
             slots = slots_of.pop(index)  # what was shown is let go: there may be many pieces

@@ -73,14 +73,14 @@ class Forms:
         self._large = to_preview(plan, large)
         self._smaller = to_preview(plan, min(large, WORTH_A_PREVIEW * preview))
         self._headers: dict[str, str] = {}
-        self._plain: dict[tuple[int, Form], Message] = {}
+        self._plain: dict[Form, dict[int, Message]] = {form: {} for form in Form}
 
     def plain(self, index: int, form: Form) -> Message:
         """A message in a form, nothing chosen; remembered, as each level asks for it again."""
-        known = self._plain.get((index, form))
-        if known is None:
-            known = self._plain[index, form] = self.shaped(index, form)
-        return known
+        known = self._plain[form]
+        if index not in known:
+            known[index] = self.shaped(index, form)
+        return known[index]
 
     def shaped(self, index: int, form: Form, slots: Slots = NO_SLOTS) -> Message:
         """A message in a form with the chosen spans; itself when that shortens nothing."""

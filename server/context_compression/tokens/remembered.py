@@ -1,6 +1,6 @@
 """Nothing is counted twice: counts are remembered by the fingerprint of what was counted.
 
-A key is 64 bits of keyed hash and a length, so no text is copied or kept alive. Hashing is some 300
+A key is a number of 64 bits of keyed hash and a length: no text is copied or kept alive. Hashing is some 300
 times cheaper than counting.
 """
 
@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 TextCounter: TypeAlias = Callable[[str], int]
 """Text in, tokens out."""
 
-_Key: TypeAlias = tuple[int, int]
-
+_LENGTH = 40  # bits of a key that tell the length
 SHORT = 32  # characters below which counting costs what remembering costs
 
 
@@ -50,17 +49,17 @@ class Recent:
 
     def __init__(self, size: int = 50_000) -> None:
         self._half = size // 2
-        self._young: dict[_Key, int] = {}
-        self._old: dict[_Key, int] = {}
+        self._young: dict[int, int] = {}
+        self._old: dict[int, int] = {}
 
-    def get(self, key: _Key) -> int | None:
+    def get(self, key: int) -> int | None:
         """The count under `key`, which thereby counts as used."""
         count = self._young.get(key)
         if count is None and (count := self._old.get(key)) is not None:
             self.put(key, count)
         return count
 
-    def put(self, key: _Key, count: int) -> None:
+    def put(self, key: int, count: int) -> None:
         """Remembers a count, at the cost of the generation used longest ago."""
         if len(self._young) >= self._half:
             self._old, self._young = self._young, {}
@@ -81,7 +80,7 @@ class Remembered:
         """Tokens of a text."""
         if len(text) < SHORT:
             return self._count(text) if text else 0
-        key = (hash(text), len(text))
+        key = hash(text) << _LENGTH | len(text)
         count = self._recent.get(key)
         if count is None:
             count = self._count(text)
@@ -92,7 +91,7 @@ class Remembered:
         """Tokens of parsed JSON, written compactly. A string is taken as it is."""
         if isinstance(value, str):
             return self.text(value)
-        key = (fingerprint(value), -1)
+        key = fingerprint(value) << _LENGTH  # no text that is remembered has the length 0
         count = self._recent.get(key)
         if count is None:
             written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
