@@ -1,7 +1,7 @@
 """Nothing is counted twice: counts are remembered by the fingerprint of what was counted.
 
-A key is a number of 64 bits of keyed hash and a length: no text is copied or kept alive. Hashing is some 300
-times cheaper than counting.
+A key is a number of 64 bits of keyed hash and a length: no text is copied or kept alive. Hashing is
+some 300 times cheaper than counting.
 """
 
 import json
