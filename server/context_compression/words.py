@@ -8,10 +8,10 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
-KINDS: tuple[Kind, ...] = ("path", "url", "symbol", "number", "id", "flag")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SIGNS = r"A-Z0-9_$#@~.+:/\\-"
 WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}][a-z{SIGNS}]+(?<=\w)")

@@ -58,9 +58,8 @@ class Archiver:
         name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         position = {index: at for at, index in enumerate(result.compressed)}
         refs: dict[str, dict[str, Any]] = {}
-        in_files = set(
-            OFFLOADED.findall(canonical([m for m in result.layout if isinstance(m, dict)]))
-        )
+        made = [each for each in result.layout if isinstance(each, dict)]
+        in_files = {*OFFLOADED.findall(canonical(made))}
         for ref, about in result.refs.items():
             index = about.indices[0] if about.indices else None
             place = None if index is None else position[index]

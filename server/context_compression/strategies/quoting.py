@@ -39,7 +39,6 @@ LABEL_TOKENS = 12
 """What a label costs, about, without the call it names."""
 REF_TOKENS = 8
 """What a ref in the mark of a gap costs."""
-
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
 """How what is left out is brought back."""
 
@@ -79,7 +78,7 @@ class Quoting:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._refs: dict[int, str] = {}
+        self._refs: dict[int, str] = {}  # of messages, by index
 
     @cached_property
     def calls(self) -> Mapping[str, CallTexts]:
