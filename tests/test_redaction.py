@@ -143,6 +143,12 @@ parts = st.one_of(
 )
 
 
+def test_a_key_right_behind_another_is_not_left_over() -> None:
+    run = "aZ3kQ9xW7bR2mT5vY8cL1nP4sD6fG0hJ"
+
+    assert redact(f"AIza{run}abcsk-ant-api03-{run}") == "[redacted: google key]"
+
+
 @given(st.lists(parts, max_size=12).map("".join))
 def test_redacting_again_changes_nothing(text: str) -> None:
     once = redact(text)

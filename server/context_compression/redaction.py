@@ -19,7 +19,7 @@ KEYS = tuple(
         ("gitlab token", "glpat-", r"glpat-[A-Za-z0-9_-]{20,}"),
         ("aws key", "IA", r"A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])"),
         ("slack token", "xox", r"xox[a-z]-[A-Za-z0-9-]{10,}"),
-        ("google key", "AIza", r"AIza[A-Za-z0-9_-]{35}"),
+        ("google key", "AIza", r"AIza[A-Za-z0-9_-]{35,}"),
         ("npm token", "npm_", r"npm_[A-Za-z0-9]{30,}"),
         ("pypi token", "pypi-", r"pypi-[A-Za-z0-9_-]{40,}"),
         ("hugging face token", "hf_", r"hf_[A-Za-z0-9]{30,}"),
