@@ -286,6 +286,20 @@ def test_without_sqlite_the_same_is_found(store: Store, monkeypatch: pytest.Monk
     assert store.search("okapi forest", pattern="oka.i").hits == without[0].hits
 
 
+def test_a_session_that_another_process_made_meanwhile_is_found_and_stays_indexed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = store.sessions()
+    Session(store, "late").offload("another okapi")
+    assert store.search("okapi").total == 2
+
+    monkeypatch.setattr(store, "sessions", listed.copy)  # as it was read a moment before
+
+    assert {hit.session for hit in store.search("okapi").hits} == {"texts", "late"}
+    with sqlite3.connect(store.folder / INDEX) as database:
+        assert ("late",) in database.execute("SELECT name FROM logs").fetchall()
+
+
 def test_processes_that_archive_and_search_at_once_find_all(store: Store) -> None:
     code = """
 sys.stdin.readline()

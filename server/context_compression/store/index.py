@@ -103,6 +103,14 @@ def _opened(folder: Path) -> Generator["Index"]:
         yield index
 
 
+def _is_gone(root: Path, name: str) -> bool:
+    """Whether a store has no such session, or could have none."""
+    try:
+        return not SessionLog(root, name).exists
+    except ContextCompressionError:
+        return True
+
+
 class Index:
     """The open index of one store."""
 
@@ -135,10 +143,11 @@ class Index:
                     self._do(statement)
 
     def catch_up(self, logs: Sequence[SessionLog]) -> None:
-        """Read what is new in these logs, and forget those that are gone."""
+        """Read what is new in these logs, of which there is one at least; forget those gone."""
         known = {name: stamp for name, *stamp in self.rows("SELECT name, size, time FROM logs")}
         for name in known.keys() - {log.id for log in logs}:
-            self.forget(name)
+            if _is_gone(logs[0].root, name):  # else it is newer than the list of logs
+                self.forget(name)
         for log in reversed(logs):
             with suppress(ContextCompressionError):  # what cannot be read keeps no other from us
                 while [*(log.stamp or ())] != known.get(log.id):

@@ -118,7 +118,7 @@ def search(
         def look_up(opened: index.Index) -> Found:
             while True:
                 with opened.transaction():
-                    found, changed = search.of(Lookup(opened, session), logs)
+                    found, changed = search.of(Lookup(opened, session), store)
                 if not changed:
                     return found
                 for name in changed:
@@ -127,7 +127,7 @@ def search(
 
         return index.using(store.folder, logs, look_up)
     except (StoreUnwritable, ImportError) as error:
-        found, _ = search.of(Scan(logs, session), logs)
+        found, _ = search.of(Scan(logs, session), store)
         return replace(found, note=f"searched without an index, which is slower: {error}")
 
 
@@ -144,12 +144,11 @@ class _Search:
         literal = self.pattern.literal if self.pattern else None
         return (*self.query.names, *((literal,) if literal else ()))
 
-    def of(self, source: Source, logs: Sequence[SessionLog]) -> tuple[Found, set[str]]:
+    def of(self, source: Source, store: "Store") -> tuple[Found, set[str]]:
         """What is found, and the sessions whose files are not what they were."""
         candidates, total = self._candidates(source)
         ranked = self._ranked(candidates)[self.skip : self.skip + self.limit]
-        by_name = {log.id: log for log in logs}
-        changed = {c.session for c in ranked if not source.is_true(c, by_name[c.session])}
+        changed = {c.session for c in ranked if not source.is_true(c, store.session(c.session))}
         hits = () if changed else tuple(self._hit(source, candidate) for candidate in ranked)
         return Found(hits, total, source.count(), self.query.terms), changed
 
