@@ -304,6 +304,8 @@ def test_the_demo_holds_what_is_promised_and_leaves_nothing_behind(desk: Desk, s
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
 def test_ctrl_c_ends_it_with_130(desk: Desk):
+    # what a shell runs in the background ignores SIGINT, and so would the command started here
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         [*COMMAND, "demo"],
         cwd=desk.folder,
@@ -314,6 +316,7 @@ def test_ctrl_c_ends_it_with_130(desk: Desk):
     ) as process:
         assert process.stdout
         assert process.stderr
+        signal.signal(signal.SIGINT, before)
         process.stdout.readline()
 
         process.send_signal(signal.SIGINT)
