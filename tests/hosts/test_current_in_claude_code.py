@@ -12,6 +12,8 @@ from context_compression.errors import ConversationNotFound
 from context_compression.hosts.caller import Asking, Caller
 from context_compression.hosts.current import find_current
 
+ABOVE = os.getppid() or os.getpid()  # 0: tests that are a container's first process have no parent
+
 
 @dataclass
 class Claude:
@@ -78,8 +80,9 @@ def test_outside_claude_code_there_is_no_current_conversation(claude: Claude):
     assert "Pass the path of a transcript" in str(raised.value)
 
 
-@pytest.mark.parametrize("pid", [os.getpid(), os.getppid()])
+@pytest.mark.parametrize("pid", sorted({os.getpid(), ABOVE, 1}))
 def test_the_host_above_us_names_its_session(pid: int, claude: Claude):
+    """It may be the first process of a container, too."""
     ours = claude.transcript("aaa")
     claude.transcript("bbb")
     claude.runs("aaa", pid)
@@ -91,7 +94,7 @@ def test_after_a_clear_the_environment_is_stale_and_not_believed(claude: Claude)
     claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
     claude.transcript("aaa")
     cleared = claude.transcript("bbb")
-    claude.runs("bbb", os.getppid())
+    claude.runs("bbb", ABOVE)
 
     assert claude.find() == cleared
 
@@ -99,7 +102,7 @@ def test_after_a_clear_the_environment_is_stale_and_not_believed(claude: Claude)
 def test_a_session_without_a_transcript_yet_is_not_mistaken_for_the_one_before(claude: Claude):
     claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
     before = claude.transcript("aaa")
-    claude.runs("bbb", os.getppid())
+    claude.runs("bbb", ABOVE)
 
     with pytest.raises(ConversationNotFound) as raised:
         claude.find()
@@ -110,7 +113,7 @@ def test_a_session_without_a_transcript_yet_is_not_mistaken_for_the_one_before(c
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
 def test_the_note_of_a_crashed_host_under_a_number_used_again_is_not_believed(claude: Claude):
     claude.transcript("aaa")
-    claude.runs("aaa", os.getppid(), procStart="1")
+    claude.runs("aaa", ABOVE, procStart="1")
 
     with pytest.raises(ConversationNotFound):
         claude.find()
@@ -152,7 +155,7 @@ def test_a_session_begun_in_another_folder_is_found_too(claude: Claude):
 
 def test_a_call_that_stands_nowhere_gives_no_transcript_at_all(claude: Claude):
     claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
-    claude.runs("aaa", os.getppid())
+    claude.runs("aaa", ABOVE)
     claude.transcript("aaa", "toolu_1")
 
     with pytest.raises(ConversationNotFound, match="stands in no transcript"):

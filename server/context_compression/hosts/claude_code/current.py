@@ -86,12 +86,15 @@ def _near(caller: Caller, session: str | None) -> Near:
 
 
 def _session_of_ancestor(config: Path, pid: int) -> str | None:
-    """The session now open in the nearest process above us that is a Claude Code."""
+    """The session now open in the nearest process above us that is a Claude Code.
+
+    In a container that may be process 1.
+    """
     sessions = config / "sessions"
     if not sessions.is_dir():
         return None
     for _ in range(GENERATIONS):
-        if pid <= 1:
+        if pid < 1:
             return None
         parent, began = _process(pid)
         about = as_object(parse(_tail(sessions / f"{pid}.json")))
