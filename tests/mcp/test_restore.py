@@ -56,6 +56,25 @@ async def test_the_header_says_what_it_is_and_the_text_stands_in_a_fence(client:
     assert answer.whole.structured_content is None
 
 
+async def test_from_one_archived_message_the_next_is_reached(
+    client: Client, workspace: Workspace
+) -> None:
+    session = Session(workspace.store, "mine")
+    session.record(*conversation(8))
+    result = session.compress(target_tokens=9_000)
+    messages = [ref for ref, about in result.refs.items() if about.block is None]
+
+    walked = messages[:1]
+    while named := re.search(
+        r"next message: ref (\w+)",
+        (await ask(client, "context_restore", ref=walked[-1], lines="1")).text.splitlines()[0],
+    ):
+        walked.append(named[1])
+
+    assert len(walked) > 1
+    assert walked == messages
+
+
 async def test_the_first_digits_of_a_ref_are_enough(client: Client) -> None:
     kept = await ask(client, "context_offload", content="alpha")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from context_compression import Session, Store
 from context_compression.store.files import to_json
-from context_compression.store.refs import entries, message_at
+from context_compression.store.refs import entries, following, message_at
 from context_compression.testing import conversation
 
 VALUES = st.recursive(
@@ -103,3 +103,30 @@ def test_what_was_archived_meanwhile_is_found(session: Session) -> None:
     Session(session.store.folder, "talk").offload("elsewhere")
 
     assert log.full_ref(ref) == ref
+
+
+def test_behind_each_message_the_one_archived_next_is_named(session: Session) -> None:
+    log = session.store.session("talk")
+    (compression,) = (event for event in log.events().items if event["type"] == "compression")
+    refs: dict[str, Any] = compression["refs"]
+    messages = [ref for ref, about in refs.items() if about["block"] is None]
+
+    assert len(messages) > 2
+    assert [log.following(ref) for ref in messages] == [*messages[1:], None]
+    assert {log.following(ref) for ref in log.refs() if ref not in messages} == {None}
+
+
+def test_no_text_of_a_message_can_say_what_is_archived_behind_another() -> None:
+    def of(*refs: str) -> dict[str, Any]:
+        told = enumerate(refs)
+        return {r: {"what": f"message {n} (user)", "message": n, "block": None} for n, r in told}
+
+    lines = [
+        {"type": "message", "message": of(REF, "000000000000")},
+        {"type": "compression", "refs": of(REF, "111111111111")},
+    ]
+    log = b"".join(to_json(line) + b"\n" for line in lines)
+
+    assert following(log, REF) == "111111111111"
+    assert following(log, "111111111111") is None
+    assert following(log, "222222222222") is None

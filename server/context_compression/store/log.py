@@ -17,7 +17,7 @@ from typing import Any, cast
 from context_compression.errors import StoreError, UnknownRef
 from context_compression.store import files
 from context_compression.store.lines import Events, LineFile, Mark
-from context_compression.store.refs import entries, message_at
+from context_compression.store.refs import entries, following, message_at
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """What an id or a ref may be: the name of a file, and of nothing outside our folder."""
@@ -180,6 +180,11 @@ class SessionLog:
         if self._told[0] != asked:
             self._told = (asked, dict(entries(self._events.data(), asked[0])))
         return self._told[1]
+
+    def following(self, ref: str) -> str | None:
+        """The ref of the message archived right behind the one of `ref`; of a text, nothing."""
+        is_message = self.about(ref).get(ref, {}).get("block", 0) is None
+        return following(self._events.data(), ref) if is_message else None
 
     def refs(self) -> dict[str, Any]:
         """All that is archived here: by ref, what the events' `refs` say of it, the latest last."""

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _KEY = re.compile(rb'"([0-9a-f]{12})":')
+_MESSAGE = re.compile(
+    rb'"([0-9a-f]{12})":\{"what":"message \d+ \(\w+\)","message":\d+,"block":null[,}]'
+)
 _EVENTS = (b'{"type":"compression"', b'{"type":"offload"')
 _ORIGINALS = b'"originals":"'
 _FIRST, _LAST = b"[\n  {\n", b"\n  }\n]"
@@ -42,6 +45,26 @@ def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 case _:
                     pass
         at = log.find(wanted, at + 1)
+
+
+def following(log: bytes, ref: str) -> str | None:
+    """The ref of the message that was archived right behind the one of this ref, if any.
+
+    Args:
+        log: as `entries` takes it.
+        ref: in full, of a message.
+    """
+    own = b'"' + ref.encode() + b'":'
+    at = log.find(own)
+    while at >= 0:
+        line = log.rfind(b"\n", 0, at) + 1
+        message = _MESSAGE.match(log, at)
+        if message and log.startswith(_EVENTS, line):
+            end = log.find(b"\n", at)
+            found = _MESSAGE.search(log, message.end(), end if end >= 0 else len(log))
+            return found[1].decode() if found else None
+        at = log.find(own, at + 1)
+    return None
 
 
 def message_at(originals: bytes, position: int) -> Any:

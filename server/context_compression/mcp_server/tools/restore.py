@@ -77,7 +77,7 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
     ref = ref.strip()
     lines = _span(asked.lines)
     log = store.locate(ref)
-    session = full = None
+    session = following = None
     if log is None:
         full, what, text = _summary(store, ref)
         text = select(text, lines, asked.pattern)
@@ -86,6 +86,7 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
         full = log.full_ref(ref) or ref
         what = (log.about(full) or session.state().refs)[full]["what"]
         text = session.restore(full, lines=lines, pattern=asked.pattern, note=False)
+        following = log.following(full)
     header = [f"ref {full}", what]
     if lines:
         header.append(f"lines {lines[0]:,}-{lines[1]:,}")
@@ -98,6 +99,8 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
         with suppress(StoreUnwritable):  # it can be read all the same
             session.note_restored(full, shown.text)
     header += [shown.range, f"{Counter().text(shown.text):,} tokens"]
+    if following:
+        header.append(f"next message: ref {following}")
     if shown.cursor:
         header.append(f"next page: cursor {shown.cursor}")
     return quotation(f"{' · '.join(header)}\n{fenced(shown.text)}")
