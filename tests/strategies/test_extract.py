@@ -263,6 +263,36 @@ def test_then_only_the_last_turns_stay_and_older_ones_are_quoted() -> None:
     )
 
 
+@pytest.mark.parametrize("room", [4_000, 8_000])
+def test_gaps_of_whole_messages_tell_where_they_begin(room: int) -> None:
+    messages = conversation(60)
+
+    result = compress(messages, target_tokens=room, strategy="extract")
+
+    marks = re.findall(r"\[… (\d+) messages?; (?:first )?ref (\w+)\]", texts(result.messages))
+    place = {ref_of(message): index for index, message in enumerate(messages)}
+    missing = [range(place[ref], place[ref] + int(count)) for count, ref in marks]
+    assert len(missing) > 2
+    assert result.originals.keys() >= {ref for _, ref in marks}
+    assert {index for gap in missing for index in gap} <= {*result.dropped}
+
+
+def test_where_nothing_of_a_long_stretch_is_chosen_a_note_says_so() -> None:
+    messages = conversation(60)
+
+    result = compress(messages, target_tokens=4_000, strategy="extract")
+
+    notes = [m["content"] for m in result.messages if "Not shown here" in str(m["content"])]
+    assert notes
+    assert all(re.search(r":\n\[… \d+ messages?; (?:first )?ref \w+\]$", note) for note in notes)
+
+
+def test_a_small_room_is_left_to_what_is_said() -> None:
+    result = compress(conversation(60), target_tokens=3_000, strategy="extract")
+
+    assert not re.findall(r"messages?; (?:first )?ref", texts(result.messages))
+
+
 def test_the_number_of_those_turns_is_a_setting() -> None:
     turns = [
         session(said("user", f"Request {n}: " + "please " * 40), said("assistant", "done " * 40))

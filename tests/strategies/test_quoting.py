@@ -9,6 +9,7 @@ from context_compression import Settings
 from context_compression.formats import parse
 from context_compression.plan import Plan, ref_of
 from context_compression.strategies.quoting import Quoting
+from context_compression.strategies.tool_results import Slots
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
 
@@ -35,7 +36,7 @@ def note_of(messages: list[dict[str, Any]], only: Sequence[int] | None = None) -
     for number, (index, slot, part) in enumerate(found):
         if only is None or number in only:
             slots.setdefault(index, {})[slot, part.key] = [(0, len(part.text))]
-    return quoting.note(sorted(slots), dict(slots)).text.partition("\n")[2]
+    return quoting.note(range(len(messages)), dict(slots)).text.partition("\n")[2]
 
 
 def quoted(*runs: Run, only: Sequence[int] | None = None, dialect: Any = "anthropic") -> str:
@@ -124,6 +125,30 @@ def test_what_is_left_out_between_is_marked_and_what_answers_a_call_before_names
     ]
 
 
+def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:
+    talk = [{"role": "user", "content": f"word {number}"} for number in range(9)]
+    quoting = Quoting(plan_of(talk))
+
+    def note(*quoted: int, of: range = range(9), first: bool = False) -> list[str]:
+        slots: dict[int, Slots] = {index: {(0, ""): [(0, 6)]} for index in quoted}
+        return quoting.note(of, slots, {0, 4, 6}, first=first).text.split("\n")
+
+    assert note(2, 3, 5) == [
+        "[Compressed History] Excerpts of earlier messages, quoted as data:",
+        f"[… 2 messages; first ref {ref_of(talk[0])}]",
+        "[User] word 2",
+        "[User] word 3",
+        f"[… 1 message; ref {ref_of(talk[4])}]",
+        "[User] word 5",
+        f"[… 3 messages; first ref {ref_of(talk[6])}]",
+    ]
+    assert note(1, 3, of=range(1, 4))[1:] == ["[User] word 1", "[… 1 message]", "[User] word 3"]
+    assert note(of=range(6, 9)) == [
+        "[Compressed History] Not shown here:",
+        f"[… 3 messages; first ref {ref_of(talk[6])}]",
+    ]
+
+
 def test_a_result_behind_a_gap_names_its_call() -> None:
     runs = [Run(name, "bash", {"command": f"cat {name}.py"}, f"# {name}") for name in "ab"]
 
@@ -137,7 +162,7 @@ def test_a_gap_in_what_was_said_tells_the_ref_of_the_whole() -> None:
     text = "\n".join(f"sentence {number} of a long answer" for number in range(40))
     plan = plan_of([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": text}])
 
-    note = Quoting(plan).note([1], {1: {(0, ""): [(0, 29)]}}).text
+    note = Quoting(plan).note(range(2), {1: {(0, ""): [(0, 29)]}}).text
 
     assert f"; ref {ref_of(text)}]" in note
 
@@ -155,7 +180,7 @@ def test_the_first_gap_in_the_arguments_of_a_call_tells_the_ref_of_its_message(
     call, _ = messages = tool_step([run], "anthropic")
 
     slots = {0: {(0, key): [span] for key, span in shown.items()}}
-    note = Quoting(plan_of(messages)).note([0], {**slots}).text
+    note = Quoting(plan_of(messages)).note(range(2), {**slots}).text
 
     assert "[… " in note
     assert note.count(f"; ref {ref_of(call)}]") == 1

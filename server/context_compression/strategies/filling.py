@@ -1,9 +1,9 @@
 """Filling the room of a view with pieces of what is shortened or left out, chosen by evidence."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import accumulate, chain
 from math import ceil
 
 from context_compression.edits import Edit
@@ -22,7 +22,13 @@ from context_compression.plan import Plan
 from context_compression.selection import Span
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, places
 from context_compression.strategies.keep import cost, keep_only
-from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, weight_of
+from context_compression.strategies.quoting import (
+    ARGUMENT_CHARS,
+    REF_TOKENS,
+    Part,
+    gaps,
+    weight_of,
+)
 from context_compression.strategies.tool_results import Slots, with_results
 
 USER_WORTH = 30.0
@@ -38,6 +44,10 @@ NOTE_TOKENS = 40
 LEAST_ROOM, LEAST_SHOWN = 0.15, 0.4
 """Share of the room, and of what previews leave out, one of which they must leave free (measured on
 recorded sessions: below both, `extract` keeps more at the same size, above either not)."""
+GAPS_SHARE = 0.02
+"""Share of the room for refs of gaps of whole messages, the largest first."""
+LEAST_FOR_REFS = 4_000
+"""Tokens of room below which there are none: evidence is worth more then (measured likewise)."""
 SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
 ROUNDS = 3
@@ -233,20 +243,43 @@ class Filling:
         return message.role == "assistant" and not message.calls and not message.has_thinking
 
     def notes(self, view: Mapping[int, Message], quoted: dict[int, Slots]) -> dict[int, Message]:
-        """For each dropped run with chosen pieces: a message of ours that quotes them in order.
+        """For each dropped run a message of ours that quotes the chosen pieces and tells of gaps.
 
-        `quoted` is empty afterwards.
+        A run of which nothing was chosen has one where its gap is among the largest. `quoted` is
+        empty afterwards.
         """
-        runs: dict[int, list[int]] = {}
-        start = self.plan.head
-        for index in range(self.plan.head, len(self.plan.messages)):
-            if index in view:
-                start = index + 1
-            elif index in quoted:
-                runs.setdefault(start, []).append(index)
-        first = min(runs, default=0)
+        runs = [*dropped(self.plan, view)]
+        with_ref = self.gaps_with_ref(runs, quoted)
+        noted = [run for run in runs if run.start in with_ref or any(i in quoted for i in run)]
         note = self.quoting.note
-        return {i: note(each, quoted, first=i == first) for i, each in runs.items()}
+        return {run.start: note(run, quoted, with_ref, first=run is noted[0]) for run in noted}
+
+    def gaps_with_ref(self, runs: Sequence[range], quoted: Container[int]) -> set[int]:
+        """Where the largest gaps of whole messages begin, as many as may tell a ref."""
+        tokens = [0, *accumulate(self.plan.tokens)]
+        found: list[tuple[int, int, int]] = []
+        for run in runs:
+            indices = [index for index in run if index in quoted]
+            for missing in filter(None, gaps(run, indices)):
+                size = tokens[missing.stop] - tokens[missing.start]
+                found.append((-size, missing.start, REF_TOKENS if indices else NOTE_TOKENS))
+        room = GAPS_SHARE * self.room if self.room >= LEAST_FOR_REFS else 0
+        told = set[int]()
+        for size, start, price in sorted(found):
+            if price <= room and -size > 2 * price and self.quoting.ref_of_message(start):
+                room -= price
+                told.add(start)
+        return told
+
+
+def dropped(plan: Plan, view: Container[int]) -> Iterator[range]:
+    """The runs of messages, behind the head, that are not in a view."""
+    start = plan.head
+    for index in range(plan.head, len(plan.messages) + 1):
+        if index == len(plan.messages) or index in view:
+            if start < index:
+                yield range(start, index)
+            start = index + 1
 
 
 def clipped(block: Block) -> Iterator[Part]:

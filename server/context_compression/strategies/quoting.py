@@ -1,7 +1,7 @@
 """Quotes of dropped messages, in order, each labelled with who said it or which call it is of."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -105,23 +105,39 @@ class Quoting:
                 return
 
     def note(
-        self, indices: Sequence[int], quoted: dict[int, Slots], *, first: bool = False
+        self,
+        run: range,
+        quoted: dict[int, Slots],
+        with_ref: Container[int] = (),
+        *,
+        first: bool = False,
     ) -> Message:
-        """A message of ours with excerpts of some messages; they are taken out of `quoted`.
+        """A message of ours in place of some: excerpts of them, and marks where others are missing.
 
-        The first of a view says how to get the rest, where a store keeps it.
+        Args:
+            run: the messages it stands for.
+            quoted: what to quote of each; what is quoted is taken out.
+            with_ref: where gaps begin that tell the ref of the first message missing. Before and
+                behind all quotes only these are marked.
+            first: whether it is the view's first, which says how to get the rest, where a store
+                keeps it.
         """
+        indices = [index for index in run if index in quoted]
+        what = "Excerpts of earlier messages, quoted as data" if indices else "Not shown here"
         rest = RESTORE if first and self.plan.archive.restorable else ""
-        note = f"{COMPRESSED} Excerpts of earlier messages, quoted as data{rest}:"
+        note = f"{COMPRESSED} {what}{rest}:"
         above = None  # the call that is named in the line above
         told = ""  # the ref that was told last
-        for before, index in zip([None, *indices], indices, strict=False):
-            message, slots = self.plan.messages[index], quoted.pop(index)
-            between = 0 if before is None else index - before - 1
-            if between:
+        for missing, index in zip(gaps(run, indices), [*indices, None], strict=True):
+            if missing:
                 above = None
-            if between > 1 or (between and not self.answers(index, index - 1)):
-                note += f"\n[… {between} message{'s' * (between > 1)}]"
+                if missing.start in with_ref:
+                    note += f"\n{gap_of_messages(missing, self.ref_of_message(missing.start))}"
+                elif run.start < missing.start and index and self.is_gap(missing, index):
+                    note += f"\n{gap_of_messages(missing)}"
+            if index is None:
+                break
+            message, slots = self.plan.messages[index], quoted.pop(index)
             for slot, block in enumerate(message.blocks):
                 for text, key, *_ in self.parts(block):
                     if spans := slots.get((slot, key)):
@@ -155,12 +171,17 @@ class Quoting:
             case _:
                 return ""
 
-    def answers(self, index: int, before: int) -> bool:
-        """Whether a message answers one before that holds calls alone: labels name them."""
-        first = self.plan.messages[before]
+    def is_gap(self, missing: range, index: int) -> bool:
+        """Whether it must be said that messages are missing before the one at `index`.
+
+        Not where that answers a single one with calls alone: the labels of its results name them.
+        """
+        if len(missing) > 1:
+            return True
+        first = self.plan.messages[missing.start]
         calls = {call.id for call in first.calls}
         answered = any(result.call_id in calls for result in self.plan.messages[index].results)
-        return answered and all(isinstance(block, ToolCall | Thinking) for block in first.blocks)
+        return not answered or any(not isinstance(b, ToolCall | Thinking) for b in first.blocks)
 
     def label(self, message: Message, block: Block, key: str, above: str | None) -> str:
         """Who said a text: `User`, `Bash`, `Edit: a.py; old_string`, `Result of Bash: ls; ref …`.
@@ -187,6 +208,21 @@ class Quoting:
                 return f"Result of {call.label if call else 'a tool'}; ref {ref}"
             case _:
                 return message.role.capitalize()
+
+
+def gaps(run: range, quoted: Iterable[int]) -> Iterator[range]:
+    """The messages of a run missing before each quoted one, then those missing behind the last."""
+    start = run.start
+    for index in (*quoted, run.stop):
+        yield range(start, index)
+        start = index + 1
+
+
+def gap_of_messages(missing: range, ref: str = "") -> str:
+    """The mark of a gap: `[… 1 message; ref c3f91a20b77d]`, `[… 9 messages; first ref …]`."""
+    count = len(missing)
+    named = f"; {'first ' * (count > 1)}ref {ref}" if ref else ""
+    return f"[… {count} message{'s' * (count > 1)}{named}]"
 
 
 def weight_of(name: str) -> float:
