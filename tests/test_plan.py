@@ -13,6 +13,7 @@ from context_compression.formats import parse
 from context_compression.plan import Plan, pinned, ref_of
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
+from context_compression.validity import repair
 
 LS = Run("a", "Bash", {"command": "ls"}, "main.py")
 CAT = Run("b", "Read", {"path": "main.py"}, "print(1)")
@@ -278,3 +279,13 @@ def test_a_ref_of_a_message_is_that_of_its_json() -> None:
 
 def test_texts_that_are_no_utf_8_have_refs_too() -> None:
     assert len(ref_of("half a pair \ud83d")) == 12
+
+
+def test_what_a_repair_writes_is_not_taken_for_what_the_user_said_last() -> None:
+    call = {"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": "ls"}}
+    messages = [ASK, TELL, {"role": "user", "content": [call]}]
+    mended = repair(parse(messages).messages, user_first=True).messages
+    tokens = (1,) * len(mended)
+
+    assert mended[2].starts_turn
+    assert Plan(mended, tokens, Counter(), Settings()).last_user == 0

@@ -232,6 +232,18 @@ def test_a_result_in_the_assistants_message_becomes_a_text() -> None:
     assert "main.py" in parse(view).messages[3].text
 
 
+def test_thinking_in_the_users_message_becomes_a_text() -> None:
+    call, result = step("anthropic", LS)
+    thought = {"type": "thinking", "thinking": "The cache is stale.", "signature": "s"}
+    strange = {**result, "content": [*result["content"], thought, *call["content"]]}
+
+    view, repairs = mended([HELLO, call, strange, DONE], "anthropic")
+
+    assert repairs[0] == "message 2 of role user held a Thinking and a ToolCall: made a text"
+    assert "The cache is stale." in parse(view).messages[2].text
+    assert not parse(view).messages[2].has_thinking
+
+
 @anthropic_and_openai
 def test_what_a_repair_takes_out_can_be_brought_back(dialect: Any) -> None:
     call, result = step(dialect, LS)

@@ -17,6 +17,7 @@ from context_compression.messages import (
     Opaque,
     Role,
     Text,
+    Thinking,
     ToolCall,
     ToolResult,
     texts_of,
@@ -25,7 +26,7 @@ from context_compression.messages import (
 
 NO_RESULT = "[No result was recorded for this call.]"
 ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\n"
-STRANGER = "[Tool call or result that stood in a message of the wrong role]"
+STRANGER = f"{COMPRESSED} This stood in a message of the wrong role:"
 NO_START = f"{COMPRESSED} The start of this conversation is not part of it."
 
 
@@ -98,13 +99,13 @@ class _Mender:
             self._exchange.append((index, message))
 
     def _without_strangers(self, index: int, message: Message) -> Message:
-        """Only the assistant calls tools, and only others answer; what stands wrong is a text."""
-        wrong = ToolResult if message.role == "assistant" else ToolCall
-        if not any(isinstance(block, wrong) for block in message.blocks):
+        """Only the assistant thinks and calls tools, only others answer; else it is a text."""
+        wrong = ToolResult if message.role == "assistant" else ToolCall | Thinking
+        strangers = {type(b).__name__: None for b in message.blocks if isinstance(b, wrong)}
+        if not strangers:
             return message
-        self.repairs.append(
-            f"message {index} of role {message.role} held a {wrong.__name__}: made a text"
-        )
+        held = " and a ".join(strangers)
+        self.repairs.append(f"message {index} of role {message.role} held a {held}: made a text")
         blocks = (
             Text("\n".join((STRANGER, *texts_of(block)))) if isinstance(block, wrong) else block
             for block in message.blocks
