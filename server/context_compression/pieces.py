@@ -5,6 +5,7 @@ already, so the same evidence is not paid for twice. Greedy by worth per token, 
 of pieces worth the same the newest is taken, so the same input gives the same choice.
 """
 
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush, merge
@@ -17,6 +18,7 @@ from context_compression.cuts import Cutter
 from context_compression.words import Kind
 
 NEWLINE = "\n"
+LINE_NUMBER = re.compile(r" *(\d{1,9})[→\t]")
 GAP_CHARS = 60
 """Characters up to which a gap is shown: its mark would be hardly shorter, and tells less."""
 USED = 6.0
@@ -334,8 +336,20 @@ def marked_with(rendered: str, ref: str) -> bool:
 
 
 def gap(missing: str, ref: str = "") -> str:
-    """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line."""
+    """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line.
+
+    Between lines that are numbered `…` tells as much.
+    """
     missing = missing.strip("\n")
     lines = missing.count("\n") + 1
+    if not ref and _are_numbered(missing, lines):
+        return "…"
     what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
     return f"[… {what}{'; ref ' + ref if ref else ''}]"
+
+
+def _are_numbered(text: str, lines: int) -> bool:
+    """Whether its lines are numbered in order, as tools do that show a file."""
+    first = LINE_NUMBER.match(text)
+    last = LINE_NUMBER.match(text, text.rfind(NEWLINE) + 1)
+    return first is not None and last is not None and int(last[1]) - int(first[1]) == lines - 1

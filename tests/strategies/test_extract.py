@@ -397,6 +397,28 @@ def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
     assert shown == "one\n[… 3 lines; ref c3f9]\nfive"
 
 
+@pytest.mark.parametrize("form", ["{:>6}→{}", "{}\t{}"])
+def test_between_lines_that_are_numbered_a_gap_needs_no_number(form: str) -> None:
+    lines = [form.format(n, f"line {n} of a file that is not short at all") for n in range(8, 13)]
+    text = "\n".join(lines)
+
+    first, last = (0, len(lines[0])), (len(text) - len(lines[-1]), len(text))
+    assert render(text, [first, last]) == f"{lines[0]}\n…\n{lines[-1]}"
+    assert render(text, [last]) == f"…\n{lines[-1]}"
+    assert render(text, [first]) == f"{lines[0]}\n…"
+    assert render(text, [first, last], "c3f9a1b2c3d4").split("\n")[1] == (
+        "[… 3 lines; ref c3f9a1b2c3d4]"
+    )
+
+
+@pytest.mark.parametrize("numbers", [(8, 9, 11), (8, 8, 8), (3, 2, 1)])
+def test_only_numbers_in_order_tell_what_a_gap_leaves_out(numbers: tuple[int, ...]) -> None:
+    rows = [f"{n}\tdeliveries of the day before, all of them accounted for" for n in numbers]
+    text = "\n".join(["from\tto", *rows, "total"])
+
+    assert render(text, [(0, 7), (len(text) - 5, len(text))]) == "from\tto\n[… 3 lines]\ntotal"
+
+
 def test_a_small_gap_is_shown() -> None:
     text = "one\ntwo, which a mark would hardly be shorter than\nthree"
 
