@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from context_compression.messages import (
     COMPRESSED,
+    STRANGER,
     Message,
     Text,
     ToolCall,
@@ -110,7 +111,7 @@ def exit_status(text: str) -> str | None:
 
 def is_note(text: str) -> bool:
     """Whether a text in the user's role was put there by the host, or by us."""
-    return text.lstrip().startswith(COMPRESSED) or is_host_note(text)
+    return text.lstrip().startswith((COMPRESSED, STRANGER)) or is_host_note(text)
 
 
 def is_host_note(text: str) -> bool:

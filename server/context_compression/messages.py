@@ -11,6 +11,9 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 
 COMPRESSED = "[Compressed History]"
 """How every text of ours begins, so that nobody takes it for the user's words."""
+STRANGER = "[This stood in a message of the wrong role]"
+"""How a text begins that a repair made of something else; what follows in the message may be the
+user's own."""
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 

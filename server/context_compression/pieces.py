@@ -18,7 +18,7 @@ from context_compression.cuts import Cutter
 from context_compression.words import Kind
 
 NEWLINE = "\n"
-LINE_NUMBER = re.compile(r" *(\d{1,9})[→\t]")
+LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})[→\t:|]")
 GAP_CHARS = 60
 """Characters up to which a gap is shown: its mark would be hardly shorter, and tells less."""
 USED = 6.0
@@ -312,7 +312,7 @@ def ascending(ranks: Iterator[int]) -> "array[int]":
 def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
     """The chosen spans of a text in order, gaps marked with what is missing, the first with `ref`.
 
-    A gap of up to `GAP_CHARS` is shown.
+    A gap of up to `GAP_CHARS` is shown; between numbered lines `…` tells as much as a number.
     """
     shown: list[str] = []
     position = 0
@@ -322,8 +322,10 @@ def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
         if not between.strip("\n") or len(between) <= GAP_CHARS:
             shown.append(between)
         else:
-            mark = gap(between, ref)
-            ref = ""
+            if not ref and is_told_by_numbers(text, position, start):
+                mark = "…"
+            else:
+                mark, ref = gap(between, ref), ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
         position = max(position, stop)
@@ -336,20 +338,32 @@ def marked_with(rendered: str, ref: str) -> bool:
 
 
 def gap(missing: str, ref: str = "") -> str:
-    """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line.
-
-    Between lines that are numbered `…` tells as much.
-    """
-    missing = missing.strip("\n")
-    lines = missing.count("\n") + 1
-    if not ref and _are_numbered(missing, lines):
-        return "…"
+    """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line."""
+    missing = missing.strip(NEWLINE)
+    lines = missing.count(NEWLINE) + 1
     what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
     return f"[… {what}{'; ref ' + ref if ref else ''}]"
 
 
-def _are_numbered(text: str, lines: int) -> bool:
-    """Whether its lines are numbered in order, as tools do that show a file."""
-    first = LINE_NUMBER.match(text)
-    last = LINE_NUMBER.match(text, text.rfind(NEWLINE) + 1)
-    return first is not None and last is not None and int(last[1]) - int(first[1]) == lines - 1
+def is_told_by_numbers(text: str, start: int, stop: int) -> bool:
+    """Whether the lines of a text are numbered, and the numbers around a gap tell what it is.
+
+    Tools that show a file number its lines.
+    """
+    missing = text[start:stop]
+    first = start + len(missing) - len(missing.lstrip(NEWLINE))
+    last = text.rfind(NEWLINE, first, start + len(missing.rstrip(NEWLINE))) + 1 or first
+    before = text.rfind(NEWLINE, 0, max(0, first - 1)) + 1
+    after = stop + text.startswith(NEWLINE, stop)
+    if (first and text[first - 1] != NEWLINE) or text[after - 1] != NEWLINE:
+        return False
+    begins, ends = _number(text, first), _number(text, last)
+    if begins is None or ends is None or ends - begins != text.count(NEWLINE, first, last):
+        return False
+    shown_before = _number(text, before) if first else 0
+    return shown_before == begins - 1 and _number(text, after) == ends + 1
+
+
+def _number(text: str, line: int) -> int | None:
+    found = LINE_NUMBER.match(text, line)
+    return int(found[1]) if found else None

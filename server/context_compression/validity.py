@@ -2,8 +2,9 @@
 
 Rules (Anthropic Messages and OpenAI Chat references): a tool call is answered exactly once, in the
 messages right after it, before anything else is said; a result answers a call just before it;
-call ids are unique; no message is empty; Anthropic's first message is the user's. Consecutive
-messages of one role are legal. A conversation is valid when there is nothing to repair.
+call ids are unique; only the assistant thinks; no message is empty; Anthropic's first message is
+the user's. Consecutive messages of one role are legal. A conversation is valid when there is
+nothing to repair.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from itertools import count
 
 from context_compression.messages import (
     COMPRESSED,
+    STRANGER,
     Block,
     Message,
     Opaque,
@@ -26,7 +28,6 @@ from context_compression.messages import (
 
 NO_RESULT = "[No result was recorded for this call.]"
 ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\n"
-STRANGER = f"{COMPRESSED} This stood in a message of the wrong role:"
 NO_START = f"{COMPRESSED} The start of this conversation is not part of it."
 
 
@@ -106,10 +107,7 @@ class _Mender:
             return message
         held = " and a ".join(strangers)
         self.repairs.append(f"message {index} of role {message.role} held a {held}: made a text")
-        blocks = (
-            Text("\n".join((STRANGER, *texts_of(block)))) if isinstance(block, wrong) else block
-            for block in message.blocks
-        )
+        blocks = (_as_text(b) if isinstance(b, wrong) else b for b in message.blocks)
         return message.with_blocks(tuple(blocks))
 
     def close(self, *, at_end: bool) -> None:
@@ -211,6 +209,11 @@ class _Mender:
     def _keep(self, index: int | None, message: Message) -> None:
         self.messages.append(message)
         self.origins.append(index)
+
+
+def _as_text(stranger: Block) -> Text:
+    said = "\n".join(texts_of(stranger))
+    return Text(f"{STRANGER}\n{said if said.strip() else '(no text)'}")
 
 
 def _holding(message: Message, blocks: Sequence[Block]) -> Message:

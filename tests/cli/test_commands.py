@@ -306,17 +306,20 @@ def test_the_demo_holds_what_is_promised_and_leaves_nothing_behind(desk: Desk, s
 def test_ctrl_c_ends_it_with_130(desk: Desk):
     # what a shell runs in the background ignores SIGINT, and so would the command started here
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(
-        [*COMMAND, "demo"],
-        cwd=desk.folder,
-        env=desk.environ(TMPDIR=str(desk.folder), PYTHONUNBUFFERED="1"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    try:
+        process = subprocess.Popen(
+            [*COMMAND, "demo"],
+            cwd=desk.folder,
+            env=desk.environ(TMPDIR=str(desk.folder), PYTHONUNBUFFERED="1"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         assert process.stdout
         assert process.stderr
-        signal.signal(signal.SIGINT, before)
         process.stdout.readline()
 
         process.send_signal(signal.SIGINT)

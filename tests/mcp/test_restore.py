@@ -64,12 +64,17 @@ async def test_from_one_archived_message_the_next_is_reached(
     result = session.compress(target_tokens=9_000)
     messages = [ref for ref, about in result.refs.items() if about.block is None]
 
-    walked = messages[:1]
-    while named := re.search(
-        r"next message: ref (\w+)",
-        (await ask(client, "context_restore", ref=walked[-1], lines="1")).text.splitlines()[0],
-    ):
-        walked.append(named[1])
+    walked: list[str] = []
+    following: str | None = messages[0]
+    cursor: str | None = None
+    while following:
+        asked = {"ref": following} | ({"cursor": cursor} if cursor else {})
+        answer = await ask(client, "context_restore", **asked)
+        cursor = cursor_in(answer)
+        if cursor is None:
+            walked.append(following)
+            named = re.search(r"next archived message: ref (\w+)$", answer.text.split("\n")[0])
+            following = named[1] if named else None
 
     assert len(walked) > 1
     assert walked == messages

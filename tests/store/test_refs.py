@@ -121,12 +121,32 @@ def test_no_text_of_a_message_can_say_what_is_archived_behind_another() -> None:
         told = enumerate(refs)
         return {r: {"what": f"message {n} (user)", "message": n, "block": None} for n, r in told}
 
+    forged = of(REF, "000000000000")
     lines = [
-        {"type": "message", "message": of(REF, "000000000000")},
-        {"type": "compression", "refs": of(REF, "111111111111")},
+        {"type": "message", "message": forged},
+        {"type": "compression", "layout": [forged], "originals": "x", "refs": of("a" * 12)},
+        {"type": "compression", "layout": [forged], "refs": of(REF, "111111111111")},
+        {"type": "message", "message": {"refs": forged}},
+        {"type": "compression", "layout": [{"refs": forged}], "refs": of("b" * 12, "c" * 12)},
     ]
     log = b"".join(to_json(line) + b"\n" for line in lines)
 
     assert following(log, REF) == "111111111111"
     assert following(log, "111111111111") is None
-    assert following(log, "222222222222") is None
+    assert following(log, "a" * 12) is None
+    assert following(log, "d" * 12) is None
+    assert dict(entries(log, "0000")) == {}
+
+
+def test_what_was_archived_again_is_followed_by_what_followed_it_last(tmp_path: Path) -> None:
+    session = Session(tmp_path, "talk")
+    session.record(*conversation(12))
+    session.compress(target_tokens=30_000)
+    session.undo()
+    session.compress(target_tokens=5_000)
+    log = session.store.session("talk")
+    *_, last = (event for event in log.events().items if event["type"] == "compression")
+    refs: dict[str, Any] = last["refs"]
+    messages = [ref for ref, about in refs.items() if about["block"] is None]
+
+    assert [log.following(ref) for ref in messages] == [*messages[1:], None]

@@ -287,6 +287,33 @@ def test_where_nothing_of_a_long_stretch_is_chosen_a_note_says_so() -> None:
     assert all(re.search(r":\n\[… \d+ messages?; (?:first )?ref \w+\]$", note) for note in notes)
 
 
+def test_a_rule_of_the_user_is_worth_more_than_the_ref_of_a_gap() -> None:
+    messages = session(
+        *(
+            said("user", f"Never touch file_{n}.c please. " + "And so on. " * 9)
+            + said("assistant", "I will not. " * 20)
+            for n in range(260)
+        )
+    )
+
+    result = compress(messages, target_tokens=6_996, strategy="extract")
+
+    assert result.target_met
+    assert texts(result.messages).count("Never touch file_") == 260
+
+
+def test_what_only_a_note_of_ours_tells_of_counts_as_dropped() -> None:
+    messages = conversation(60)
+
+    result = compress(messages, target_tokens=4_000, strategy="extract")
+
+    notes = [m for m in result.messages if str(m["content"]).startswith("[Compressed History]")]
+    shortened = {*result.compressed} - {*result.dropped}
+    whole = len(messages) - len(result.compressed)
+    assert notes
+    assert len(result.messages) == len(notes) + len(shortened) + whole
+
+
 def test_a_small_room_is_left_to_what_is_said() -> None:
     result = compress(conversation(60), target_tokens=3_000, strategy="extract")
 
@@ -397,26 +424,42 @@ def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
     assert shown == "one\n[… 3 lines; ref c3f9]\nfive"
 
 
-@pytest.mark.parametrize("form", ["{:>6}→{}", "{}\t{}"])
-def test_between_lines_that_are_numbered_a_gap_needs_no_number(form: str) -> None:
-    lines = [form.format(n, f"line {n} of a file that is not short at all") for n in range(8, 13)]
+@pytest.mark.parametrize("form", ["{:>6}→{}", "{}\t{}", "{}: {}"])
+@pytest.mark.parametrize("missing", [1, 3])
+def test_between_lines_that_are_numbered_a_gap_needs_no_number(form: str, missing: int) -> None:
+    numbers = range(1, missing + 3)
+    lines = [form.format(n, f"line {n} of a file " + "that is not short " * 4) for n in numbers]
     text = "\n".join(lines)
-
     first, last = (0, len(lines[0])), (len(text) - len(lines[-1]), len(text))
+    ref = "c3f9a1b2c3d4"
+
     assert render(text, [first, last]) == f"{lines[0]}\n…\n{lines[-1]}"
     assert render(text, [last]) == f"…\n{lines[-1]}"
-    assert render(text, [first]) == f"{lines[0]}\n…"
-    assert render(text, [first, last], "c3f9a1b2c3d4").split("\n")[1] == (
-        "[… 3 lines; ref c3f9a1b2c3d4]"
-    )
+    assert render(text, [first]).startswith(f"{lines[0]}\n[… ")
+    assert f"; ref {ref}]\n" in render(text, [first, last], ref)
+    inside = (last[0] + 9, last[1])
+    assert render(text, [first, inside]).startswith(f"{lines[0]}\n[… ")
 
 
-@pytest.mark.parametrize("numbers", [(8, 9, 11), (8, 8, 8), (3, 2, 1)])
-def test_only_numbers_in_order_tell_what_a_gap_leaves_out(numbers: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        ("7", "8", "9", "11", "12"),
+        ("7", "8", "8", "8", "9"),
+        ("4", "3", "2", "1", "0"),
+        ("5", "8", "9", "10", "11"),
+        ("7", "8", "9", "10", "12"),
+        ("id", "1", "2", "3", "4"),
+        ("7", "8", "9", "10", "sum"),
+    ],
+)
+def test_only_numbers_in_order_tell_what_a_gap_leaves_out(numbers: tuple[str, ...]) -> None:
     rows = [f"{n}\tdeliveries of the day before, all of them accounted for" for n in numbers]
-    text = "\n".join(["from\tto", *rows, "total"])
+    text = "\n".join(rows)
 
-    assert render(text, [(0, 7), (len(text) - 5, len(text))]) == "from\tto\n[… 3 lines]\ntotal"
+    shown = render(text, [(0, len(rows[0])), (len(text) - len(rows[-1]), len(text))])
+
+    assert shown == f"{rows[0]}\n[… 3 lines]\n{rows[-1]}"
 
 
 def test_a_small_gap_is_shown() -> None:

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _KEY = re.compile(rb'"([0-9a-f]{12})":')
-_MESSAGE = re.compile(
-    rb'"([0-9a-f]{12})":\{"what":"message \d+ \(\w+\)","message":\d+,"block":null[,}]'
-)
+_MESSAGE = re.compile(rb'"([0-9a-f]{12})":\{"what":"[^"\\]*","message":\d+,"block":null[,}]')
 _EVENTS = (b'{"type":"compression"', b'{"type":"offload"')
 _ORIGINALS = b'"originals":"'
+_REFS = b'"refs":{'
 _FIRST, _LAST = b"[\n  {\n", b"\n  }\n]"
 _BEGINNING, _END = b"\n  {", b"\n  }"
 _DECODER = json.JSONDecoder()
@@ -32,11 +31,9 @@ def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     at = log.find(wanted)
     while at >= 0:
         key = _KEY.match(log, at)
-        line = log.rfind(b"\n", 0, at) + 1
-        if key and log.startswith(_EVENTS, line):
-            end = log.find(b"\n", at)
-            about = _decoded(log[key.end() : end if end >= 0 else len(log)])
-            file = _name_after(log, log.rfind(_ORIGINALS, line, at))
+        if key and (event := _event(log, at)):
+            about = _decoded(log[key.end() : event.stop])
+            file = _name_after(log, log.rfind(_ORIGINALS, event.start, at))
             match about:
                 case {"what": str(), "text": str()}:
                     yield key[1].decode(), about
@@ -51,20 +48,30 @@ def following(log: bytes, ref: str) -> str | None:
     """The ref of the message that was archived right behind the one of this ref, if any.
 
     Args:
-        log: as `entries` takes it.
+        log: as `entries` takes it; what is archived twice counts where it stands last.
         ref: in full, of a message.
     """
     own = b'"' + ref.encode() + b'":'
-    at = log.find(own)
+    at = log.rfind(own)
     while at >= 0:
-        line = log.rfind(b"\n", 0, at) + 1
         message = _MESSAGE.match(log, at)
-        if message and log.startswith(_EVENTS, line):
-            end = log.find(b"\n", at)
-            found = _MESSAGE.search(log, message.end(), end if end >= 0 else len(log))
+        if message and (event := _event(log, at)):
+            found = _MESSAGE.search(log, message.end(), event.stop)
             return found[1].decode() if found else None
-        at = log.find(own, at + 1)
+        at = log.rfind(own, 0, at)
     return None
+
+
+def _event(log: bytes, at: int) -> range | None:
+    """Where the event stands of whose refs `at` is one; `None` where it is no ref of an event.
+
+    Behind them an event holds no keys but ours, before them whatever the view's messages hold.
+    """
+    start, stop = log.rfind(b"\n", 0, at) + 1, log.find(b"\n", at)
+    stop = stop if stop >= 0 else len(log)
+    if not log.startswith(_EVENTS, start):
+        return None
+    return range(start, stop) if start < log.rfind(_REFS, start, stop) < at else None
 
 
 def message_at(originals: bytes, position: int) -> Any:

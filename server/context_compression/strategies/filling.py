@@ -24,7 +24,6 @@ from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, place
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.quoting import (
     ARGUMENT_CHARS,
-    REF_TOKENS,
     Part,
     gaps,
     weight_of,
@@ -39,12 +38,14 @@ CALL_TOKENS, TEXT_TOKENS = 6, 4
 """What it costs to show anything of what a form leaves out: of an argument, of another text."""
 RULE_TOKENS = 8
 """What the label of a quoted constraint costs."""
+MARK_TOKENS = 20
+"""What the mark of a gap of messages costs with its ref."""
 NOTE_TOKENS = 40
 """Kept free for what introduces quotations."""
 LEAST_ROOM, LEAST_SHOWN = 0.15, 0.4
 """Share of the room, and of what previews leave out, one of which they must leave free (measured on
 recorded sessions: below both, `extract` keeps more at the same size, above either not)."""
-GAPS_SHARE = 0.02
+GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first."""
 LEAST_FOR_REFS = 4_000
 """Tokens of room below which there are none: evidence is worth more then (measured likewise)."""
@@ -122,17 +123,20 @@ class Filling:
         rules = self.rules(pool)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(tokens for _, tokens in rules))
         rounds = ROUNDS
+        refs = GAPS_SHARE * self.room if self.room >= LEAST_FOR_REFS else 0.0
         while True:
             places_of_rules = (place for place, _ in rules)
             found = chain(places_of_rules, map(pool.place, sorted(chosen)))
-            view, notes = self.assembled(pool, found)
+            view, notes = self.assembled(pool, found, refs)
             left = self.room - cost(plan, view, notes)
-            if left < 0 and (chosen or rules):
+            if left < 0 and (chosen or refs or rules):
                 rounds = 0
-                while left < 0 and (chosen or rules):
-                    if chosen:
-                        left += ceil(pool.tokens[chosen.pop()]) + GAP_TOKENS
-                    else:
+                while left < 0 and chosen:
+                    left += ceil(pool.tokens[chosen.pop()]) + GAP_TOKENS
+                if left < 0 and refs:
+                    refs = 0.0
+                else:
+                    while left < 0 and rules:
                         left += rules.pop()[1]
             elif left > SLACK * self.room and rounds and (more := choice.take(left)):
                 rounds -= 1
@@ -215,9 +219,12 @@ class Filling:
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
-        self, pool: Pool, chosen: Iterable[Place]
+        self, pool: Pool, chosen: Iterable[Place], refs: float
     ) -> tuple[dict[int, Message], dict[int, Message]]:
-        """The view with the chosen pieces in their places, and the notes for dropped runs."""
+        """The view with the chosen pieces in their places, and the notes for dropped runs.
+
+        For refs in marks of gaps they may take `refs` tokens.
+        """
         slots_of: dict[int, dict[tuple[int, str], list[Span]]] = {}
         for number, start, stop in chosen:
             source = pool.sources[number]
@@ -235,35 +242,36 @@ class Filling:
                 view[index] = self.forms.shaped(index, Form.SKELETON, slots)
             else:
                 quoted[index] = slots
-        return view, self.notes(view, quoted)
+        return view, self.notes(view, quoted, refs)
 
     def stands_alone(self, index: int) -> bool:
         """Whether part of a message may stand in the view by itself: what the model just said."""
         message = self.plan.messages[index]
         return message.role == "assistant" and not message.calls and not message.has_thinking
 
-    def notes(self, view: Mapping[int, Message], quoted: dict[int, Slots]) -> dict[int, Message]:
+    def notes(
+        self, view: Mapping[int, Message], quoted: dict[int, Slots], refs: float
+    ) -> dict[int, Message]:
         """For each dropped run a message of ours that quotes the chosen pieces and tells of gaps.
 
         A run of which nothing was chosen has one where its gap is among the largest. `quoted` is
         empty afterwards.
         """
-        runs = [*dropped(self.plan, view)]
-        with_ref = self.gaps_with_ref(runs, quoted)
+        runs = [*missing_runs(self.plan, view)]
+        with_ref = self.gaps_with_ref(runs, quoted, refs)
         noted = [run for run in runs if run.start in with_ref or any(i in quoted for i in run)]
         note = self.quoting.note
         return {run.start: note(run, quoted, with_ref, first=run is noted[0]) for run in noted}
 
-    def gaps_with_ref(self, runs: Sequence[range], quoted: Container[int]) -> set[int]:
-        """Where the largest gaps of whole messages begin, as many as may tell a ref."""
+    def gaps_with_ref(self, runs: Sequence[range], quoted: Container[int], room: float) -> set[int]:
+        """Where the largest gaps of whole messages begin, as many as may tell a ref in `room`."""
         tokens = [0, *accumulate(self.plan.tokens)]
         found: list[tuple[int, int, int]] = []
         for run in runs:
             indices = [index for index in run if index in quoted]
             for missing in filter(None, gaps(run, indices)):
                 size = tokens[missing.stop] - tokens[missing.start]
-                found.append((-size, missing.start, REF_TOKENS if indices else NOTE_TOKENS))
-        room = GAPS_SHARE * self.room if self.room >= LEAST_FOR_REFS else 0
+                found.append((-size, missing.start, MARK_TOKENS if indices else NOTE_TOKENS))
         told = set[int]()
         for size, start, price in sorted(found):
             if price <= room and -size > 2 * price and self.quoting.ref_of_message(start):
@@ -272,7 +280,7 @@ class Filling:
         return told
 
 
-def dropped(plan: Plan, view: Container[int]) -> Iterator[range]:
+def missing_runs(plan: Plan, view: Container[int]) -> Iterator[range]:
     """The runs of messages, behind the head, that are not in a view."""
     start = plan.head
     for index in range(plan.head, len(plan.messages) + 1):

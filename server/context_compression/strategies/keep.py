@@ -41,7 +41,8 @@ def keep_only(
                 note = NOTE
             spoken = note or spoken
             said = {i: why[i] for i in range(start, index) if i in why}
-            edits.append(Edit(start, index, (note,) if note else (), reason, said))
+            becomes, origins = ((note,), (None,)) if note else ((), ())
+            edits.append(Edit(start, index, becomes, reason, said, origins=origins))
         start = index + 1
         if index in kept and not kept[index].is_system:
             spoken = kept[index]

@@ -133,7 +133,7 @@ class Quoting:
                 above = None
                 if missing.start in with_ref:
                     note += f"\n{gap_of_messages(missing, self.ref_of_message(missing.start))}"
-                elif run.start < missing.start and index and self.is_gap(missing, index):
+                elif index is not None and self.must_mark(run, missing, index):
                     note += f"\n{gap_of_messages(missing)}"
             if index is None:
                 break
@@ -171,11 +171,14 @@ class Quoting:
             case _:
                 return ""
 
-    def is_gap(self, missing: range, index: int) -> bool:
+    def must_mark(self, run: range, missing: range, index: int) -> bool:
         """Whether it must be said that messages are missing before the one at `index`.
 
-        Not where that answers a single one with calls alone: the labels of its results name them.
+        Not before the first that is quoted; nor where it answers a single one with calls alone: the
+        labels of its results name them.
         """
+        if missing.start == run.start:
+            return False
         if len(missing) > 1:
             return True
         first = self.plan.messages[missing.start]

@@ -98,8 +98,9 @@ def _session_of_ancestor(config: Path, pid: int) -> str | None:
             return None
         parent, began = _process(pid)
         about = as_object(parse(_tail(sessions / f"{pid}.json")))
-        # a host that crashed leaves its file, and its number may be another process's by now
-        if about and (not began or about.get("procStart", began) == began):
+        # a host that crashed leaves its file, and its number may be another process's by now;
+        # process 1 is above everybody, and each container has its own
+        if about and (about.get("procStart", began) == began if began else pid > 1):
             return string(about, "sessionId") or None
         pid = parent
     return None

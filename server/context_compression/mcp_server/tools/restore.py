@@ -86,7 +86,8 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
         full = log.full_ref(ref) or ref
         what = (log.about(full) or session.state().refs)[full]["what"]
         text = session.restore(full, lines=lines, pattern=asked.pattern, note=False)
-        following = log.following(full)
+        if lines is None and asked.pattern is None:
+            following = log.following(full)
     header = [f"ref {full}", what]
     if lines:
         header.append(f"lines {lines[0]:,}-{lines[1]:,}")
@@ -99,10 +100,10 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
         with suppress(StoreUnwritable):  # it can be read all the same
             session.note_restored(full, shown.text)
     header += [shown.range, f"{Counter().text(shown.text):,} tokens"]
-    if following:
-        header.append(f"next message: ref {following}")
     if shown.cursor:
         header.append(f"next page: cursor {shown.cursor}")
+    elif following:
+        header.append(f"next archived message: ref {following}")
     return quotation(f"{' · '.join(header)}\n{fenced(shown.text)}")
 
 
