@@ -19,6 +19,8 @@ from context_compression.words import Kind
 
 NEWLINE = "\n"
 LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})[→\t:|]")
+NUMBERED = re.compile(rf"(?:[^\n]*\n){{0,3}}{LINE_NUMBER.pattern}")
+"""How a text begins whose lines are numbered; a tool may say before what it is."""
 GAP_CHARS = 60
 """Characters up to which a gap is shown: its mark would be hardly shorter, and tells less."""
 USED = 6.0
@@ -39,8 +41,8 @@ SMALLEST_PIECE = 5
 SIDES = (12.0, 4.0, 1.0)
 """What a piece costs beside its text when pieces are compared: alone, beside one that is in view or
 an end of the text, between two."""
-GAP_TOKENS = 5
-"""What the mark of a gap costs, when room is accounted for."""
+GAP_TOKENS, NUMBERED_GAP_TOKENS = 5, 2
+"""What the mark of a gap costs, when room is accounted for; between numbered lines it is short."""
 MOST = 2_000.0
 """Worth per token above which pieces are equal: a rank has 64 bits."""
 AT_ONCE = 1 << 14
@@ -105,6 +107,7 @@ class Pool:
         self.tokens = array("f")
         self.tells = bytearray()
         self.edges = bytearray()
+        self.gap_tokens = bytearray()  # of each source: what the mark of a gap in it costs
         self._firsts = array("I")  # of each source its first piece
         self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
         self._seen_in = array("I")  # for each word, how many messages
@@ -134,6 +137,8 @@ class Pool:
             self.edges[len(self) - len(pieces)] += 1
             self.edges[-1] += 1
         self.sources.append(source)
+        is_numbered = NUMBERED.match(source.text)
+        self.gap_tokens.append(NUMBERED_GAP_TOKENS if is_numbered else GAP_TOKENS)
         if source.message != self._message:
             self._count()
             self._message = source.message
@@ -296,9 +301,11 @@ class Choice:
 
     def _cost(self, piece: int) -> float:
         """About how many tokens it takes to show a piece: beside others fewer gaps are marked."""
-        opening = self._opening[self._pool.source_of[piece]]
+        source = self._pool.source_of[piece]
+        opening = self._opening[source]
         gaps = (2 if opening else 1) - self._beside[piece]
-        return max(0.0, self._pool.tokens[piece] + GAP_TOKENS * gaps + opening)
+        marks = self._pool.gap_tokens[source] * gaps
+        return max(0.0, self._pool.tokens[piece] + marks + opening)
 
 
 def ascending(ranks: Iterator[int]) -> "array[int]":
