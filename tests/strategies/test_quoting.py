@@ -143,6 +143,10 @@ def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:
         f"[… 3 messages; first ref {ref_of(talk[6])}]",
     ]
     assert note(1, 3, of=range(1, 4))[1:] == ["[User] word 1", "[… 1 message]", "[User] word 3"]
+    assert note(3, of=range(1, 6))[1:] == [
+        "[User] word 3",
+        f"[… 2 messages; first ref {ref_of(talk[4])}]",
+    ]
     assert note(of=range(6, 9)) == [
         "[Compressed History] Not shown here:",
         f"[… 3 messages; first ref {ref_of(talk[6])}]",
