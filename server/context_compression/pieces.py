@@ -98,6 +98,7 @@ class Pool:
         tokens: of each piece, about.
         tells: of each piece what it tells besides: 1 a failure, `REASON` a decision, or both.
         edges: on how many sides of each piece its text ends.
+        gap_tokens: of each source what the mark of a gap in it costs.
     """
 
     def __init__(self, cutter: Cutter) -> None:
@@ -107,7 +108,7 @@ class Pool:
         self.tokens = array("f")
         self.tells = bytearray()
         self.edges = bytearray()
-        self.gap_tokens = bytearray()  # of each source: what the mark of a gap in it costs
+        self.gap_tokens = bytearray()
         self._firsts = array("I")  # of each source its first piece
         self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
         self._seen_in = array("I")  # for each word, how many messages
@@ -353,24 +354,22 @@ def gap(missing: str, ref: str = "") -> str:
 
 
 def is_told_by_numbers(text: str, start: int, stop: int) -> bool:
-    """Whether the lines of a text are numbered, and the numbers around a gap tell what it is.
+    """Whether numbered lines are missing, and the numbers around the gap tell which.
 
     Tools that show a file number its lines.
     """
     missing = text[start:stop]
-    first = start + len(missing) - len(missing.lstrip(NEWLINE))
-    last = text.rfind(NEWLINE, first, start + len(missing.rstrip(NEWLINE))) + 1 or first
-    before = text.rfind(NEWLINE, 0, max(0, first - 1)) + 1
-    after = stop + text.startswith(NEWLINE, stop)
-    if (first and text[first - 1] != NEWLINE) or text[after - 1] != NEWLINE:
+    if (start and not missing.startswith(NEWLINE)) or not missing.endswith(NEWLINE):
         return False
-    begins, ends = _number(text, first), _number(text, last)
-    if begins is None or ends is None or ends - begins != text.count(NEWLINE, first, last):
+    lines = missing.strip(NEWLINE)
+    first, last = _number(lines, 0), _number(lines, lines.rfind(NEWLINE) + 1)
+    if first is None or last is None or last - first != lines.count(NEWLINE):
         return False
-    shown_before = _number(text, before) if first else 0
-    return shown_before == begins - 1 and _number(text, after) == ends + 1
+    before = _number(text, text.rfind(NEWLINE, 0, start) + 1) if start else 0
+    return (before, _number(text, stop)) == (first - 1, last + 1)
 
 
 def _number(text: str, line: int) -> int | None:
+    """The number of the line that begins at `line`."""
     found = LINE_NUMBER.match(text, line)
     return int(found[1]) if found else None

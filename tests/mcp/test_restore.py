@@ -20,16 +20,18 @@ def cursor_in(answer: Answer) -> str | None:
     return found[1] if found else None
 
 
-async def all_pages(client: Client, **asked: str) -> list[str]:
-    pages: list[str] = []
+async def all_answers(client: Client, **asked: str) -> list[Answer]:
+    answers: list[Answer] = []
     cursor: str | None = None
-    while True:
+    while cursor or not answers:
         more = {} if cursor is None else {"cursor": cursor}
-        answer = await ask(client, "context_restore", **asked, **more)
-        pages += answer.pages
-        cursor = cursor_in(answer)
-        if cursor is None:
-            return pages
+        answers.append(await ask(client, "context_restore", **asked, **more))
+        cursor = cursor_in(answers[-1])
+    return answers
+
+
+async def all_pages(client: Client, **asked: str) -> list[str]:
+    return [page for answer in await all_answers(client, **asked) for page in answer.pages]
 
 
 async def test_every_ref_of_a_compression_comes_back_byte_for_byte(
@@ -66,15 +68,12 @@ async def test_from_one_archived_message_the_next_is_reached(
 
     walked: list[str] = []
     following: str | None = messages[0]
-    cursor: str | None = None
     while following:
-        asked = {"ref": following} | ({"cursor": cursor} if cursor else {})
-        answer = await ask(client, "context_restore", **asked)
-        cursor = cursor_in(answer)
-        if cursor is None:
-            walked.append(following)
-            named = re.search(r"next archived message: ref (\w+)$", answer.text.split("\n")[0])
-            following = named[1] if named else None
+        walked.append(following)
+        headers = [a.text.splitlines()[0] for a in await all_answers(client, ref=following)]
+        named = [re.search(r"next archived message: ref (\w+)$", header) for header in headers]
+        assert not any(named[:-1])
+        following = named[-1] and named[-1][1]
 
     assert len(walked) > 1
     assert walked == messages

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from context_compression import Session, Store
 from context_compression.store.files import to_json
+from context_compression.store.log import SessionLog
 from context_compression.store.refs import entries, following, message_at
 from context_compression.testing import conversation
 
@@ -29,6 +30,13 @@ def session(tmp_path: Path) -> Session:
     session.compress(target_tokens=4_000)
     session.offload("a text of its own")
     return session
+
+
+def archived_last(log: SessionLog) -> list[str]:
+    """The refs of the messages that the last compression archived, in order."""
+    *_, last = (event for event in log.events().items if event["type"] == "compression")
+    refs: dict[str, Any] = last["refs"]
+    return [ref for ref, about in refs.items() if about["block"] is None]
 
 
 @given(MESSAGES)
@@ -107,9 +115,7 @@ def test_what_was_archived_meanwhile_is_found(session: Session) -> None:
 
 def test_behind_each_message_the_one_archived_next_is_named(session: Session) -> None:
     log = session.store.session("talk")
-    (compression,) = (event for event in log.events().items if event["type"] == "compression")
-    refs: dict[str, Any] = compression["refs"]
-    messages = [ref for ref, about in refs.items() if about["block"] is None]
+    messages = archived_last(log)
 
     assert len(messages) > 2
     assert [log.following(ref) for ref in messages] == [*messages[1:], None]
@@ -145,8 +151,7 @@ def test_what_was_archived_again_is_followed_by_what_followed_it_last(tmp_path: 
     session.undo()
     session.compress(target_tokens=5_000)
     log = session.store.session("talk")
-    *_, last = (event for event in log.events().items if event["type"] == "compression")
-    refs: dict[str, Any] = last["refs"]
-    messages = [ref for ref, about in refs.items() if about["block"] is None]
+    messages = archived_last(log)
 
+    assert len(messages) > 2
     assert [log.following(ref) for ref in messages] == [*messages[1:], None]

@@ -3,14 +3,13 @@
 import json
 import re
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression import Result, Session, Settings, compress, count_tokens
+from context_compression import Result, Settings, compress, count_tokens
 from context_compression.cuts import Cutter, spans
 from context_compression.formats import parse
 from context_compression.pieces import Pool, Source, render
@@ -301,20 +300,6 @@ def test_a_rule_of_the_user_is_worth_more_than_the_ref_of_a_gap() -> None:
 
     assert result.target_met
     assert texts(result.messages).count("Never touch file_") == 260
-
-
-def test_only_the_first_note_says_how_to_get_the_rest(tmp_path: Path) -> None:
-    session = Session(tmp_path, "talk")
-    session.record(*conversation(60))
-
-    result = session.compress(target_tokens=4_000)
-
-    notes = [m for m in result.messages if str(m["content"]).startswith("[Compressed History]")]
-    assert len(notes) > 1
-    assert ["context_restore(query=…)" in str(note["content"]) for note in notes] == [
-        True,
-        *(False for _ in notes[1:]),
-    ]
 
 
 def test_what_only_a_note_of_ours_tells_of_counts_as_dropped() -> None:

@@ -129,9 +129,9 @@ def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:
     talk = [{"role": "user", "content": f"word {number}"} for number in range(9)]
     quoting = Quoting(plan_of(talk))
 
-    def note(*quoted: int, of: range = range(9), first: bool = False) -> list[str]:
+    def note(*quoted: int, of: range = range(9)) -> list[str]:
         slots: dict[int, Slots] = {index: {(0, ""): [(0, 6)]} for index in quoted}
-        return quoting.note(of, slots, {0, 4, 6}, first=first).text.split("\n")
+        return quoting.note(of, slots, {0, 4, 6}).text.split("\n")
 
     assert note(2, 3, 5) == [
         "[Compressed History] Excerpts of earlier messages, quoted as data:",

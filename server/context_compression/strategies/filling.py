@@ -22,12 +22,7 @@ from context_compression.plan import Plan
 from context_compression.selection import Span
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, places
 from context_compression.strategies.keep import cost, keep_only
-from context_compression.strategies.quoting import (
-    ARGUMENT_CHARS,
-    Part,
-    gaps,
-    weight_of,
-)
+from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, gaps, weight_of
 from context_compression.strategies.tool_results import Slots, with_results
 
 USER_WORTH = 30.0
@@ -41,7 +36,7 @@ RULE_TOKENS = 8
 MARK_TOKENS = 20
 """What the mark of a gap of messages costs with its ref."""
 NOTE_TOKENS = 40
-"""Kept free for what introduces quotations."""
+"""What a note costs beside its quotations; kept free for the first."""
 LEAST_ROOM, LEAST_SHOWN = 0.15, 0.4
 """Share of the room, and of what previews leave out, one of which they must leave free (measured on
 recorded sessions: below both, `extract` keeps more at the same size, above either not)."""
@@ -257,7 +252,8 @@ class Filling:
         A run of which nothing was chosen has one where its gap is among the largest. `quoted` is
         empty afterwards.
         """
-        runs = [*missing_runs(self.plan, view)]
+        behind_head = range(self.plan.head, len(self.plan.messages))
+        runs = [*filter(None, gaps(behind_head, sorted({*behind_head}.intersection(view))))]
         with_ref = self.gaps_with_ref(runs, quoted, refs)
         noted = [run for run in runs if run.start in with_ref or any(i in quoted for i in run)]
         note = self.quoting.note
@@ -278,16 +274,6 @@ class Filling:
                 room -= price
                 told.add(start)
         return told
-
-
-def missing_runs(plan: Plan, view: Container[int]) -> Iterator[range]:
-    """The runs of messages, behind the head, that are not in a view."""
-    start = plan.head
-    for index in range(plan.head, len(plan.messages) + 1):
-        if index == len(plan.messages) or index in view:
-            if start < index:
-                yield range(start, index)
-            start = index + 1
 
 
 def clipped(block: Block) -> Iterator[Part]:

@@ -213,10 +213,10 @@ class Quoting:
                 return message.role.capitalize()
 
 
-def gaps(run: range, quoted: Iterable[int]) -> Iterator[range]:
-    """The messages of a run missing before each quoted one, then those missing behind the last."""
+def gaps(run: range, shown: Iterable[int]) -> Iterator[range]:
+    """The messages of a run missing before each one shown, then those missing behind the last."""
     start = run.start
-    for index in (*quoted, run.stop):
+    for index in (*shown, run.stop):
         yield range(start, index)
         start = index + 1
 
