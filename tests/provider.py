@@ -51,6 +51,9 @@ def _by_anthropic(messages: Messages) -> Iterator[str]:
         strange = result_ids if message["role"] == "assistant" else call_ids
         if strange(message):
             yield f"message {number} of role {message['role']} holds calls or results"
+        thinks = any("thinking" in str(b.get("type")) for b in blocks(message))
+        if thinks and message["role"] != "assistant":
+            yield f"message {number} of role {message['role']} thinks"
         if not blocks(message):
             yield f"message {number} is empty"
         if any(b.get("type") == "text" and not b.get("text") for b in blocks(message)):
