@@ -24,7 +24,7 @@ from outcome import OURS, Outcome, Row, q
 from quality import Place, Task, label, tokens_of
 from texts import Reader
 
-from context_compression import cuts, pieces
+from context_compression import cuts, pieces, rendering
 from context_compression.strategies import extract, filling, quoting
 
 Weights: TypeAlias = Mapping[str, float]
@@ -34,7 +34,7 @@ FACTORS = (0.5, 2.0)
 SHARES = ("MUST_KEEP_SHARE", "QUOTED_SHARE")
 MODULES = {
     "USED": pieces, "ERROR_BONUS": pieces, "REASON_BONUS": pieces, "FILLER": pieces,
-    "GAP_TOKENS": pieces, "GAP_CHARS": pieces, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
+    "GAP_TOKENS": rendering, "GAP_CHARS": rendering, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
     "REPLACED_WEIGHT": quoting, "USER_WORTH": filling, "USER_WEIGHT": filling,
     "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
 }  # fmt: skip

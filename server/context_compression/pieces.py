@@ -5,7 +5,6 @@ already, so the same evidence is not paid for twice. Greedy by worth per token, 
 of pieces worth the same the newest is taken, so the same input gives the same choice.
 """
 
-import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush, merge
@@ -15,14 +14,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from context_compression import evidence
 from context_compression.cuts import Cutter
+from context_compression.rendering import gap_tokens
 from context_compression.words import Kind
 
-NEWLINE = "\n"
-LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})[→\t:|]")
-NUMBERED = re.compile(rf"(?:[^\n]*\n){{0,3}}{LINE_NUMBER.pattern}")
-"""How a text begins whose lines are numbered; a tool may say before what it is."""
-GAP_CHARS = 60
-"""Characters up to which a gap is shown: its mark would be hardly shorter, and tells less."""
 USED = 6.0
 """Times which a word is worth that the user, the model or a tool call mentions."""
 KIND_WEIGHT: dict[Kind, float] = {
@@ -41,8 +35,6 @@ SMALLEST_PIECE = 5
 SIDES = (12.0, 4.0, 1.0)
 """What a piece costs beside its text when pieces are compared: alone, beside one that is in view or
 an end of the text, between two."""
-GAP_TOKENS, NUMBERED_GAP_TOKENS = 5, 2
-"""What the mark of a gap costs, when room is accounted for; between numbered lines it is short."""
 MOST = 2_000.0
 """Worth per token above which pieces are equal: a rank has 64 bits."""
 AT_ONCE = 1 << 14
@@ -138,8 +130,7 @@ class Pool:
             self.edges[len(self) - len(pieces)] += 1
             self.edges[-1] += 1
         self.sources.append(source)
-        is_numbered = NUMBERED.match(source.text)
-        self.gap_tokens.append(NUMBERED_GAP_TOKENS if is_numbered else GAP_TOKENS)
+        self.gap_tokens.append(gap_tokens(source.text))
         if source.message != self._message:
             self._count()
             self._message = source.message
@@ -315,61 +306,3 @@ def ascending(ranks: Iterator[int]) -> "array[int]":
     while part := sorted(islice(ranks, AT_ONCE)):
         parts.append(array("q", part))
     return array("q", merge(*parts))
-
-
-def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
-    """The chosen spans of a text in order, gaps marked with what is missing, the first with `ref`.
-
-    A gap of up to `GAP_CHARS` is shown; between numbered lines `…` tells as much as a number.
-    """
-    shown: list[str] = []
-    position = 0
-    for start, stop in (*sorted(spans), (len(text), len(text))):
-        start = max(start, position)
-        between = text[position:start]
-        if not between.strip("\n") or len(between) <= GAP_CHARS:
-            shown.append(between)
-        else:
-            if not ref and is_told_by_numbers(text, position, start):
-                mark = "…"
-            else:
-                mark, ref = gap(between, ref), ""
-            shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
-        shown.append(text[start:stop])
-        position = max(position, stop)
-    return "".join(shown)
-
-
-def marked_with(rendered: str, ref: str) -> bool:
-    """Whether the mark of a gap in it tells the ref."""
-    return bool(ref) and f"; ref {ref}]" in rendered
-
-
-def gap(missing: str, ref: str = "") -> str:
-    """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line."""
-    missing = missing.strip(NEWLINE)
-    lines = missing.count(NEWLINE) + 1
-    what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
-    return f"[… {what}{'; ref ' + ref if ref else ''}]"
-
-
-def is_told_by_numbers(text: str, start: int, stop: int) -> bool:
-    """Whether numbered lines are missing, and the numbers around the gap tell which.
-
-    Tools that show a file number its lines.
-    """
-    missing = text[start:stop]
-    if (start and not missing.startswith(NEWLINE)) or not missing.endswith(NEWLINE):
-        return False
-    lines = missing.strip(NEWLINE)
-    first, last = _number(lines, 0), _number(lines, lines.rfind(NEWLINE) + 1)
-    if first is None or last is None or last - first != lines.count(NEWLINE):
-        return False
-    before = _number(text, text.rfind(NEWLINE, 0, start) + 1) if start else 0
-    return (before, _number(text, stop)) == (first - 1, last + 1)
-
-
-def _number(text: str, line: int) -> int | None:
-    """The number of the line that begins at `line`."""
-    found = LINE_NUMBER.match(text, line)
-    return int(found[1]) if found else None

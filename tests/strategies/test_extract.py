@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from context_compression import Result, Settings, compress, count_tokens
 from context_compression.cuts import Cutter, spans
 from context_compression.formats import parse
-from context_compression.pieces import Pool, Source, render
+from context_compression.pieces import Pool, Source
 from context_compression.plan import Plan, ref_of
+from context_compression.rendering import render
 from context_compression.strategies.forms import Form, Forms
 from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step
 from context_compression.tokens import Counter
@@ -414,58 +415,6 @@ def test_rendering_all_pieces_gives_the_text_back(text: str) -> None:
     pieces = [*zip(*spans(text), strict=True)]
 
     assert render(text, pieces).strip("\n") == text.strip("\n")
-
-
-def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
-    text = "one\ntwo is quite long\nthree is even longer\nfour is the longest of them all\nfive"
-
-    shown = render(text, [(0, 3), (len(text) - 4, len(text))], "c3f9")
-
-    assert shown == "one\n[… 3 lines; ref c3f9]\nfive"
-
-
-@pytest.mark.parametrize("form", ["{:>6}→{}", "{}\t{}", "{}: {}"])
-@pytest.mark.parametrize("missing", [1, 3])
-def test_between_lines_that_are_numbered_a_gap_needs_no_number(form: str, missing: int) -> None:
-    numbers = range(1, missing + 3)
-    lines = [form.format(n, f"line {n} of a file " + "that is not short " * 4) for n in numbers]
-    text = "\n".join(lines)
-    first, last = (0, len(lines[0])), (len(text) - len(lines[-1]), len(text))
-    ref = "c3f9a1b2c3d4"
-
-    assert render(text, [first, last]) == f"{lines[0]}\n…\n{lines[-1]}"
-    assert render(text, [last]) == f"…\n{lines[-1]}"
-    assert render(text, [first]).startswith(f"{lines[0]}\n[… ")
-    assert f"; ref {ref}]\n" in render(text, [first, last], ref)
-    inside = (last[0] + 9, last[1])
-    assert render(text, [first, inside]).startswith(f"{lines[0]}\n[… ")
-
-
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        ("7", "8", "9", "11", "12"),
-        ("7", "8", "8", "8", "9"),
-        ("4", "3", "2", "1", "0"),
-        ("5", "8", "9", "10", "11"),
-        ("7", "8", "9", "10", "12"),
-        ("id", "1", "2", "3", "4"),
-        ("7", "8", "9", "10", "sum"),
-    ],
-)
-def test_only_numbers_in_order_tell_what_a_gap_leaves_out(numbers: tuple[str, ...]) -> None:
-    rows = [f"{n}\tdeliveries of the day before, all of them accounted for" for n in numbers]
-    text = "\n".join(rows)
-
-    shown = render(text, [(0, len(rows[0])), (len(text) - len(rows[-1]), len(text))])
-
-    assert shown == f"{rows[0]}\n[… 3 lines]\n{rows[-1]}"
-
-
-def test_a_small_gap_is_shown() -> None:
-    text = "one\ntwo, which a mark would hardly be shorter than\nthree"
-
-    assert render(text, [(0, 3), (len(text) - 5, len(text))]) == text
 
 
 def test_pieces_beside_a_chosen_one_come_before_their_equals_elsewhere() -> None:

@@ -17,8 +17,9 @@ from context_compression.messages import (
     named_strings,
     texts_of,
 )
-from context_compression.pieces import GAP_TOKENS, Choice, Place, Pool, Source
+from context_compression.pieces import Choice, Place, Pool, Source
 from context_compression.plan import Plan
+from context_compression.rendering import GAP_TOKENS
 from context_compression.selection import Span
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, places
 from context_compression.strategies.keep import cost, keep_only

@@ -17,8 +17,8 @@ from context_compression.messages import (
     named_strings,
     user,
 )
-from context_compression.pieces import NEWLINE, marked_with, render
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
+from context_compression.rendering import NEWLINE, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole
 from context_compression.strategies.tool_results import Slots
 

@@ -1,0 +1,91 @@
+"""A text of which only some parts are shown: in order, the gaps marked with what is missing."""
+
+import re
+from collections.abc import Sequence
+
+from context_compression.json_paths import JsonPaths
+
+NEWLINE = "\n"
+LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})[→\t:|]")
+NUMBERED = re.compile(rf"(?:[^\n]*\n){{0,3}}{LINE_NUMBER.pattern}")
+"""How a text begins whose lines are numbered; a tool may say before what it is."""
+JSON = re.compile(r'\s*[{\[]\s*["{\[]')
+"""How a text begins that may be JSON with paths in it."""
+GAP_CHARS = 60
+"""Characters up to which a gap is shown: its mark would be hardly shorter, and tells less."""
+TOP = "the top level"
+"""Where JSON goes on that is in nothing else."""
+GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 9
+"""What the mark of a gap costs, about; between numbered lines it is short, in JSON with a path."""
+
+
+def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
+    """The chosen spans of a text in order, gaps marked with what is missing, the first with `ref`.
+
+    A gap of up to `GAP_CHARS` is shown; between numbered lines `…` tells as much as a number. In
+    JSON the mark tells where in it the text goes on, unless it goes on where it broke off.
+    """
+    shown: list[str] = []
+    position = 0
+    paths = JsonPaths(text)
+    for start, stop in (*sorted(spans), (len(text), len(text))):
+        start = max(start, position)
+        between = text[position:start]
+        if not between.strip("\n") or len(between) <= GAP_CHARS:
+            shown.append(between)
+        else:
+            if not ref and is_told_by_numbers(text, position, start):
+                mark = "…"
+            else:
+                before, behind = paths.path(position), paths.path(start)
+                goes_on = "" if behind in (None, before) else behind or TOP
+                mark, ref = gap(between, ref, goes_on), ""
+            shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
+        shown.append(text[start:stop])
+        position = max(position, stop)
+    return "".join(shown)
+
+
+def marked_with(rendered: str, ref: str) -> bool:
+    """Whether the mark of a gap in it tells the ref."""
+    return bool(ref) and f"; ref {ref}]" in rendered
+
+
+def gap(missing: str, ref: str = "", path: str = "") -> str:
+    """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line.
+
+    With the path of where the text goes on: `[… 12 lines up to issues.2.body; ref …]`.
+    """
+    missing = missing.strip(NEWLINE)
+    lines = missing.count(NEWLINE) + 1
+    what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
+    return f"[… {what}{' up to ' + path if path else ''}{'; ref ' + ref if ref else ''}]"
+
+
+def gap_tokens(text: str) -> int:
+    """What the mark of a gap in a text costs, about."""
+    if NUMBERED.match(text):
+        return NUMBERED_GAP_TOKENS
+    return JSON_GAP_TOKENS if JSON.match(text) else GAP_TOKENS
+
+
+def is_told_by_numbers(text: str, start: int, stop: int) -> bool:
+    """Whether numbered lines are missing, and the numbers around the gap tell which.
+
+    Tools that show a file number its lines.
+    """
+    missing = text[start:stop]
+    if (start and not missing.startswith(NEWLINE)) or not missing.endswith(NEWLINE):
+        return False
+    lines = missing.strip(NEWLINE)
+    first, last = _number(lines, 0), _number(lines, lines.rfind(NEWLINE) + 1)
+    if first is None or last is None or last - first != lines.count(NEWLINE):
+        return False
+    before = _number(text, text.rfind(NEWLINE, 0, start) + 1) if start else 0
+    return (before, _number(text, stop)) == (first - 1, last + 1)
+
+
+def _number(text: str, line: int) -> int | None:
+    """The number of the line that begins at `line`."""
+    found = LINE_NUMBER.match(text, line)
+    return int(found[1]) if found else None
