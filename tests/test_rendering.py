@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression.json_paths import JsonPaths
+from context_compression.messages import is_array, is_object
 from context_compression.rendering import render
 
 ISSUES = {
@@ -141,16 +142,20 @@ def written(
     value: Any, path: Sequence[str], comma: str, colon: str
 ) -> Iterator[tuple[str, Sequence[str] | None]]:
     """A value as JSON in parts; with each value and name the path of where it begins."""
-    if isinstance(value, dict | list):
-        pairs = value.items() if isinstance(value, dict) else enumerate(value)
-        yield "{" if isinstance(value, dict) else "[", path
-        for number, (name, item) in enumerate(pairs):
+    if is_object(value):
+        yield "{", path
+        for number, (name, item) in enumerate(value.items()):
             yield comma * (number > 0), None
-            if isinstance(value, dict):
-                yield json.dumps(name), path
-                yield colon, None
-            yield from written(item, (*path, str(name)), comma, colon)
-        yield "}" if isinstance(value, dict) else "]", None
+            yield json.dumps(name), path
+            yield colon, None
+            yield from written(item, (*path, name), comma, colon)
+        yield "}", None
+    elif is_array(value):
+        yield "[", path
+        for number, item in enumerate(value):
+            yield comma * (number > 0), None
+            yield from written(item, (*path, str(number)), comma, colon)
+        yield "]", None
     else:
         yield json.dumps(value, ensure_ascii=False), path
 
