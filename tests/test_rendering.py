@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.json_paths import JsonPaths
 from context_compression.messages import is_array, is_object
 from context_compression.rendering import render
+from context_compression.whereabouts import JsonPaths
 
 ISSUES = {
     "issues": [
@@ -81,7 +81,7 @@ def test_in_json_a_gap_tells_where_in_it_the_text_goes_on() -> None:
 
     marks = re.findall(r"\[… (?:\d+) characters([^]]*)\]", render(text, spans, "c3f9"))
 
-    assert marks == [" up to issues.3; ref c3f9", " up to issues.4.body", " up to the top level"]
+    assert marks == [" up to $.issues.3; ref c3f9", " up to $.issues.4.body", " up to $"]
 
 
 def test_nor_is_it_told_where_json_goes_on_where_it_broke_off() -> None:
@@ -91,7 +91,7 @@ def test_nor_is_it_told_where_json_goes_on_where_it_broke_off() -> None:
 
     shown = render(text, [(place, place + 6) for place in places])
 
-    marks = ["[… 102 characters up to 0.body]", "[… 158 characters]", "[… 118 characters]"]
+    marks = ["[… 102 characters up to $.0.body]", "[… 158 characters]", "[… 118 characters]"]
     assert re.findall(r"\[…[^]]*\]", shown) == marks
 
 
@@ -102,7 +102,26 @@ def test_a_name_that_could_end_a_mark_is_not_told(name: str) -> None:
 
     shown = render(text, [(place, place + 3)], "c3f91a20b77d")
 
-    assert re.findall("up to .*", shown) == ["up to …; ref c3f91a20b77d]"]
+    assert re.findall("up to .*", shown) == ["up to $.…; ref c3f91a20b77d]"]
+
+
+def test_in_a_diff_a_gap_tells_in_which_file_the_text_goes_on() -> None:
+    text = "".join(
+        f"diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n@@ -1,9 +1,9 @@\n"
+        + "".join(f"+line {n} of {name}, which is a long one\n" for n in range(5))
+        for name in ("src/one.py", "two words.py", "src/three.py")
+    )
+    wanted = ["+line 4 of src", "+line 1 of two", "+line 4 of two", "diff --git a/src/three.py"]
+    places = [text.index(part) for part in wanted]
+
+    shown = render(text, [(place, text.index("\n", place)) for place in places])
+
+    assert re.findall(r"\[…([^]]*)\]", shown) == [
+        " 8 lines up to src/one.py",
+        " 5 lines up to another file",
+        " 2 lines",
+        " 8 lines",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +154,9 @@ def test_the_path_of_every_value_is_found(value: Any, comma: str, colon: str) ->
     paths = JsonPaths(text)
 
     found = [*map(paths.path, expected)]
-    assert found == [".".join(["…", *p[-4:]] if len(p) > 4 else p) for p in expected.values()]
+    assert found == [
+        ".".join(["$", "…", *p[-4:]] if len(p) > 4 else ["$", *p]) for p in expected.values()
+    ]
 
 
 def written(

@@ -3,18 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from context_compression.json_paths import JsonPaths
+from context_compression.whereabouts import JSON, Whereabouts, whereabouts
 
 NEWLINE = "\n"
 LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})[→\t:|]")
 NUMBERED = re.compile(rf"(?:[^\n]*\n){{0,3}}{LINE_NUMBER.pattern}")
 """How a text begins whose lines are numbered; a tool may say before what it is."""
-JSON = re.compile(r'\s*[{\[]\s*["{\[]')
-"""How a text begins that may be JSON with paths in it."""
 GAP_CHARS = 60
 """Characters up to which a gap is shown: its mark would be hardly shorter, and tells less."""
-TOP = "the top level"
-"""Where JSON goes on that is in nothing else."""
 GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 9
 """What the mark of a gap costs, about; between numbered lines it is short, in JSON with a path."""
 
@@ -23,11 +19,11 @@ def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
     """The chosen spans of a text in order, gaps marked with what is missing, the first with `ref`.
 
     A gap of up to `GAP_CHARS` is shown; between numbered lines `…` tells as much as a number. In
-    JSON the mark tells where in it the text goes on, unless it goes on where it broke off.
+    JSON and diffs the mark tells where the text goes on, unless that is where it broke off.
     """
     shown: list[str] = []
     position = 0
-    paths = JsonPaths(text)
+    where: Whereabouts | None = None
     for start, stop in (*sorted(spans), (len(text), len(text))):
         start = max(start, position)
         between = text[position:start]
@@ -37,8 +33,9 @@ def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
             if not ref and is_told_by_numbers(text, position, start):
                 mark = "…"
             else:
-                before, behind = paths.path(position), paths.path(start)
-                goes_on = "" if behind in (None, before) else behind or TOP
+                where = where or whereabouts(text)
+                before, behind = where(position), where(start)
+                goes_on = "" if behind in (None, before) else behind
                 mark, ref = gap(between, ref, goes_on), ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
@@ -54,7 +51,7 @@ def marked_with(rendered: str, ref: str) -> bool:
 def gap(missing: str, ref: str = "", path: str = "") -> str:
     """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line.
 
-    With the path of where the text goes on: `[… 12 lines up to issues.2.body; ref …]`.
+    With the path of where the text goes on: `[… 12 lines up to $.issues.2.body; ref …]`.
     """
     missing = missing.strip(NEWLINE)
     lines = missing.count(NEWLINE) + 1
