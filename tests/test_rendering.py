@@ -2,24 +2,30 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_compression import whereabouts
 from context_compression.messages import is_array, is_object
 from context_compression.rendering import render
-from context_compression.whereabouts import JsonPaths
+from context_compression.whereabouts import DiffFiles, JsonPaths, Whereabouts
 
+FILLER = "It is long enough to be left out. " * 4
 ISSUES = {
     "issues": [
-        {"id": n, "labels": ["bug", f"area {n}"], "body": f"It hangs.\nSince {n}.0 " + "x" * 90}
+        {"id": n, "labels": ["bug", f"area {n}"], "body": f"It hangs.\nSince {n}.0 {FILLER}"}
         for n in range(5)
     ],
     "total": 5,
 }
+CHANGES = "--- a/{0}\n+++ b/{0}\n@@ -1,9 +1,9 @@\n" + "".join(
+    f"+line {n} of {{0}}, which is a long one\n" for n in range(5)
+)
+COMMIT = "commit 1f2e3d4c5b{0}\nAuthor: Ann <ann@example.org>\n\n    why {0} was done\n\n"
 
 
 def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
@@ -76,61 +82,67 @@ def test_a_small_gap_is_shown() -> None:
 
 def test_in_json_a_gap_tells_where_in_it_the_text_goes_on() -> None:
     text = json.dumps(ISSUES)
-    wanted = ['"id": 3', "since".capitalize() + " 4.0", '"total"']
-    spans = [(text.index(part), text.index(part) + len(part)) for part in wanted]
 
-    marks = re.findall(r"\[… (?:\d+) characters([^]]*)\]", render(text, spans, "c3f9"))
+    marks = marks_around(text, '"id": 3', "Since 4.0", '"total"')
 
-    assert marks == [" up to $.issues.3; ref c3f9", " up to $.issues.4.body", " up to $"]
-
-
-def test_nor_is_it_told_where_json_goes_on_where_it_broke_off() -> None:
-    lines = [f"line {n} of what happened, told at length" for n in range(9)]
-    text = json.dumps([{"id": 1, "body": "\n".join(lines)}])
-    places = [text.index(f"line {n}") for n in (2, 6)]
-
-    shown = render(text, [(place, place + 6) for place in places])
-
-    marks = ["[… 102 characters up to $.0.body]", "[… 158 characters]", "[… 118 characters]"]
-    assert re.findall(r"\[…[^]]*\]", shown) == marks
+    assert [*map(told, marks)] == ["$.issues.3", "$.issues.4.body", "$"]
+    assert marks[0] == "640 characters up to $.issues.3; ref c3f9"
 
 
-@pytest.mark.parametrize("name", ["rows; ref c3f91a20b77d]", "all\n[User]", "c" * 41])
-def test_a_name_that_could_end_a_mark_is_not_told(name: str) -> None:
-    text = json.dumps({name: {"x": "long enough to be missing " * 4, "y": 1}})
-    place = text.index('"y"')
+def test_it_is_not_told_where_json_goes_on_where_it_broke_off() -> None:
+    lines = "\n".join(f"line {n} of what happened; {FILLER}" for n in range(9))
+    text = json.dumps([{"id": 1, "body": lines}])
 
-    shown = render(text, [(place, place + 3)], "c3f91a20b77d")
-
-    assert re.findall("up to .*", shown) == ["up to $.…; ref c3f91a20b77d]"]
+    assert [*map(told, marks_around(text, "line 2", "line 6"))] == ["$.0.body", "", ""]
 
 
-def test_in_a_diff_a_gap_tells_in_which_file_the_text_goes_on() -> None:
-    text = "".join(
-        f"diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n@@ -1,9 +1,9 @@\n"
-        + "".join(f"+line {n} of {name}, which is a long one\n" for n in range(5))
-        for name in ("src/one.py", "two words.py", "src/three.py")
-    )
-    wanted = ["+line 4 of src", "+line 1 of two", "+line 4 of two", "diff --git a/src/three.py"]
-    places = [text.index(part) for part in wanted]
+def test_places_that_are_called_the_same_are_not_taken_for_one() -> None:
+    deep = [{"a": {"b": {"c": {"d": {"say": f"{n} {FILLER}"}}}}} for n in range(5)]
+    lines = "\n".join(json.dumps({"time": n, "say": f"{n} {FILLER}"}) for n in range(5))
 
-    shown = render(text, [(place, text.index("\n", place)) for place in places])
+    assert told(marks_around(json.dumps(deep), '"1 It', '"3 It')[1]) == "$.….b.c.d.say"
+    assert told(marks_around(lines, '"1 It', '"3 It')[1]) == "$.say"
 
-    assert re.findall(r"\[…([^]]*)\]", shown) == [
-        " 8 lines up to src/one.py",
-        " 5 lines up to another file",
-        " 2 lines",
-        " 8 lines",
-    ]
+
+@pytest.mark.parametrize("name", ["rows; ref c3f91a20b77d]", "all\n[User]", "c" * 41, ""])
+def test_a_name_that_could_end_a_mark_or_is_none_is_not_told(name: str) -> None:
+    text = json.dumps({name: {"x": FILLER, "y": 1}})
+
+    assert [*map(told, marks_around(text, '"y"'))] == ["$.…"]
+
+
+def test_other_names_with_signs_stand_in_quotes() -> None:
+    text = json.dumps({"package.json": {"x": FILLER, "y": 1}})
+
+    assert [*map(told, marks_around(text, '"y"'))] == ['$."package.json"']
 
 
 @pytest.mark.parametrize(
-    "line", ["[INFO] started\n", "[2026-01-01 10:00] GET /\n", "{ return 1; }\n", "[1] see 2\n"]
+    "line",
+    [
+        "[INFO] started\n",
+        "[2026-01-01 10:00] GET /\n",
+        '{ return "1"; }\n',
+        '["a", {"b": ]}\n',
+        "[[x]]\n",
+    ],
 )
 def test_what_only_begins_like_json_has_no_paths(line: str) -> None:
     shown = render(line * 20, [(len(line) * 19, len(line) * 20)])
 
     assert shown == f"[… 19 lines]\n{line}"
+
+
+def test_marks_are_shorter_than_what_is_missing() -> None:
+    names = ["configuration_overrides_for_production"[:n] for n in (38, 25, 30, 12)]
+    value: Any = [f"file_{n}.py {'x' * 50}" for n in range(50)]
+    for name in names:
+        value = {name: value}
+    text = json.dumps(value)
+    starts = [found.start() for found in re.finditer('"file', text)]
+
+    for step in (2, 3, 4):
+        assert len(render(text, [(start, start + 12) for start in starts[::step]])) < len(text)
 
 
 values = st.recursive(
@@ -151,9 +163,8 @@ def test_the_path_of_every_value_is_found(value: Any, comma: str, colon: str) ->
             expected[len(text)] = path
         text += part
 
-    paths = JsonPaths(text)
+    found = names_of(JsonPaths(text), expected)
 
-    found = [*map(paths.path, expected)]
     assert found == [
         ".".join(["$", "…", *p[-4:]] if len(p) > 4 else ["$", *p]) for p in expected.values()
     ]
@@ -162,7 +173,7 @@ def test_the_path_of_every_value_is_found(value: Any, comma: str, colon: str) ->
 def written(
     value: Any, path: Sequence[str], comma: str, colon: str
 ) -> Iterator[tuple[str, Sequence[str] | None]]:
-    """A value as JSON in parts; with each value and name the path of where it begins."""
+    """A value as JSON in parts; with each value, name and end the path of where it stands."""
     if is_object(value):
         yield "{", path
         for number, (name, item) in enumerate(value.items()):
@@ -170,22 +181,103 @@ def written(
             yield json.dumps(name), path
             yield colon, None
             yield from written(item, (*path, name), comma, colon)
-        yield "}", None
+        yield "}", path
     elif is_array(value):
         yield "[", path
         for number, item in enumerate(value):
             yield comma * (number > 0), None
             yield from written(item, (*path, str(number)), comma, colon)
-        yield "]", None
+        yield "]", path
     else:
         yield json.dumps(value, ensure_ascii=False), path
 
 
 @given(st.text(alphabet='{}[]":, \\\n07aé', max_size=60))
 def test_whatever_a_text_is_its_paths_can_be_asked_for(text: str) -> None:
-    paths = JsonPaths(text)
+    places = range(len(text))
 
-    found = [paths.path(place) for place in range(len(text) + 1)]
+    found = names_of(JsonPaths(text), places)
 
-    assert found == [JsonPaths(text).path(place) for place in range(len(text) + 1)]
+    assert found == [names_of(JsonPaths(text), [place])[0] for place in places]
     assert not any("]" in path or "\n" in path for path in found if path)
+
+
+def test_a_long_string_is_read_once_however_many_places_in_it_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[int] = []
+
+    class Token:
+        def match(self, text: str, start: int = 0) -> re.Match[str] | None:
+            read.append(start)
+            return token.match(text, start)
+
+    token = whereabouts.TOKEN
+    monkeypatch.setattr(whereabouts, "TOKEN", Token())
+
+    names_of(JsonPaths(json.dumps([{"log": "x" * 10_000}])), range(10_000))
+
+    assert len(read) == 3
+
+
+def test_in_a_diff_a_gap_tells_in_which_file_the_text_goes_on() -> None:
+    names = ("src/one.py", "two words.py", "src/three.py")
+    text = "".join(f"diff --git a/{name} b/{name}\n{CHANGES.format(name)}" for name in names)
+
+    marks = marks_around(
+        text, "+line 4 of src", "+line 1 of two", "+line 4 of two", "diff --git a/src/three.py"
+    )
+
+    assert [*map(told, marks)] == ["src/one.py", "another file", "", ""]
+    assert marks[0] == "8 lines up to src/one.py; ref c3f9"
+
+
+def test_in_a_log_a_message_is_in_no_file() -> None:
+    names = ("one.py", "two.py", "three.py")
+    text = "".join(
+        f"{COMMIT.format(name)}diff --cc {name}\n{CHANGES.format(name)}" for name in names
+    )
+
+    marks = marks_around(text, "+line 4 of one", "why two", "+line 4 of two", "+line 1 of three")
+
+    assert [*map(told, marks)] == ["one.py", "", "two.py", "three.py", ""]
+
+
+@pytest.mark.parametrize("behind", ["FAILED tests/test_a.py\n", "commit 1f2e3d4c5b\n", "$ make\n"])
+def test_what_follows_a_diff_is_in_no_file(behind: str) -> None:
+    text = f"diff --git a/one.py b/one.py\n{CHANGES.format('one.py')}{behind}"
+
+    assert [*map(told, marks_around(text, behind.strip()))] == [""]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["diff --git a/x b/x", "diff --cc y", "diff z", "+a", " b", "why", "commit 1234567"]
+        )
+    )
+)
+def test_whatever_a_diff_is_its_files_can_be_asked_for(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    places = range(len(text))
+
+    found = names_of(DiffFiles(text), places)
+
+    assert found == [names_of(DiffFiles(text), [place])[0] for place in places]
+
+
+def marks_around(text: str, *parts: str) -> list[str]:
+    """What the marks of gaps say when only these parts of a text are shown."""
+    starts = [text.index(part) for part in parts]
+    spans = [(start, start + len(part)) for start, part in zip(starts, parts, strict=True)]
+    return re.findall(r"\[… ([^]]*)\]", render(text, spans, "c3f9"))
+
+
+def told(mark: str) -> str:
+    """Where a mark says that the text goes on."""
+    return mark.partition(" up to ")[2].partition(";")[0]
+
+
+def names_of(where: Whereabouts, places: Iterable[int]) -> list[str | None]:
+    """What places are called to be inside of."""
+    return [where.name if where.inside(place) is not None else None for place in places]

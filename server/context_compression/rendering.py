@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from context_compression.whereabouts import JSON, Whereabouts, whereabouts
+from context_compression.whereabouts import JSON, whereabouts
 
 NEWLINE = "\n"
 LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})[→\t:|]")
@@ -11,7 +11,9 @@ NUMBERED = re.compile(rf"(?:[^\n]*\n){{0,3}}{LINE_NUMBER.pattern}")
 """How a text begins whose lines are numbered; a tool may say before what it is."""
 GAP_CHARS = 60
 """Characters up to which a gap is shown: its mark would be hardly shorter, and tells less."""
-GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 9
+PLACE_CHARS = 120
+"""Characters of a gap from which on its mark may tell where the text goes on."""
+GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 12
 """What the mark of a gap costs, about; between numbered lines it is short, in JSON with a path."""
 
 
@@ -19,23 +21,24 @@ def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
     """The chosen spans of a text in order, gaps marked with what is missing, the first with `ref`.
 
     A gap of up to `GAP_CHARS` is shown; between numbered lines `…` tells as much as a number. In
-    JSON and diffs the mark tells where the text goes on, unless that is where it broke off.
+    JSON and diffs the mark of a longer one tells where the text goes on, unless it broke off there.
     """
     shown: list[str] = []
     position = 0
-    where: Whereabouts | None = None
+    where = whereabouts(text)
     for start, stop in (*sorted(spans), (len(text), len(text))):
         start = max(start, position)
         between = text[position:start]
         if not between.strip("\n") or len(between) <= GAP_CHARS:
             shown.append(between)
         else:
-            if not ref and is_told_by_numbers(text, position, start):
+            goes_on = ""
+            if where and len(between) > PLACE_CHARS and start < len(text):
+                broke_off, inside = where.inside(position), where.inside(start)
+                goes_on = "" if inside in (None, broke_off) else where.name
+            if not ref and not goes_on and is_told_by_numbers(text, position, start):
                 mark = "…"
             else:
-                where = where or whereabouts(text)
-                before, behind = where(position), where(start)
-                goes_on = "" if behind in (None, before) else behind
                 mark, ref = gap(between, ref, goes_on), ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
@@ -48,15 +51,15 @@ def marked_with(rendered: str, ref: str) -> bool:
     return bool(ref) and f"; ref {ref}]" in rendered
 
 
-def gap(missing: str, ref: str = "", path: str = "") -> str:
+def gap(missing: str, ref: str = "", goes_on: str = "") -> str:
     """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line.
 
-    With the path of where the text goes on: `[… 12 lines up to $.issues.2.body; ref …]`.
+    With where the text goes on: `[… 12 lines up to $.issues.2.body; ref …]`, `[… up to src/a.py]`.
     """
     missing = missing.strip(NEWLINE)
     lines = missing.count(NEWLINE) + 1
     what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
-    return f"[… {what}{' up to ' + path if path else ''}{'; ref ' + ref if ref else ''}]"
+    return f"[… {what}{' up to ' + goes_on if goes_on else ''}{'; ref ' + ref if ref else ''}]"
 
 
 def gap_tokens(text: str) -> int:

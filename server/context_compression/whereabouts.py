@@ -1,107 +1,143 @@
-"""Where in a text something stands: in JSON in `$.issues.2.body`, in a diff in a file's changes.
-
-Places are asked for in ascending order; a text is read once, as far as one asks.
-"""
+"""Where in a text something stands: in JSON in `$.issues.2.body`, in a diff in a file's changes."""
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
-
-Whereabouts: TypeAlias = Callable[[int], str | None]
-"""Where in a text a place is; `None` where that cannot be told."""
+from collections.abc import Hashable
+from typing import Protocol
 
 JSON = re.compile(r'\s*+[{\[]\s*+["{\[]')
 """How a text begins that may be JSON in which there are paths."""
 STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-SCALAR = rf"(?:{STRING}|-?\d[\d.eE+-]*+|true|false|null)"
+SCALAR = rf"(?:{STRING}|-?\d[\d.eE+-]*+|true|false|null|NaN|-?Infinity)"
 TOKEN = re.compile(
     rf"\s*+(?:({STRING})\s*+:(?:\s*+({SCALAR})(?:\s*+,)?+)?+|([{{[])|([}}\]])|(,)|{SCALAR})",
     re.DOTALL,
 )
 """A member, whole or up to its value that is an object or an array; or a sign, or an element."""
 NAME, VALUE, OPENS, CLOSES, COMMA = range(1, 6)
-PLAIN = re.compile(r"[\w.@/$ -]{1,40}")
-"""A name that is told as it is: it could not be taken for the end of what it stands in."""
+PLAIN, QUOTED = re.compile(r"[\w$-]+"), re.compile(r"[\w.@/$ -]+")
+"""Names told as they are, and in quotes: they could not be taken for the end of a mark."""
 DEEPEST = 4
 """Names and positions of a path that are told, the last ones."""
-FILE = re.compile(r"diff --git .* b/([\w.@/+-]{1,200})\r?\n")
-HEADS = ("diff --git ", "index ", "--- ", "+++ ")
-"""How lines begin that tell themselves of which file the changes are."""
+MOST_CHARS = 40
+"""Characters that are told of a path or a file."""
+SECTION = re.compile(
+    r"^(?:diff --git \S+ b/([\w.@/+-]+)\r?$|diff --(?:cc|combined) ([\w.@/+-]+)\r?$|(diff )"
+    r"|commit [0-9a-f]{7,64}\b|From [0-9a-f]{40} )",
+    re.MULTILINE,
+)
+"""What begins anew in a diff or a log with diffs: the changes of a file, or a commit."""
 
 
-def whereabouts(text: str) -> Whereabouts:
-    """Tells of places in a text where in it they are."""
-    return JsonPaths(text).path if JSON.match(text) else DiffFiles(text).file
+class Whereabouts(Protocol):
+    """Tells where in a text places are, which are asked for in ascending order.
+
+    The text is read once, as far as one asks.
+    """
+
+    def inside(self, place: int) -> Hashable:
+        """What a place before the end of the text is inside of, the same for the same; or `None`.
+
+        `None` where that cannot be told.
+        """
+        ...
+
+    @property
+    def name(self) -> str:
+        """How that is called, for the last place asked for."""
+        ...
+
+
+def whereabouts(text: str) -> Whereabouts | None:
+    """What tells where in a text places are; `None` for text without such a structure."""
+    if JSON.match(text):
+        return JsonPaths(text)
+    return DiffFiles(text) if text.startswith("diff ") or "\ndiff -" in text else None
 
 
 class JsonPaths:
-    """The paths in a text that is JSON, or several values of it one after another.
-
-    Whether it is JSON is not made sure of, only that nothing stands in it that JSON never holds.
-    """
+    """The paths in a text that is JSON, or several values of it one after another."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 0
-        self._open: list[str | int] = []
-        """Of each value that is open the element that is read, or the name of the member."""
+        self._token = TOKEN.match(text)
+        self._path: list[str | int | None] = []
+        """Of each open value the element that is read, or the member, where one is read."""
+        self._values: list[int] = []
+        """The numbers of the open values."""
+        self._opened = 0
+        self._last: list[str | int | None] = []
 
-    def path(self, place: int) -> str | None:
-        """The names and positions that lead to a place: `$.issues.2.body`.
-
-        `$` for what stands at the top; `None` where the text up to there is no JSON, and behind its
-        end.
-        """
-        read, text, at, path = TOKEN.match, self._text, self._at, self._open
-        while (token := read(text, at)) and (end := token.end()) <= place:
-            at, kind = end, token.lastindex
+    def inside(self, place: int) -> Hashable:
+        """Which element or member of which value; `None` where it is no JSON up to there."""
+        text, path, values, token = self._text, self._path, self._values, self._token
+        while token and (end := token.end()) <= place:
+            kind, element = token.lastindex, path[-1] if path else None
+            in_array = isinstance(element, int)
             if kind == OPENS:
-                path.append(0 if text[end - 1] == "[" else "")
-            elif not path:
+                path.append(0 if text[end - 1] == "[" else None)
+                values.append(self._opened)
+                self._opened += 1
+            elif not path or (in_array and kind in (NAME, VALUE)) or not (in_array or kind):
                 token = None
                 break
+            elif kind == CLOSES:
+                if in_array != (text[end - 1] == "]"):
+                    token = None
+                    break
+                path.pop()
+                values.pop()
+            elif kind == COMMA:
+                path[-1] = element + 1 if isinstance(element, int) else None
             elif kind == NAME:
                 path[-1] = token[NAME][1:-1]
-            elif kind == COMMA:
-                inside = path[-1]
-                path[-1] = inside + 1 if isinstance(inside, int) else ""
-            elif kind == CLOSES:
-                path.pop()
-        self._at = at
-        if token is None:
-            self._at = len(text)
+            token = TOKEN.match(text, end)
+        self._token = token
+        if not token:
             return None
-        parts: list[str | int] = path[-DEEPEST - 2 :]  # an empty one and one too many at most
-        if token[NAME] and 0 <= token.start(VALUE) <= place:
-            parts.append(token[NAME][1:-1])
-        known = [str(part) for part in parts if part != ""]
-        named = [part if PLAIN.fullmatch(part) else "…" for part in known[-DEEPEST:]]
-        return ".".join(["$", *["…"] * (len(known) > DEEPEST), *named])
+        inner = path[-1] if path and token.lastindex != CLOSES else None
+        if 0 <= token.start(VALUE) <= place:
+            inner = token[NAME][1:-1]
+        self._last = [*path[-DEEPEST - 2 : -1], inner]
+        return (values[-1] if values else -1 - self._opened, inner)
+
+    @property
+    def name(self) -> str:
+        """The names and positions that lead there: `$.issues.2.body`; `$` is the whole."""
+        parts = [_named(part) for part in self._last if part is not None]
+        kept = parts[-DEEPEST:]
+        while len(kept) > 1 and len(".".join(kept)) > MOST_CHARS:
+            del kept[0]
+        return ".".join(["$", *["…"] * (len(kept) < len(parts)), *kept])
+
+
+def _named(part: str | int) -> str:
+    if isinstance(part, int) or (PLAIN.fullmatch(part) and len(part) <= MOST_CHARS):
+        return str(part)
+    return f'"{part}"' if QUOTED.fullmatch(part) and len(part) <= MOST_CHARS else "…"
 
 
 class DiffFiles:
-    """The files whose changes a text tells of, as `git diff` writes them."""
+    """The files whose changes a text tells of, as `git diff` and `git log -p` write them."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._file = ""
-        self._next = self._header(0)
+        self._sections = SECTION.finditer(text)
+        self._section: re.Match[str] | None = None
+        self._next = next(self._sections, None)
 
-    def file(self, place: int) -> str | None:
-        """The file whose changes a place is in.
+    def inside(self, place: int) -> Hashable:
+        """Which file's changes, where a line of them stands at the place."""
+        while self._next and self._next.start() < place:
+            self._section, self._next = self._next, next(self._sections, None)
+        section, line = self._section, self._text.rfind("\n", 0, place) + 1
+        if not section or not section.lastindex or self._text[line] not in " +-@\\":
+            return None
+        return section.start()
 
-        Empty before the first; `None` where a line begins that tells it, and behind the end.
-        """
-        while 0 <= self._next < place:
-            named = FILE.match(self._text, self._next)
-            self._file = named[1] if named else "another file"
-            self._next = self._header(self._next + 1)
-        is_told = place >= len(self._text) or self._text.startswith(HEADS, place)
-        return None if is_told else self._file
-
-    def _header(self, start: int) -> int:
-        """Where the changes of the next file begin."""
-        if self._text.startswith(HEADS[0], start):
-            return start
-        found = self._text.find(f"\n{HEADS[0]}", start)
-        return found + 1 if found >= 0 else -1
+    @property
+    def name(self) -> str:
+        """The file, of a long path the end."""
+        file = self._section and (self._section[1] or self._section[2])
+        if not file:
+            return "another file"
+        return file if len(file) <= MOST_CHARS else f"…{file[1 - MOST_CHARS :]}"

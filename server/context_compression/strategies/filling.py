@@ -19,7 +19,6 @@ from context_compression.messages import (
 )
 from context_compression.pieces import Choice, Place, Pool, Source
 from context_compression.plan import Plan
-from context_compression.rendering import GAP_TOKENS
 from context_compression.selection import Span
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, places
 from context_compression.strategies.keep import cost, keep_only
@@ -126,9 +125,9 @@ class Filling:
             view, notes = self.assembled(pool, found, refs)
             left = self.room - cost(plan, view, notes)
             if left < 0 and (chosen or refs or rules):
-                rounds = 0
                 while left < 0 and chosen:
-                    left += ceil(pool.tokens[chosen.pop()]) + GAP_TOKENS
+                    piece = chosen.pop()
+                    left += ceil(pool.tokens[piece]) + pool.gap_tokens[pool.source_of[piece]]
                 if left < 0 and refs:
                     refs = 0.0
                 else:
