@@ -26,6 +26,8 @@ SECTION = re.compile(
     re.MULTILINE,
 )
 """What begins anew in a diff or a log with diffs: the changes of a file, or a commit."""
+LONGEST_LINE = 2_000
+"""Characters that are looked back for the beginning of a line of a diff."""
 
 
 class Whereabouts(Protocol):
@@ -129,10 +131,10 @@ class DiffFiles:
         """Which file's changes, where a line of them stands at the place."""
         while self._next and self._next.start() < place:
             self._section, self._next = self._next, next(self._sections, None)
-        section, line = self._section, self._text.rfind("\n", 0, place) + 1
-        if not section or not section.lastindex or self._text[line] not in " +-@\\":
+        if not self._section or not self._section.lastindex:
             return None
-        return section.start()
+        line = self._text.rfind("\n", max(0, place - LONGEST_LINE), place) + 1
+        return self._section.start() if line and self._text[line] in " +-@\\" else None
 
     @property
     def name(self) -> str:
