@@ -232,6 +232,16 @@ def test_in_a_diff_a_gap_tells_in_which_file_the_text_goes_on() -> None:
     assert marks[0] == "8 lines up to src/one.py; ref c3f9"
 
 
+def test_of_the_path_of_a_file_in_a_diff_the_end_is_told_and_nothing_below_its_head() -> None:
+    name = "server/context_compression/strategies/filling.py"
+    head = f"diff --git a/{name} b/{name}"
+    text = f"{head}\nindex 1f2e..3d4c 100644\n{CHANGES.format(name)}"
+
+    assert [*map(told, marks_around(text, "+line 4"))] == ["…/strategies/filling.py", ""]
+    assert [*map(told, marks_around(text, head, "+line 4"))] == ["", ""]
+    assert [*map(told, marks_around(text, "index 1f2e..3d4c 100644", "+line 4"))] == ["", "", ""]
+
+
 def test_in_a_log_a_message_is_in_no_file() -> None:
     names = ("one.py", "two.py", "three.py")
     text = "".join(

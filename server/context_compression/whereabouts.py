@@ -26,6 +26,11 @@ SECTION = re.compile(
     re.MULTILINE,
 )
 """What begins anew in a diff or a log with diffs: the changes of a file, or a commit."""
+LINES = (
+    " ", "+", "-", "@", "\\",
+    "index ", "new ", "old ", "deleted ", "similarity ", "rename ", "copy ",
+)  # fmt: skip
+"""How the lines begin that tell of the changes of a file."""
 LONGEST_LINE = 2_000
 """Characters that are looked back for the beginning of a line of a diff."""
 
@@ -133,8 +138,10 @@ class DiffFiles:
             self._section, self._next = self._next, next(self._sections, None)
         if not self._section or not self._section.lastindex:
             return None
+        begin = self._section.start()
         line = self._text.rfind("\n", max(0, place - LONGEST_LINE), place) + 1
-        return self._section.start() if line and self._text[line] in " +-@\\" else None
+        is_change = line == begin or (line > 0 and self._text.startswith(LINES, line))
+        return begin if is_change else None
 
     @property
     def name(self) -> str:
@@ -142,4 +149,5 @@ class DiffFiles:
         file = self._section and (self._section[1] or self._section[2])
         if not file:
             return "another file"
-        return file if len(file) <= MOST_CHARS else f"…{file[1 - MOST_CHARS :]}"
+        end = file[1 - MOST_CHARS :]
+        return file if len(file) <= MOST_CHARS else f"…{end[max(0, end.find('/')) :]}"
