@@ -84,13 +84,15 @@ class JsonPaths:
                 path.append(0 if text[end - 1] == "[" else None)
                 values.append(self._opened)
                 self._opened += 1
-            elif not path or (in_array and kind in (NAME, VALUE)) or not (in_array or kind):
-                token = None
+            elif (
+                not path
+                or (kind is None and not in_array)
+                or (kind in (NAME, VALUE) and in_array)
+                or (kind == CLOSES and in_array != (text[end - 1] == "]"))
+            ):
+                token = None  # nothing of the kind stands there in JSON
                 break
             elif kind == CLOSES:
-                if in_array != (text[end - 1] == "]"):
-                    token = None
-                    break
                 path.pop()
                 values.pop()
             elif kind == COMMA:
