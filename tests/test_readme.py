@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pytest_examples import CodeExample, EvalExample, find_examples
 
-from context_compression import Session
+from context_compression import Session, compress
 from context_compression.cli import main
 from context_compression.settings import Settings
 
@@ -49,16 +49,37 @@ def test_every_strategy_is_on_the_menu():
 
 
 def test_what_was_measured_is_measured_again(tmp_path: Path, pytestconfig: pytest.Config):
-    recorded = files("context_compression.demo").joinpath("conversation.jsonl").read_bytes()
-    messages = [json.loads(line) for line in recorded.splitlines()]
-    said = README.read_text(encoding="utf-8")
+    messages = recorded()
+    now = said = README.read_text(encoding="utf-8")
 
-    now = said
     for target in TARGETS:
         row = measured(messages, target, tmp_path / str(target))
         now, found = re.subn(rf"(?m)^\| {target:,} \|.*$", row, now)
         assert found == 1
 
+    hold_to(said, now, pytestconfig)
+
+
+def test_what_the_agent_sees_is_seen_again(pytestconfig: pytest.Config):
+    said = README.read_text(encoding="utf-8")
+    run = r"\[Result of bash: python -m pytest -q tests/test_collapse\.py;.*?\[… \d+ messages;.*?\]"
+
+    view = compress(recorded(), target_tokens=TARGETS[-1]).messages
+    [seen] = re.findall(run, "\n".join(str(message["content"]) for message in view), re.DOTALL)
+
+    now, found = re.subn(r"(?s)(?<=```text\n).*?(?=```)", lambda _: f"{seen}\n", said)
+    assert found == 1
+    hold_to(said, now, pytestconfig)
+
+
+def recorded() -> list[dict[str, Any]]:
+    """The conversation of the demo."""
+    lines = files("context_compression.demo").joinpath("conversation.jsonl").read_bytes()
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+def hold_to(said: str, now: str, pytestconfig: pytest.Config) -> None:
+    """What the README says is what is so now, or is made so."""
     if pytestconfig.getoption("update_examples"):
         README.write_text(now, encoding="utf-8")
     else:
