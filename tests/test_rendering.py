@@ -263,7 +263,16 @@ def test_what_follows_a_diff_is_in_no_file(behind: str) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["diff --git a/x b/x", "diff --cc y", "diff z", "+a", " b", "why", "commit 1234567"]
+            [
+                "diff --git a/x b/x",
+                "diff --cc y",
+                "diff -r",
+                "diff z",
+                "+a",
+                " b",
+                "why",
+                "commit 1234567",
+            ]
         )
     )
 )

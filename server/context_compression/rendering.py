@@ -54,7 +54,7 @@ def marked_with(rendered: str, ref: str) -> bool:
 def gap(missing: str, ref: str = "", goes_on: str = "") -> str:
     """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line.
 
-    With where the text goes on: `[… 12 lines up to $.issues.2.body; ref …]`, `[… up to src/a.py]`.
+    With where the text goes on: `[… 9 lines up to $.issues.2; ref …]`, `[… 9 lines up to a.py]`.
     """
     missing = missing.strip(NEWLINE)
     lines = missing.count(NEWLINE) + 1

@@ -21,18 +21,18 @@ DEEPEST = 4
 MOST_CHARS = 40
 """Characters that are told of a path or a file."""
 SECTION = re.compile(
-    r"^(?:diff --git \S+ b/([\w.@/+-]+)\r?$|diff --(?:cc|combined) ([\w.@/+-]+)\r?$|(diff )"
+    r"^(?:diff --git \S+ b/([\w.@/+-]+)\r?$|diff --(?:cc|combined) ([\w.@/+-]+)\r?$|(diff -)"
     r"|commit [0-9a-f]{7,64}\b|From [0-9a-f]{40} )",
     re.MULTILINE,
 )
 """What begins anew in a diff or a log with diffs: the changes of a file, or a commit."""
-LINES = (
+LINE_STARTS = (
     " ", "+", "-", "@", "\\",
     "index ", "new ", "old ", "deleted ", "similarity ", "rename ", "copy ",
 )  # fmt: skip
 """How the lines begin that tell of the changes of a file."""
-LONGEST_LINE = 2_000
-"""Characters that are looked back for the beginning of a line of a diff."""
+LOOK_BACK = 2_000
+"""Characters before a place in which the beginning of its line is looked for."""
 
 
 class Whereabouts(Protocol):
@@ -58,7 +58,7 @@ def whereabouts(text: str) -> Whereabouts | None:
     """What tells where in a text places are; `None` for text without such a structure."""
     if JSON.match(text):
         return JsonPaths(text)
-    return DiffFiles(text) if text.startswith("diff ") or "\ndiff -" in text else None
+    return DiffFiles(text) if "diff -" in text else None
 
 
 class JsonPaths:
@@ -73,6 +73,7 @@ class JsonPaths:
         """The numbers of the open values."""
         self._opened = 0
         self._last: list[str | int | None] = []
+        """The end of the path to the place that was asked for last."""
 
     def inside(self, place: int) -> Hashable:
         """Which element or member of which value; `None` where it is no JSON up to there."""
@@ -107,6 +108,7 @@ class JsonPaths:
         if 0 <= token.start(VALUE) <= place:
             inner = token[NAME][1:-1]
         self._last = [*path[-DEEPEST - 2 : -1], inner]
+        # at the top there may be one value after another: how many came before tells which it is
         return (values[-1] if values else -1 - self._opened, inner)
 
     @property
@@ -141,8 +143,8 @@ class DiffFiles:
         if not self._section or not self._section.lastindex:
             return None
         begin = self._section.start()
-        line = self._text.rfind("\n", max(0, place - LONGEST_LINE), place) + 1
-        is_change = line == begin or (line > 0 and self._text.startswith(LINES, line))
+        line = self._text.rfind("\n", max(0, place - LOOK_BACK), place) + 1
+        is_change = line == begin or (line > 0 and self._text.startswith(LINE_STARTS, line))
         return begin if is_change else None
 
     @property
