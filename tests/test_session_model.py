@@ -185,6 +185,20 @@ class Conversing(RuleBasedStateMachine):
         assert state.recorded == self.recorded
 
     @invariant()
+    def the_state_is_that_of_who_reads_the_log_from_its_start(self) -> None:
+        anew = Session(Path(self.folder.name), "s", settings=SMALL).state()
+        mine = self.session.state()
+        for event in (
+            {"type": "message", "message": {"role": "assistant", "content": "mine"}},
+            {"type": "offload", "call": "mine", "tokens_freed": 1, "refs": {}},
+            {"type": "answer", "plan_id": "mine", "text": "mine"},
+            {"type": "restore", "ref": "mine", "tokens": 1},
+        ):
+            mine.replay(event)
+
+        assert self.session.state() == anew
+
+    @invariant()
     def nothing_is_lost(self) -> None:
         known = self.session.state().refs
         assert self.archived.keys() <= known.keys()

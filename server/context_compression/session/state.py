@@ -1,9 +1,11 @@
 """What a session's log says: the view now, and how it came about."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 from context_compression.evidence import HOST_NOTES
 from context_compression.formats import parse
@@ -21,6 +23,8 @@ from context_compression.store import SessionLog
 
 Before: TypeAlias = tuple[list[dict[str, Any]], int, str | None]
 """The view before a compression, the length of that after it, the summary in the system prompt."""
+
+T = TypeVar("T", "State", Tally)
 
 SPOKEN = (Text, Thinking, ToolCall, ToolResult)
 """Blocks that are not pictures, documents or unknown."""
@@ -74,7 +78,8 @@ class State:
             case "plan":
                 self.plans[event["plan_id"]] = dict(event)
             case "answer":
-                self.answers.setdefault(event["plan_id"], []).append(event["text"])
+                given = self.answers.get(event["plan_id"], ())
+                self.answers[event["plan_id"]] = [*given, event["text"]]
             case _:
                 pass
         self.tally.take(event, self.freed)
@@ -104,11 +109,51 @@ class State:
         self.recorded = self.recorded[:to]
 
 
+@dataclass(frozen=True)
+class Replayed:
+    """What a log said when it was last asked.
+
+    Attributes:
+        state: what its events make together, without what could not be read.
+        number: how many they are.
+        last: of them the last, the very object.
+    """
+
+    state: State = field(default_factory=State)
+    number: int = 0
+    last: Mapping[str, Any] | None = None
+
+    def begins(self, events: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether these are the same events, and perhaps more."""
+        if self.number == 0:
+            return True
+        return self.number <= len(events) and events[self.number - 1] is self.last
+
+
+_replayed: WeakKeyDictionary[SessionLog, Replayed] = WeakKeyDictionary()
+
+
 def state_of(log: SessionLog) -> State:
-    """What a log says now."""
+    """What a log says now. Where it only grew, only what is new is replayed.
+
+    The state is the caller's own; the messages and events in it are not.
+    """
     events = log.events()
-    state = State(warnings=list(events.warnings))
-    for number, event in enumerate(events.items, 1):
+    known = _replayed.get(log, Replayed())
+    if not known.begins(events.items):
+        known = Replayed()
+    if known.number < len(events.items):
+        state = _replayed_on(known, events.items)
+        known = Replayed(state, len(events.items), events.items[-1])
+        _replayed[log] = known
+    state = _apart(known.state)
+    state.warnings[:0] = events.warnings
+    return state
+
+
+def _replayed_on(known: Replayed, events: Sequence[Mapping[str, Any]]) -> State:
+    state = _apart(known.state)
+    for number, event in enumerate(events[known.number :], known.number + 1):
         if _makes_sense(event, state):
             state.replay(event)
         else:
@@ -117,6 +162,14 @@ def state_of(log: SessionLog) -> State:
                 f"events.jsonl: event {number} ({kind}) makes no sense and was passed over"
             )
     return state
+
+
+def _apart(whole: T) -> T:
+    """The same with containers of its own; what is in them is the same."""
+    own = {each.name: copy(getattr(whole, each.name)) for each in fields(whole)}
+    if isinstance(whole, State):
+        own["tally"] = _apart(whole.tally)
+    return replace(whole, **own)
 
 
 def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
