@@ -188,12 +188,13 @@ class Conversing(RuleBasedStateMachine):
     def the_state_is_that_of_who_reads_the_log_from_its_start(self) -> None:
         anew = Session(Path(self.folder.name), "s", settings=SMALL).state()
         mine = self.session.state()
-        for event in (
+        events: list[dict[str, Any]] = [
             {"type": "message", "message": {"role": "assistant", "content": "mine"}},
             {"type": "offload", "call": "mine", "tokens_freed": 1, "refs": {}},
             {"type": "answer", "plan_id": "mine", "text": "mine"},
             {"type": "restore", "ref": "mine", "tokens": 1},
-        ):
+        ]
+        for event in events:
             mine.replay(event)
 
         assert self.session.state() == anew
