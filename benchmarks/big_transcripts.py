@@ -25,7 +25,6 @@ from context_compression.hosts import Readings
 
 Row = dict[str, Any]
 MEGABYTE = 1_000_000
-BETWEEN = 5 * MEGABYTE  # bytes from one compaction to the next
 OUTPUT = "".join(f"{n:04}: an output line with a path /src/app/{n}.py\n" for n in range(120))
 
 

@@ -55,8 +55,6 @@ BARS: Mapping[str, Mapping[int, float]] = {
     "growth, compress": {1_000_000: 1.2, 5_000_000: 1.2},
     "start, beyond import mcp": {0: 0.3},
 }
-DETAILS = (": record", ": prepare", "resident", "again", ", cold")
-"""How figures end that a README can do without."""
 
 
 def measured(options: argparse.Namespace) -> Figures:

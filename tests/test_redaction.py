@@ -79,7 +79,7 @@ http://localhost:8080/path@2x.png  https://registry.npmjs.org/@scope/pkg/-/pkg-1
 npm_config_registry=https://registry.npmjs.org npm_package_version_1_2_3_is_long_enough_for_it
 Authorization: Bearer <token>  "Bearer authentication"  Basic authentication is required
 if text.startswith("-----BEGIN RSA PRIVATE KEY-----"): raise ValueError("no private keys here")
-/Users/dev01/Work/entire/devenv/cli/cmd/entire/cli/strategy/auto_commit_test.go:1127
+/Users/dana/Work/wordcount/devenv/cli/cmd/wordcount/cli/strategy/auto_commit_test.go:1127
 data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk
 toolu_01A09q90qw90lq917835lq9 msg_01XFDUDYJgAACzvnptvVoYEL call_8mWq2kfPz0LxYvN1dGtR7cHs
 """

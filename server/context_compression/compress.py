@@ -23,7 +23,7 @@ from context_compression.result import Kept, Ref, Result, Step, loss_report
 from context_compression.selection import clip
 from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, summarize, truncate, window
-from context_compression.strategies.base import Proposal
+from context_compression.strategies.base import Strategy
 from context_compression.strategies.filling import refilled
 from context_compression.strategies.floor import Floor, floor
 from context_compression.strategies.summarize import previous_summary
@@ -34,12 +34,12 @@ from context_compression.tokens import Counter, TextCounter, anchor_in, anchored
 from context_compression.usage import Messages, for_model
 
 logger = logging.getLogger(__name__)
-STRATEGIES: Mapping[str, Callable[[Plan], Proposal]] = {
-    "offload": offload.propose,
-    "truncate": truncate.propose,
-    "window": window.propose,
-    "extract": extract.propose,
-    "summarize": summarize.propose,
+STRATEGIES: Mapping[str, Strategy] = {
+    "offload": offload,
+    "truncate": truncate,
+    "window": window,
+    "extract": extract,
+    "summarize": summarize,
 }
 SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
@@ -279,7 +279,7 @@ class _Job:
             outcome = yield from self._summarize_or_extract(())
             return self.account(outcome) if outcome else self.unchanged(*self.failures)
         if self.strategy != "auto":
-            proposed = yield from STRATEGIES[self.strategy](self.plan)
+            proposed = yield from STRATEGIES[self.strategy].propose(self.plan)
             step = Step(self.strategy, self.fixed + self._view(proposed)[1])
             return self.account(_Outcome(proposed, self.strategy, (step,)))
         limit = self.fixed + self.floor.tokens
@@ -370,7 +370,7 @@ class _Job:
         taken: dict[int, Edit] = {}
         steps: list[Step] = []
         for name in ("offload", "truncate"):
-            for edit in (yield from STRATEGIES[name](_with(self.plan, taken))):
+            for edit in (yield from STRATEGIES[name].propose(_with(self.plan, taken))):
                 taken[edit.start] = edit
             total = _with(self.plan, taken).total
             steps.append(Step(name, self.fixed + total))

@@ -1,4 +1,4 @@
-"""What the strategies share: clips, previews, digests, receipts.
+"""What the strategies share: clips, landmarks of a text, digests, receipts.
 
 They answer one question: which few lines of a long text does later work refer back to?
 """

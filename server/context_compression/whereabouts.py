@@ -142,9 +142,11 @@ class DiffFiles:
             self._section, self._next = self._next, next(self._sections, None)
         if not self._section or not self._section.lastindex:
             return None
-        begin = self._section.start()
-        line = self._text.rfind("\n", max(0, place - LOOK_BACK), place) + 1
-        is_change = line == begin or (line > 0 and self._text.startswith(LINE_STARTS, line))
+        begin, earliest = self._section.start(), max(0, place - LOOK_BACK)
+        line = self._text.rfind("\n", earliest, place) + 1
+        if line == 0 < earliest:  # a line too long to be one of a change
+            return None
+        is_change = line == begin or self._text.startswith(LINE_STARTS, line)
         return begin if is_change else None
 
     @property

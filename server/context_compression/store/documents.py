@@ -27,6 +27,8 @@ from context_compression.messages import (
 from context_compression.plan import ref_of
 from context_compression.store.log import SessionLog
 
+BATCH_BYTES = 2**22
+"""Of a log, read at once: nobody waits longer for the index than for that."""
 GLIMPSE = 200
 """Characters shown of a message that stands beside a hit."""
 CALL_CHARS = 500
@@ -70,7 +72,6 @@ class Document:
         what: in a few words.
         message: ref of the message it is or stands in; empty for a text that belongs to none.
         file: which file of originals holds it; empty for the log itself.
-        created_at: when it was archived.
         text: all that can be read in it.
         call: what it is the result of; of a message, the tools it calls.
         failed: whether it tells of a failure.
@@ -81,7 +82,6 @@ class Document:
     what: str
     message: str
     file: str
-    created_at: str
     text: str
     call: Call = NO_CALL
     failed: bool = False
@@ -91,6 +91,11 @@ class Document:
     def is_text(self) -> bool:
         """Whether its ref stands for a text, so that it has lines."""
         return self.message != self.ref
+
+    @property
+    def searched(self) -> str:
+        """Where words are looked for: its text, and the call it answers; casefolded."""
+        return f"{self.text} {self.call.tool} {self.call.arguments}".casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +168,18 @@ def documents(
     if not isinstance(refs, dict):
         return
     about = cast("dict[str, Any]", refs)
-    created_at = str(event.get("created_at", ""))
     match event:
         case {"type": "offload"}:
             for ref, entry in about.items():
                 match entry:
                     case {"text": str(text), "what": str(what)} if ref_of(text) == ref:
-                        yield Document(ref, what, "", "", created_at, text)
+                        yield Document(ref, what, "", "", text)
                     case _:
                         pass
         case {"type": "compression", "originals": str(file)}:
             with suppress(ContextCompressionError):  # gone or damaged: nothing can be restored
                 originals = log.read_originals(file)
-                yield from _Compression(file, created_at, about, originals, said).documents()
+                yield from _Compression(file, about, originals, said).documents()
         case _:
             pass
 
@@ -184,10 +188,13 @@ class _Compression:
     """One compression: what its event says, and the messages it archived."""
 
     def __init__(
-        self, file: str, created_at: str, refs: Mapping[str, Any], originals: Sequence[Any],
+        self,
+        file: str,
+        refs: Mapping[str, Any],
+        originals: Sequence[Any],
         said: Callable[[str], Said | None],
-    ) -> None:  # fmt: skip
-        self.file, self.created_at, self.refs, self.said = file, created_at, refs, said
+    ) -> None:
+        self.file, self.refs, self.said = file, refs, said
 
         @lru_cache(1)  # the refs of one message follow each other
         def original(position: int) -> tuple[str, Message]:
@@ -218,7 +225,7 @@ class _Compression:
         said = self.said(whole)
         call = said.answers.get(slot, NO_CALL) if said else NO_CALL
         return Document(
-            ref, what, whole, self.file, self.created_at, block.text,
+            ref, what, whole, self.file, block.text,
             call, _tells_of_failure(block), said is None,
         )  # fmt: skip
 
@@ -229,7 +236,7 @@ class _Compression:
         text = "\n".join(text for block in message.blocks for text in texts_of(block))
         tools = " ".join(call.name for call in message.calls)
         return Document(
-            ref, what, ref, self.file, self.created_at, text,
+            ref, what, ref, self.file, text,
             Call(tools, ""), any(map(_tells_of_failure, message.blocks)), self.said(ref) is None,
         )  # fmt: skip
 

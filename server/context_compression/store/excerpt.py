@@ -63,13 +63,18 @@ def _with_terms(
                         lowered[place - 1 : place],
                         lowered[place + len(part) : place + len(part) + 1],
                     )
-                    if not any(sign.isalnum() or sign == "_" for sign in ends):
+                    if not any(map(is_letter, ends)):
                         found_in[term, True].add(line)
     weights: defaultdict[int, float] = defaultdict(float)
     for found in found_in.values():
         for line in found:
             weights[line] += 1 / len(found)
     return iter(sorted(weights, key=lambda line: (-weights[line], line))), needles
+
+
+def is_letter(sign: str) -> bool:
+    """Whether a name goes on with this sign; not where there is none."""
+    return sign.isalnum() or sign == "_"
 
 
 def _places(lowered: str, term: str) -> list[int]:

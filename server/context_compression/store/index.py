@@ -15,22 +15,28 @@ from typing import Any, TypeVar
 
 from context_compression.errors import ContextCompressionError, StoreUnwritable
 from context_compression.store import files, rows
-from context_compression.store.documents import Reading, Said, documents
+from context_compression.store.documents import BATCH_BYTES, Reading, Said, documents
 from context_compression.store.folder import INDEX as NAME
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
 from context_compression.words import Lexicon
 
-BATCH_BYTES = 2**22
-"""Of a log, read in one transaction: nobody waits longer than for that."""
 FEW_BYTES = 2**16
 """Of a log, in which was nothing for the index: rather read again than written down."""
 BUSY_SECONDS = 10.0
 BESIDE = ("", "-journal", "-wal", "-shm")
 """Endings of the index and of what SQLite may leave next to it."""
-SOUND = frozenset({3, 5, 6, 7, 8, 9, 13, 14, 18, 23})
-"""SQLite's codes for: it may not, cannot now, has no room (PERM, BUSY, LOCKED, NOMEM, READONLY,
-INTERRUPT, FULL, CANTOPEN, TOOBIG, AUTH). With any other the file itself is taken to be damaged."""
+SOUND = frozenset(
+    {
+        sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_AUTH,
+    }
+)  # fmt: skip
+"""SQLite may not, cannot now, has no room. With any other error the file is taken to be damaged."""
+DAMAGED = (sqlite3.Error, ValueError, LookupError, TypeError)
+"""What a damaged file leads to: SQLite's errors; neither JSON nor UTF-8; rows that point nowhere;
+values of another type."""
 
 T = TypeVar("T")
 
@@ -49,12 +55,12 @@ def using(folder: Path, logs: Sequence[SessionLog], work: Callable[["Index"], T]
     try:
         try:
             return _using(folder, logs, work)
-        except (sqlite3.Error, ValueError) as error:  # ValueError: neither JSON nor UTF-8
+        except DAMAGED as error:
             if getattr(error, "sqlite_errorcode", 1) & 0xFF in SOUND or "fts5" in str(error):
                 raise
             remove(folder)
             return _using(folder, logs, work)
-    except (sqlite3.Error, ValueError, OSError) as error:
+    except (*DAMAGED, OSError) as error:
         raise StoreUnwritable(f"{folder / NAME} cannot be used: {error}") from error
 
 
@@ -65,7 +71,7 @@ def forget(folder: Path, name: str) -> None:
     try:
         with _opened(folder) as index:
             index.forget(name)
-    except (sqlite3.Error, ValueError, OSError):
+    except (*DAMAGED, OSError):
         remove(folder)
 
 

@@ -11,7 +11,7 @@ from context_compression.store.log import SessionLog
 from context_compression.store.query import humps, indexable
 from context_compression.words import Lexicon
 
-VERSION = 1
+VERSION = 2
 TABLES = (
     "CREATE TABLE logs (id INTEGER PRIMARY KEY, name TEXT UNIQUE, size INTEGER, time INTEGER,"
     " offset INTEGER DEFAULT 0, ending BLOB DEFAULT x'', reading TEXT DEFAULT '[0, {}]')",
@@ -69,18 +69,18 @@ def said_to_row(said: Said) -> tuple[str, int, str]:
 def document_from(row: Sequence[Any]) -> Document:
     """Something archived; a text that is not what it was is a `ValueError`."""
     _, ref, message, file, failed, ours, about, data, hash = row
-    what, created_at, tool, arguments = json.loads(about)
+    what, tool, arguments = json.loads(about)
     text = from_bytes(data)
     if ref_of(text) != hash:
         raise ValueError(f"the text of {ref} is damaged")
     call = Call(tool, arguments)
-    return Document(ref, what, message, file, created_at, text, call, bool(failed), bool(ours))
+    return Document(ref, what, message, file, text, call, bool(failed), bool(ours))
 
 
 def document_to_row(document: Document, stamp: str) -> tuple[Any, ...]:
     """All columns but the log."""
     call = document.call
-    about = json.dumps([document.what, document.created_at, call.tool, call.arguments])
+    about = json.dumps([document.what, call.tool, call.arguments])
     return (
         document.ref, document.message, document.file, stamp, document.failed, document.ours,
         indexable(call.tool), about, to_bytes(document.text),

@@ -7,6 +7,7 @@ from itertools import islice
 
 from context_compression.errors import ContextCompressionError
 from context_compression.store.documents import (
+    BATCH_BYTES,
     Candidate,
     Document,
     Neighbour,
@@ -18,8 +19,6 @@ from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
 from context_compression.store.query import Query
-
-BATCH_BYTES = 2**22
 
 
 class Scan:
@@ -49,7 +48,7 @@ class Scan:
         found: list[Candidate] = []
         for candidate in self._found:
             document = candidate.document
-            text = f"{document.text} {document.call.tool} {document.call.arguments}".casefold()
+            text = document.searched
             held = sum(term in text for term in terms)
             if (held or not terms) and _within(query, document, text):
                 found.append(replace(candidate, score=float(held)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from context_compression.errors import StoreUnwritable
 from context_compression.store.documents import Candidate, Neighbour
-from context_compression.store.excerpt import best_lines
+from context_compression.store.excerpt import best_lines, is_letter
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
 from context_compression.store.query import Query
@@ -179,8 +179,7 @@ class _Search:
 
     def _held(self, candidate: Candidate) -> int:
         """How many words of the query it holds, in its text or in the call it answers."""
-        document = candidate.document
-        text = f"{document.text} {document.call.tool} {document.call.arguments}".casefold()
+        text = candidate.document.searched
         return sum(term.casefold() in text for term in self.query.terms)
 
     def _hit(self, source: Source, candidate: Candidate) -> Hit:
@@ -232,12 +231,8 @@ def exactness(name: str, text: str) -> int:
     while at >= 0 and best < 3:
         end = at + len(name)
         before = text[at - 1 : at]
-        if not (_is_letter(before) or _is_letter(text[end : end + 1])):
+        if not (is_letter(before) or is_letter(text[end : end + 1])):
             alone = 2 if before in _GOES_BEFORE else 3
             best = max(best, 1 if _GOES_ON.match(text, end) else alone)
         at = text.find(name, end)
     return best
-
-
-def _is_letter(sign: str) -> bool:
-    return sign.isalnum() or sign == "_"

@@ -4,7 +4,10 @@
     truncate   long tool outputs to first and last half              no model
     window     the last turns, a digest, and what matters            no model
     extract    must-keep set, then pieces chosen by evidence         no model
-    floor      the smallest view there is: where all others end
+    summarize  head, a summary of the middle, the recent messages    a model
 
-Beside them: `base` (what a strategy is), `keep` (from what stays to edits), `tool_results`.
+What they are made of: `base` (what a strategy is), `floor` (the smallest view there is),
+`tool_results` (shortening them one by one), `forms` (whole, preview, clipped, skeleton), `quoting`
+(what is quoted of dropped messages), `filling` (the room that pieces fill), `keep` (from what stays
+to edits).
 """

@@ -11,7 +11,7 @@ Proposal: TypeAlias = Generator[SummaryRequest, SummaryReply, Sequence[Edit]]
 
 
 class Strategy(Protocol):
-    """A way to make the view smaller."""
+    """A way to make the view smaller: a module with this function."""
 
     def propose(self, plan: Plan) -> Proposal:
         """Edits for the plan's conversation, asking for texts on the way where it needs them."""
