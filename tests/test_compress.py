@@ -306,6 +306,15 @@ def test_a_target_at_the_floor_is_met_and_one_below_it_is_refused(
         compress(messages, target_tokens=floor - 1)
 
 
+def test_a_target_below_what_stands_beside_no_messages_is_refused() -> None:
+    tools: list[Any] = [{"name": "look", "description": "Look at it. " * 90, "input_schema": {}}]
+
+    with pytest.raises(BudgetTooSmall) as refusal:
+        compress([], target_tokens=6, tools=tools)
+
+    assert refusal.value.floor_tokens == count_tokens([], tools=tools)
+
+
 def test_too_small_a_budget_names_the_floor_and_its_largest_parts() -> None:
     open_step = tool_step([Run("a", "Bash", {"command": "make"}, log(300))], "openai")
     head = {"role": "system", "content": "Be brief. " * 50}

@@ -260,6 +260,12 @@ def test_what_follows_a_diff_is_in_no_file(behind: str) -> None:
     assert [*map(told, marks_around(text, behind.strip()))] == [""]
 
 
+def test_a_line_of_a_diff_too_long_to_be_looked_back_over_is_in_no_file() -> None:
+    text = f"diff --git a/one.py b/one.py\nplain {'z' * 9_000} here it goes on"
+
+    assert [*map(told, marks_around(text, "here it"))] == [""]
+
+
 @given(
     st.lists(
         st.sampled_from(

@@ -663,6 +663,15 @@ def test_a_refused_compression_leaves_not_even_an_empty_folder(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_two_surrogates_that_make_a_pair_come_back_as_the_one_character(tmp_path: Path) -> None:
+    session = Session(tmp_path, "one")
+
+    ref = session.offload("a\ud83d\ude00b\udc00")
+
+    assert session.restore(ref) == "a\U0001f600b\udc00"
+    assert ref == ref_of("a\U0001f600b\udc00")
+
+
 @pytest.mark.parametrize("pattern", ["a{1000000000}", "(ab){100000000}", "(" * 900, "a" * 2_000])
 def test_a_pattern_that_would_fill_the_memory_is_refused(pattern: str, tmp_path: Path) -> None:
     session = Session(tmp_path, "one")

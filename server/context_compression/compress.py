@@ -255,11 +255,12 @@ class _Job:
 
     def why_not(self) -> str | None:
         """Why there is nothing to do, if so."""
+        if self.ask.target_tokens is not None and self.before > self.ask.target_tokens:
+            return None
         if not self.ask.messages:
             return "nothing to compress: the conversation is empty"
         if self.ask.target_tokens is not None:
-            met = self.before <= self.ask.target_tokens
-            return "already within the target" if met else None
+            return "already within the target"
         if self.ask.force:
             left = len(self.plan.anchored) < len(self.plan.messages)
             return None if left else "nothing to compress before the recent messages"

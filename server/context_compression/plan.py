@@ -274,7 +274,12 @@ def _contains(message: Message, text: str) -> bool:
 def ref_of(original: Any) -> str:
     """The ref of something archived: 12 hex digits of the SHA-256 of its text, or of its JSON."""
     text = original if isinstance(original, str) else canonical(original)
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # two surrogates that make a pair are one character: so says JSON
+        joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        data = joined.encode("utf-8", "surrogatepass")
+    return sha256(data).hexdigest()[:12]
 
 
 def canonical(value: Any) -> str:

@@ -224,11 +224,16 @@ def loss_report(
         for block in message.blocks
         for text in texts_of(block)
     )
+    words = {*quoted.split()}
+
+    def is_quoted(item: str) -> bool:  # all words but the ends are asked first: that is fast
+        return words.issuperset(item.split()[1:-1]) and item in quoted
+
     report: dict[Class, Loss] = {}
     for name in CLASSES:
         retained = total[name] & shown[name]
         if name not in ("paths", "numbers"):  # what a note of ours quotes is in view, too
-            retained |= {item for item in total[name] - retained if item in quoted}
+            retained |= {item for item in total[name] - retained if is_quoted(item)}
         recoverable = (total[name] - retained) & kept[name]
         lost = len(total[name]) - len(retained) - len(recoverable)
         report[name] = Loss(len(total[name]), len(retained), len(recoverable), lost)

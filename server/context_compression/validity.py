@@ -77,6 +77,7 @@ class _Mender:
         self.origins: list[int | None] = []
         self.repairs: list[str] = []
         self._seen: set[str] = set()
+        self._names: dict[str, Iterator[str]] = {}  # of each id those it has not had yet
         self._calls: dict[str, list[str]] = {}  # of the last assistant: id as recorded -> as kept
         self._role_of_results: Role = role_of_results
         self._exchange: list[tuple[int, Message]] = []
@@ -196,7 +197,8 @@ class _Mender:
         blocks: list[Block] = []
         for block in message.blocks:
             if isinstance(block, ToolCall):
-                kept = next(name for name in _names(block.id) if name not in self._seen)
+                names = self._names.setdefault(block.id, _names(block.id))
+                kept = next(name for name in names if name not in self._seen)
                 self._seen.add(kept)
                 self._calls.setdefault(block.id, []).append(kept)
                 if kept != block.id:

@@ -352,7 +352,26 @@ def test_a_pattern_beside_a_query_leaves_out_what_does_not_hold_it(store: Store)
     assert refs(store.search("okapi", pattern=r"\d\d")) == [both]
 
 
-@pytest.mark.parametrize("pattern", ["(", "a" * 1_001, "(a{99}){999}", "(" * 500 + ")" * 500])
+@pytest.mark.parametrize("pattern", ["needle-4711", r"needle-\d+", "n.*dle"])
+def test_of_a_long_line_what_a_pattern_found_is_shown(store: Store, pattern: str) -> None:
+    offloaded(store, "pad " * 5_000 + "needle-4711 " + "pad " * 5_000)
+
+    assert "needle-4711" in says(store.search(pattern=pattern).hits[0])
+
+
+def test_a_part_of_a_word_is_found_in_what_is_binary(store: Store) -> None:
+    (ref,) = offloaded(store, "some\0data, hidden_needle")
+
+    assert refs(store.search("dden_NEED")) == [ref]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(", "a" * 1_001, "(a{99}){999}", "(" * 500 + ")" * 500,
+        "(?R)", "(a|(?1))", "(?0)|x", "(?P<n>a(?&n)?)", "(?P<n>a(?P>n)?)",
+    ],
+)  # fmt: skip
 def test_a_pattern_that_cannot_be_is_refused(store: Store, pattern: str) -> None:
     offloaded(store, "a")
 

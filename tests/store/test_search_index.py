@@ -210,6 +210,20 @@ def test_bytes_changed_in_it_never_show_what_is_not_archived(store: Store) -> No
                 assert all(line in original for _, line in hit.lines if hit.numbered)
 
 
+def test_without_an_index_as_much_is_searched_as_with_one(store: Store) -> None:
+    session = talk(store, "again")
+    session.undo()
+    squeeze(session)
+    indexed = store.search("okapi")
+    (store.folder / INDEX).unlink()
+    (store.folder / INDEX).mkdir()
+
+    scanned = store.search("okapi")
+
+    assert scanned.searched == indexed.searched
+    assert {hit.ref for hit in scanned.hits} == {hit.ref for hit in indexed.hits}
+
+
 def test_something_else_in_its_place_is_left_alone(store: Store) -> None:
     (store.folder / INDEX).mkdir()
 

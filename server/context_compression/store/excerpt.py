@@ -27,15 +27,15 @@ def best_lines(text: str, terms: Sequence[str], pattern: Pattern | None = None) 
     """
     lines = text.split("\n")
     if pattern:
-        found = (number for number, line in enumerate(lines) if pattern.is_in(line))
-        needles = pattern.spellings
+        places = ((number, pattern.place_in(line)) for number, line in enumerate(lines))
+        chosen = [*islice(((n, at) for n, at in places if at is not None), BEST_LINES)]
     else:
         found, needles = _with_terms(text, lines, terms)
-    chosen = sorted(islice(found, BEST_LINES))
+        chosen = [(n, _rarest(lines[n], needles)) for n in sorted(islice(found, BEST_LINES))]
     if not chosen:
-        spoken = (number for number, line in enumerate(lines) if line.strip())
-        chosen = list(islice(spoken, BEST_LINES))
-    return [(number + 1, _around(lines[number], needles)) for number in chosen]
+        spoken = ((number, 0) for number, line in enumerate(lines) if line.strip())
+        chosen = [*islice(spoken, BEST_LINES)]
+    return [(number + 1, _around(lines[number], at)) for number, at in chosen]
 
 
 def _with_terms(
@@ -94,13 +94,17 @@ def _lowered(text: str) -> str:
     return lowered if len(lowered) == len(text) else text
 
 
-def _around(line: str, needles: Sequence[str]) -> str:
-    """A long line around the needle that is rarest in it."""
-    if len(line) <= LINE_LENGTH:
-        return line
+def _rarest(line: str, needles: Sequence[str]) -> int:
+    """Where in a line the needle stands that is rarest in it."""
     lowered = _lowered(line)
     held = [needle for needle in map(_lowered, needles) if needle in lowered]
-    at = lowered.find(min(held, key=lowered.count)) if held else 0
+    return lowered.find(min(held, key=lowered.count)) if held else 0
+
+
+def _around(line: str, at: int) -> str:
+    """A line, of a long one what stands around a place in it."""
+    if len(line) <= LINE_LENGTH:
+        return line
     start = max(0, min(at - LINE_LENGTH // 4, len(line) - LINE_LENGTH))
     shown = line[start : start + LINE_LENGTH]
     return "…" * (start > 0) + shown + "…" * (start + LINE_LENGTH < len(line))

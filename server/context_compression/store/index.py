@@ -122,6 +122,7 @@ class Index:
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._do = database.execute
+        database.create_function("holds", 2, rows.holds, deterministic=True)
 
     def rows(self, query: str, *given: Any) -> list[tuple[Any, ...]]:
         """What the database answers."""

@@ -17,6 +17,8 @@ SHORTEST_BEGINNING = 3
 """Letters from which on a word that is nowhere is taken for the beginning of others."""
 MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
+HOLDS = "(CAST(text AS TEXT) LIKE ? ESCAPE '\\' OR (binary AND holds(text, ?)))"
+"""Whether a part stands in a text: LIKE is fast, but ends where a text is binary."""
 
 
 class Lookup:
@@ -115,15 +117,16 @@ class Lookup:
 
     def _with_parts(self, query: Query, most: int) -> tuple[list[Candidate], int]:
         """What holds the words anywhere; without any, what is within the query's limits."""
-        likes = [f"%{_escaped(term)}%" for term in query.terms[:MOST_SCANNED]]
-        holds = " OR ".join("CAST(text AS TEXT) LIKE ? ESCAPE '\\'" for _ in likes)
+        terms = query.terms[:MOST_SCANNED]
+        holds = " OR ".join([HOLDS] * len(terms))
+        parts = [each for term in terms for each in (f"%{_escaped(term)}%", term)]
         limits, given = self._limits(query)
         if query.paths:
             limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given = [*given, _paths(query)]
         ids = self._rows(
             f"SELECT id FROM documents WHERE ({holds or 1}) AND {limits} ORDER BY ours, id DESC",
-            *likes,
+            *parts,
             *given,
         )
         return self._candidates({id: 0.0 for (id,) in ids[:most]}), len(ids)

@@ -11,6 +11,8 @@ LONGEST, MOST_REPEATS = 1_000, 10_000
 SECONDS = 2.0
 """How long all searches with one pattern may take together."""
 REPEAT = re.compile(r"(?:\{|,)\s*(\d+)")
+RECURSION = re.compile(r"\(\?(?:R|[+-]?\d+|&|P>)")
+"""A group in place of which a part of the pattern stands once more: memory has no bound then."""
 LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
 """A pattern in which every character stands for itself, perhaps behind a backslash."""
 
@@ -53,24 +55,33 @@ class Pattern:
         return [text, *(text.replace("/", slash) for slash in ("\\", "\\\\") if "/" in text)]
 
     def is_in(self, text: str) -> bool:
-        """Whether it is found in a text.
+        """Whether it is found in a text; raises what `place_in` raises."""
+        return self.place_in(text) is not None
+
+    def place_in(self, text: str) -> int | None:
+        """Where it is found first in a text.
 
         Raises:
-            StoreError: it takes too long.
+            StoreError: it takes too long, or too much memory.
         """
         if self._until is None:
             self._until = monotonic() + SECONDS
         try:
             left = max(self._until - monotonic(), 0.001)
-            return self._wanted.search(text, timeout=left) is not None
+            found = self._wanted.search(text, timeout=left)
         except TimeoutError:
             raise StoreError(f"{self.pattern!r} takes too long; use a simpler pattern.") from None
+        except MemoryError:
+            raise StoreError(f"{self.pattern!r} takes too much; use a simpler pattern.") from None
+        return found.start() if found else None
 
 
 def _check(pattern: str) -> None:
     repeats = 1
     for count in REPEAT.findall(pattern):
         repeats *= max(1, int(count[:9]))
+    if RECURSION.search(pattern):
+        raise StoreError("The pattern calls itself; use one without (?R), (?1) or (?&name).")
     if len(pattern) > LONGEST or repeats > MOST_REPEATS:
         raise StoreError(
             f"The pattern is too large: at most {LONGEST:,} characters, and repeats like "

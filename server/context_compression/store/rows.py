@@ -19,8 +19,8 @@ TABLES = (
     "CREATE INDEX messages_by_ref ON messages (log, ref)",
     "CREATE INDEX messages_by_place ON messages (log, at)",
     "CREATE TABLE documents (id INTEGER PRIMARY KEY, log INTEGER, ref TEXT, message TEXT,"
-    " file TEXT, stamp TEXT, failed INTEGER, ours INTEGER, tool TEXT, about TEXT, text BLOB,"
-    " hash TEXT, UNIQUE (log, ref))",
+    " file TEXT, stamp TEXT, failed INTEGER, ours INTEGER, binary INTEGER, tool TEXT, about TEXT,"
+    " text BLOB, hash TEXT, UNIQUE (log, ref))",
     "CREATE INDEX documents_by_message ON documents (log, message)",
     "CREATE VIRTUAL TABLE words USING fts5 (text, humps, paths, about, content = '',"
     " tokenize = 'unicode61 remove_diacritics 2')",
@@ -30,7 +30,7 @@ TABLES = (
 ADD_MESSAGE = "INSERT INTO messages (log, ref, at, about) VALUES (?, ?, ?, ?)"
 ADD_DOCUMENT = (
     "INSERT OR IGNORE INTO documents (log, ref, message, file, stamp, failed, ours, tool, about,"
-    " text, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " text, binary, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 ADD_WORDS = "INSERT INTO words (rowid, text, humps, paths, about) VALUES (?, ?, ?, ?, ?)"
 REMOVE_WORDS = (
@@ -84,7 +84,7 @@ def document_to_row(document: Document, stamp: str) -> tuple[Any, ...]:
     return (
         document.ref, document.message, document.file, stamp, document.failed, document.ours,
         indexable(call.tool), about, to_bytes(document.text),
-        ref_of(document.text),
+        "\0" in document.text, ref_of(document.text),
     )  # fmt: skip
 
 
@@ -115,6 +115,11 @@ def stamp_of(log: SessionLog, originals: str) -> str:
 def to_bytes(text: str) -> bytes:
     """A text as it is stored: lone surrogates have no UTF-8."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def holds(data: bytes, part: str) -> bool:
+    """Whether a part stands in a text as it is stored, whatever its case."""
+    return part.casefold() in from_bytes(data).casefold()
 
 
 def from_bytes(data: bytes) -> str:

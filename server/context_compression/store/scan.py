@@ -32,7 +32,7 @@ class Scan:
     def __init__(self, logs: Sequence[SessionLog], session: str | None) -> None:
         self._said: dict[str, list[Said]] = {}
         self._found: list[Candidate] = []
-        self._archived: dict[tuple[str, str], str] = {}
+        self._archived: dict[tuple[str, str], str] = {}  # by session and message, its best ref
         for log in reversed(logs):
             if session in (None, log.id):
                 with suppress(ContextCompressionError):  # it keeps no other from us
@@ -83,6 +83,7 @@ class Scan:
     def _read(self, log: SessionLog) -> None:
         said = self._said[log.id] = []
         by_ref: dict[str, Said] = {}
+        refs: set[str] = set()
         reading, mark = Reading(), Mark()
         while True:
             events, ahead = log.onward(mark, BATCH_BYTES)
@@ -94,6 +95,9 @@ class Scan:
                     said.append(one)
                     by_ref.setdefault(one.ref, one)
                 for document in documents(log, event, by_ref.get):
+                    if document.ref in refs:
+                        continue
+                    refs.add(document.ref)
                     self._found.append(Candidate(len(self._found), log.id, document, 0.0))
                     if document.is_text:
                         self._archived[log.id, document.message] = document.ref

@@ -7,7 +7,7 @@ from itertools import accumulate, chain
 from math import ceil
 
 from context_compression.edits import Edit
-from context_compression.evidence import ARGUMENTS, constraints, is_note, is_skill, user_words
+from context_compression.evidence import constraints, constraints_in, is_skill, typed, user_words
 from context_compression.messages import (
     Block,
     Message,
@@ -20,7 +20,7 @@ from context_compression.messages import (
 from context_compression.pieces import Choice, Place, Pool, Source
 from context_compression.plan import Plan
 from context_compression.selection import Span
-from context_compression.strategies.forms import SKILL_CHARS, Form, Forms, places
+from context_compression.strategies.forms import SKILL_CHARS, Form, Forms
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, gaps, weight_of
 from context_compression.strategies.tool_results import Slots, with_results
@@ -160,7 +160,7 @@ class Filling:
         for number, source in enumerate(pool.sources):
             message = self.plan.messages[source.message]
             if source.message not in self.kept and message.is_user and source.spoken:
-                for start, stop in places(source.text, constraints(user_words(message))):
+                for start, stop in constraints_in(source.text):
                     tokens = self.plan.counter.text(source.text[start:stop]) + RULE_TOKENS
                     found.append(((number, start, stop), tokens))
         return found
@@ -296,4 +296,4 @@ def is_instruction(text: Text) -> bool:
     """
     if is_skill(text.text):
         return len(text.text) <= SKILL_CHARS
-    return not is_note(text.text) or bool(ARGUMENTS.search(text.text))
+    return any(True for _ in typed(text.text))

@@ -10,12 +10,11 @@ from enum import Enum, auto
 from typing import Any
 
 from context_compression.evidence import (
-    ARGUMENTS,
-    constraints,
+    constraints_in,
     exit_status,
     is_host_note,
     is_skill,
-    user_words,
+    typed,
 )
 from context_compression.messages import (
     Block,
@@ -119,8 +118,7 @@ class Forms:
         text = block.text
         if len(text) <= (SKILL_CHARS if is_skill(text) else NOTE_CHARS) or not is_host_note(text):
             return block
-        said = [found.span() for found in ARGUMENTS.finditer(text)]
-        return Text(render(text, [(0, NOTE_CHARS // 2), *said, *spans], ref_of(text)))
+        return Text(render(text, [(0, NOTE_CHARS // 2), *typed(text), *spans], ref_of(text)))
 
     def _clipped(self, whole: Message, message: Message, slots: Slots) -> Message:
         limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF)
@@ -128,7 +126,7 @@ class Forms:
         for slot, (before, block) in enumerate(zip(whole.blocks, message.blocks, strict=True)):
             if block is before and isinstance(block, Text) and len(block.text) > limit:
                 ends = [(0, limit // 2), (len(block.text) - limit // 2, len(block.text))]
-                rules = places(block.text, constraints(user_words(message)))
+                rules = constraints_in(block.text) if message.role == "user" else ()
                 spans = [*ends, *rules, *slots.get((slot, ""), ())]
                 block = Text(render(block.text, spans, ref_of(block.text)))
             blocks.append(block)
@@ -197,9 +195,3 @@ class Forms:
                 parts.append("error")
             line = self._headers[result.call_id] = f"[{', '.join(parts)}; ref {ref}]"
         return line
-
-
-def places(text: str, parts: Sequence[str]) -> list[Span]:
-    """Where some parts stand in a text."""
-    starts = ((text.find(part), part) for part in parts)
-    return [(start, start + len(part)) for start, part in starts if start >= 0]

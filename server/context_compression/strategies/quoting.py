@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from context_compression.evidence import commands_of
+from context_compression.evidence import commands_of, is_host_note, is_note
 from context_compression.messages import (
     COMPRESSED,
     Block,
@@ -39,6 +39,10 @@ LABEL_TOKENS = 12
 """What a label costs, about, without the call it names."""
 REF_TOKENS = 8
 """What a ref in the mark of a gap costs."""
+SPEAKER = re.compile(
+    r"^\[(?=(?:User|Assistant|System|Developer|Tool|Host|Earlier note)\])", re.MULTILINE
+)
+"""How a line of a call or its output begins that would be taken for a label: nobody said it."""
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
 """How what is left out is brought back."""
 
@@ -144,6 +148,8 @@ class Quoting:
                         label = self.label(message, block, key, above)
                         ref = self.ref_in_gaps(index, block, key)
                         text = render(text, spans, "" if ref == told else ref)
+                        if not isinstance(block, Text):
+                            text = SPEAKER.sub(r"\\[", text)
                         told = ref if marked_with(text, ref) else told
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
                         above = call_of(block)
@@ -209,6 +215,8 @@ class Quoting:
                     return f"Result; ref {ref}"
                 call = self.calls.get(block.call_id)
                 return f"Result of {call.label if call else 'a tool'}; ref {ref}"
+            case Text(text=text) if message.role == "user" and is_note(text):
+                return "Host" if is_host_note(text) else "Earlier note"
             case _:
                 return message.role.capitalize()
 
