@@ -3,6 +3,7 @@
 import copy
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from context_compression.errors import (
     StoreError,
     UnknownRef,
 )
+from context_compression.formats import parse
 from context_compression.messages import COMPRESSED
 from context_compression.plan import canonical, ref_of
 from context_compression.testing import Run, conversation, tool_step
@@ -33,6 +35,10 @@ def session(tmp_path: Path) -> Session:
     made = Session(tmp_path, "s")
     made.record(*talk(30))
     return made
+
+
+def results_in(messages: Messages) -> list[str]:
+    return [result.text for message in parse(messages).messages for result in message.results]
 
 
 @given(conversations())
@@ -83,6 +89,25 @@ def test_a_preview_that_is_shortened_again_goes_on_naming_the_whole(tmp_path: Pa
     named = {*re.findall(r"ref ([0-9a-f]{12})", str(session.view()))}
     assert {ref_of(output) for output in outputs} <= named
     assert all(session.restore(ref_of(output)) == output for output in outputs)
+
+
+def test_what_only_begins_like_a_preview_is_a_text_of_its_own(tmp_path: Path) -> None:
+    session = Session(tmp_path, "s")
+    output = "\n".join(f"{n} the first output names /a/f{n}.py" for n in range(800))
+    session.record(ASK, *tool_step([Run("one", "Bash", {"command": "a"}, output)], "anthropic"))
+    session.record(*talk(1), *tool_step([LAST], "anthropic"), TELL)
+    session.compress(target_tokens=1_500)
+    (first,) = (text for text in results_in(session.view()) if ref_of(output) in text)
+
+    other = first.partition("\n")[0] + "\n" + output.replace("the first", "another")
+    session.record(*tool_step([Run("two", "Bash", {"command": "b"}, other)], "anthropic"), TELL)
+    session.record(*tool_step([replace(LAST, id="end")], "anthropic"), TELL)
+    session.compress(target_tokens=3_000)
+
+    shown = [text for text in results_in(session.view()) if "another output" in text]
+    assert len(shown) == 1
+    assert f"ref {ref_of(other)}" in shown[0]
+    assert session.restore(ref_of(other)) == other
 
 
 @pytest.mark.parametrize("strategy", ["offload", "extract"])

@@ -58,6 +58,7 @@ class Archive:
         path: where an offloaded text will lie, by ref; `None` without a store.
         restored: refs that were brought back once; they are not offloaded again.
         refs: what is archived already.
+        previews: refs of the texts that stand in the view in place of others.
         original: the text archived under a ref; `None` when it cannot be had.
         ledger: the evidence of everything compressed before.
         prompts: the user's own instructions for summaries, by name.
@@ -68,6 +69,7 @@ class Archive:
     path: Callable[[str], str] | None = None
     restored: frozenset[str] = frozenset()
     refs: Container[str] = frozenset[str]()
+    previews: Container[str] = frozenset[str]()
     original: Callable[[str], str | None] = _nothing
     ledger: Sequence[Entry] = ()
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -35,9 +35,11 @@ def clip(text: str, max_chars: int, ref: str | None = None) -> str:
 
 
 def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
-    """The receipt a preview begins with; `None` where nothing is archived under what it names."""
+    """The receipt a preview of ours begins with; `None` for a text that only looks like one."""
     found = RECEIPT.match(text)
-    return found if found and found[1] in archive.refs else None
+    if found and found[1] in archive.refs and ref_of(text) in archive.previews:
+        return found
+    return None
 
 
 def own_ref(text: str) -> str:

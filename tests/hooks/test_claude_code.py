@@ -15,6 +15,7 @@ from context_compression.hooks.at_source import LIMITS
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
 from context_compression.messages import is_object
+from context_compression.plan import ref_of
 from context_compression.testing import conversation, log
 from context_compression.testing.messages_api import MessagesAPI
 from context_compression.workspace import Workspace
@@ -387,6 +388,33 @@ async def test_what_was_kept_out_is_counted_once_it_is_in_the_conversation(
     assert before.savings.kept_out == 0
     assert savings.per_request == before.tokens_saved
     assert savings.kept_out == 2 * before.tokens_saved
+
+
+async def test_what_was_kept_out_goes_on_being_named_when_it_is_shortened_again(
+    client: Client, workspace: Workspace
+) -> None:
+    tool, response = SHAPES["Bash"]
+    shown = (await becomes(client, workspace, tool, response))["stdout"]
+    session = Session(workspace.store, SESSION)
+    (whole,) = session.state().refs
+    call: Any = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": shown}
+    session.follow(
+        [
+            {"role": "user", "content": "Why does it fail?"},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+            *({"role": "assistant", "content": f"I see. {n}"} for n in range(9)),
+            {"role": "user", "content": "Go on."},
+        ]
+    )
+
+    session.compress(target_tokens=int(session.usage().used_tokens) - 100)
+
+    view = json.dumps(session.view())
+    assert whole in view
+    assert shown[-200:] not in view
+    assert ref_of(shown) not in view
 
 
 def compaction(workspace: Workspace, **more: Any) -> dict[str, Any]:

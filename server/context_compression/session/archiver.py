@@ -204,6 +204,7 @@ def promises(log: SessionLog, state: State) -> Archive:
         path=partial(offloaded_path, log.root.name, log.id),
         restored=brought_back(state),
         refs=state.refs,
+        previews=state.previews,
         original=original,
         ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
         prompts={
