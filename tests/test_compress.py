@@ -315,6 +315,14 @@ def test_a_target_below_what_stands_beside_no_messages_is_refused() -> None:
     assert refusal.value.floor_tokens == count_tokens([], tools=tools)
 
 
+@pytest.mark.parametrize("more", [{"target_tokens": 10**6}, {"force": True}, {}])
+def test_a_pin_that_matches_nothing_is_told_even_where_nothing_is_compressed(more: Any) -> None:
+    result = compress([ASK, TELL], pins=["no such words"], **more)
+
+    assert not result.changed
+    assert "pin 'no such words' matches no message" in result.notes
+
+
 def test_too_small_a_budget_names_the_floor_and_its_largest_parts() -> None:
     open_step = tool_step([Run("a", "Bash", {"command": "make"}, log(300))], "openai")
     head = {"role": "system", "content": "Be brief. " * 50}

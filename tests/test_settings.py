@@ -292,3 +292,25 @@ def test_settings_can_be_changed_and_know_what_was_set() -> None:
 def test_a_number_beyond_all_reason_is_refused_with_the_nearest_valid_one(name: str) -> None:
     with pytest.raises(InvalidSettings, match="nearest valid: 1000000000000"):
         Settings.checked({name: 10**400})
+
+
+@pytest.mark.parametrize(
+    ("config", "environ", "origin"),
+    [
+        ({"keep_recent": "some"}, {}, "config.json"),
+        ({}, {"CONTEXT_COMPRESSION_KEEP_RECENT": "some"}, "CONTEXT_COMPRESSION_KEEP_RECENT"),
+        ({}, {"SYNAPSE_COMPACT_PRESERVE_COUNT": "some"}, "SYNAPSE_COMPACT_PRESERVE_COUNT"),
+    ],
+)
+def test_what_is_wrong_before_anybody_changes_anything_is_said_with_where_it_stands(
+    config: dict[str, Any], environ: dict[str, str], origin: str
+) -> None:
+    with pytest.raises(InvalidSettings) as refusal:
+        Settings.layered(config, environ)
+
+    assert origin in str(refusal.value)
+    assert "Nothing was changed" not in str(refusal.value)
+
+
+def test_an_empty_variable_sets_nothing() -> None:
+    assert Settings.layered(environ={"CONTEXT_COMPRESSION_KEEP_RECENT": ""}) == Settings()

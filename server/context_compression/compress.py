@@ -152,7 +152,7 @@ def start(ask: Ask) -> Run:
     """
     job = _Job(ask)
     if (why_not := job.why_not()) is not None:
-        return job.unchanged(why_not)
+        return job.unchanged(why_not, *job.failures)
     return (yield from job.run())
 
 
@@ -458,7 +458,7 @@ class _Job:
         self.plan.cutter.clear()
         if not self.mended.repairs and (not view.edits or after >= self.before):
             return replace(
-                self.unchanged("nothing could be removed"),
+                self.unchanged("nothing could be removed", *self.failures),
                 target_tokens=self.aim,
                 target_met=self.aim is None or after <= self.aim,
                 steps=outcome.steps,

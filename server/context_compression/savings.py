@@ -52,10 +52,9 @@ class Savings:
         return self.kept_out - self.brought_back - self.summaries - self.schemas_sent
 
     def told(self) -> dict[str, int]:
-        """What is worth saying of it: what is 0 is left out, but not the net."""
+        """Its tokens, as far as they are worth saying: what is 0 is left out, but not the net."""
         said = {
             "fewer_per_request": self.per_request,
-            "requests": self.requests,
             "kept_out": self.kept_out,
             "brought_back": self.brought_back,
             "spent_on_summaries": self.summaries,

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -33,6 +34,7 @@ ALIASES = {
 }
 """Environment variables of another tool that mean the same."""
 
+NOBODY: Mapping[str, str] = MappingProxyType({})
 GUARDED = ("allowed_paths", "read_host_transcripts")
 """Settings that open doors: from the environment or the command line only."""
 
@@ -168,20 +170,26 @@ class Settings(Value):
         Raises:
             InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
         """
-        values = _named(config or {})
-        for name in GUARDED:
-            if name in values:
-                raise InvalidSettings(
-                    f"{name} cannot be set in config.json. Set the environment variable "
-                    f"CONTEXT_COMPRESSION_{name.upper()} or use the command line."
-                )
-        values |= _from_environ(environ or {})
-        values |= _named(arguments or {})
-        return cls.checked(values)
+        values = _for_config(config or {})
+        given = _named(arguments or {})
+        origins = dict.fromkeys(values, "config.json")
+        for name, variable in variables(environ or {}).items():
+            values[name] = _parsed(name, (environ or {})[variable])
+            origins[name] = f"the environment variable {variable}"
+        return cls.checked(values | given, {k: v for k, v in origins.items() if k not in given})
 
     @classmethod
-    def checked(cls, values: Mapping[str, Any]) -> Self:
+    def for_config(cls, values: Mapping[str, Any]) -> Self:
+        """Settings from what `config.json` shall hold; raises what `layered` raises."""
+        return cls.checked(_for_config(values))
+
+    @classmethod
+    def checked(cls, values: Mapping[str, Any], origins: Mapping[str, str] = NOBODY) -> Self:
         """Settings from values of any origin; camelCase names are understood.
+
+        Args:
+            values: by name.
+            origins: where they come from, of those that nobody gives just now.
 
         Raises:
             InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
@@ -189,8 +197,10 @@ class Settings(Value):
         try:
             return cls.model_validate(_named(values))
         except ValidationError as problem:
-            details = "; ".join(_explain(error) for error in problem.errors())
-            raise InvalidSettings(f"{details}. Nothing was changed.") from None
+            errors = problem.errors()
+            details = "; ".join(_explain(error, origins) for error in errors)
+            mine = any(str(error["loc"][0]) not in origins for error in errors if error["loc"])
+            raise InvalidSettings(f"{details}.{' Nothing was changed.' * mine}") from None
 
     def changed(self, values: Mapping[str, Any]) -> "Settings":
         """These settings with some values replaced; what was set stays known as set."""
@@ -222,30 +232,39 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
     return {setting_name(name): value for name, value in values.items()}
 
 
-def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
-    """What the environment says, aliases first, lists split at the path separator or commas."""
-    found: dict[str, Any] = {}
-    for alias, name in ALIASES.items():
-        if environ.get(alias):
-            found[name] = environ[alias]
-    for name in NAMES:
-        text = environ.get(f"CONTEXT_COMPRESSION_{name.upper()}")
-        if text is None:
-            continue
-        if name == "allowed_paths":
-            found[name] = tuple(filter(None, text.split(os.pathsep)))
-        elif name in ("important_keywords", "record_markers"):
-            found[name] = tuple(part.strip() for part in text.split(",") if part.strip())
-        else:
-            found[name] = text
-    return found
+def _for_config(values: Mapping[str, Any]) -> dict[str, Any]:
+    named = _named(values)
+    for name in GUARDED:
+        if name in named:
+            raise InvalidSettings(
+                f"{name} cannot be set in config.json. Set the environment variable "
+                f"CONTEXT_COMPRESSION_{name.upper()} or use the command line."
+            )
+    return named
 
 
-def _explain(error: Any) -> str:
-    """One pydantic error in our words, with the nearest valid value."""
+def variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment variable that sets each setting; an empty one sets none."""
+    ours = {f"CONTEXT_COMPRESSION_{name.upper()}": name for name in NAMES}
+    return {name: variable for variable, name in (ALIASES | ours).items() if environ.get(variable)}
+
+
+def _parsed(name: str, text: str) -> Any:
+    """What an environment variable says; lists are split at the path separator or commas."""
+    if name == "allowed_paths":
+        return tuple(filter(None, text.split(os.pathsep)))
+    if name in ("important_keywords", "record_markers"):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return text
+
+
+def _explain(error: Any, origins: Mapping[str, str]) -> str:
+    """One pydantic error in our words, with where the value comes from and the nearest valid."""
     name = ".".join(str(part) for part in error["loc"])
     given, bounds = error["input"], error.get("ctx", {})
-    message = f"{name} = {json.dumps(given, default=str)}: {error['msg'].lower()}"
+    origin = origins.get(name.split(".")[0], "")
+    said = f"{name} = {json.dumps(given, default=str)}{f' (from {origin})' * bool(origin)}"
+    message = f"{said}: {error['msg'].lower()}"
     if "expected" in bounds:
         choices = re.findall(r"'([^']+)'", str(bounds["expected"]))
         near = difflib.get_close_matches(str(given), choices, 1, 0)

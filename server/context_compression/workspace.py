@@ -25,6 +25,8 @@ from context_compression.tokens import Anchor, Counter
 CURRENT = "current"
 SUMMARY_SECONDS = 25.0
 """For all the requests of a summary: a client may give up on a tool after 30 seconds."""
+OFFLOADED = "offloaded"
+"""The session of texts that belong to no conversation."""
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
 
 
@@ -180,7 +182,7 @@ class Workspace:
             raise ConversationNotFound(
                 f"No session {conversation!r} is recorded, and it is no path. Pass the id of a "
                 "recorded session, the path of a transcript, or `current`.",
-                self.store.sessions()[:5],
+                self.recorded()[:5],
             )
         else:
             path = self._readable(self.place(conversation), asking)
@@ -212,6 +214,10 @@ class Workspace:
             tools=transcript.tools,
         )
         return Opened(session, transcript)
+
+    def recorded(self) -> list[str]:
+        """The ids of the recorded conversations, the one last written to first."""
+        return [id for id in self.store.sessions() if id != OFFLOADED]
 
     def place(self, path: str) -> Path:
         """Where a path leads that somebody typed: from the working directory, or from a `~`."""

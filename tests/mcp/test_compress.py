@@ -95,7 +95,8 @@ async def test_the_account_names_steps_evidence_and_refs(
     assert facts["target_met"] is True
     assert all(loss["lost"] == 0 for loss in facts["evidence"].values())
     assert len(facts["refs"]) == 11  # ten, and a line for the others
-    assert f"+{facts['refs_total'] - 10:,} more: context_status detailed" in answer.text
+    rest = f"+{facts['refs_total'] - 10:,} more: context_status(response_format="
+    assert f'{rest}"detailed") lists the newest' in answer.text
     session = Session(workspace.store, facts["session"])
     assert all(session.restore(ref) for ref in facts["refs"] if not ref.startswith("+"))
 

@@ -306,6 +306,20 @@ def test_what_we_wrote_ourselves_goes_behind_what_it_was_made_of(store: Store) -
     assert session.restore(found.hits[0].ref).count("okapi") == 400
 
 
+def test_what_we_quoted_goes_behind_it_though_it_is_shorter(store: Store) -> None:
+    filler = [f"a routine line {n} about nothing in particular" for n in range(3_000)]
+    filler[1_500] = "okapi failed with ERR-77"
+    session = archived(store, "talk", *step(1, "Read", {"path": "x"}, "\n".join(filler)))
+    session.record(assistant("Hm."), user("Go on."))
+    squeeze(session)
+
+    found = store.search("okapi ERR-77")
+
+    wholes = [session.restore(hit.ref).count("routine") > 2_000 for hit in found.hits]
+    assert len(wholes) > 1
+    assert wholes[0]
+
+
 def test_further_hits_are_those_after_the_first(store: Store) -> None:
     offloaded(store, *(f"{n} zebra" for n in range(12)))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -11,7 +11,7 @@ from context_compression.cli.arguments import change_in, pin
 from context_compression.cli.terminal import say, working
 from context_compression.llms.forecast import Forecast, foresee
 from context_compression.result import Result
-from context_compression.settings import Settings
+from context_compression.settings import Settings, StrategyName
 from context_compression.summarizer import Summarizer
 from context_compression.tokens import Counter
 from context_compression.workspace import Opened, Workspace
@@ -19,8 +19,13 @@ from context_compression.workspace import Opened, Workspace
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 OPTIONS = (
-    click.option("--target-tokens", type=int, metavar="N", help="What to come down to."),
-    click.option("--strategy", default="auto", show_default=True),
+    click.option(
+        "--target-tokens", type=int, metavar="N",
+        help="What to come down to; without it half of the budget, or of what there is.",
+    ),
+    click.option(
+        "--strategy", default="auto", show_default=True, metavar="|".join(get_args(StrategyName)),
+    ),
     click.option(
         "--pin", "pins", multiple=True, metavar="INDEX|TEXT", help="Keep whole; repeatable."
     ),
@@ -30,7 +35,7 @@ OPTIONS = (
     click.option(
         "--set", "changes", multiple=True, metavar="NAME=VALUE", help="For this run only."
     ),
-)
+)  # fmt: skip
 
 
 def asked_how(command: Command) -> Command:

@@ -160,7 +160,7 @@ def _merged(
     there: Mapping[str, Any] = {} if ALL in reset else config
     kept = {name: value for name, value in there.items() if not gone & {name, snake_case(name)}}
     merged = {**kept, **changes}
-    Settings.layered(merged)  # refuses what is impossible
+    Settings.for_config(merged)  # refuses what is impossible
     return merged
 
 

@@ -8,7 +8,7 @@ from context_compression.cli.records import Record, by_kind
 from context_compression.llms.forecast import Forecast, of_cache
 from context_compression.result import Result
 from context_compression.session import Status
-from context_compression.settings import ALIASES, Settings
+from context_compression.settings import Settings, variables
 
 BAR = 40  # characters
 LISTED = 8  # refs
@@ -106,9 +106,9 @@ def _archived(result: Result, restorable: bool) -> list[str]:
         (ref, refs[ref].what, f"message {refs[ref].indices[0]}", f"{texts[ref]:,} characters")
         for ref in sorted(texts, key=lambda ref: -texts[ref])[:LISTED]
     ]
-    listed = "; the longest texts" if rows else ""
+    listed = "; the longest texts:" if rows else ""
     return [
-        f"`context-compression restore REF` brings back every byte; {len(refs)} refs{listed}:",
+        f"`context-compression restore REF` brings back every byte; {len(refs)} refs{listed}",
         *table(rows, left=3),
     ]
 
@@ -142,9 +142,9 @@ def status(session: str, found: Status) -> str:
             f"{found.compressions} compressions, {found.messages_compressed} of "
             f"{found.messages_recorded} messages compressed, {saved}"
         )
-    if found.savings.requests and (told := found.savings.told()) != {"net": 0}:
+    if (told := found.savings.told()) != {"net": 0}:
         said = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in told.items())
-        lines.append(f"over all requests, in tokens: {said}")
+        lines.append(f"over {found.savings.requests:,} requests, in tokens: {said}")
     if found.refs:
         newest = list(found.refs.items())[-LISTED:]
         lines += ["", *table([("newest refs", f"of {len(found.refs)}"), *newest], left=2)]
@@ -202,9 +202,7 @@ def config(settings: Settings, origins: Mapping[str, str], shown: Container[str]
 def origins(config: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
     """Which settings are no defaults, and where they come from."""
     found = dict.fromkeys(config, "config.json")
-    variables = ALIASES | {f"CONTEXT_COMPRESSION_{n.upper()}": n for n in Settings.model_fields}
-    found |= {name: variable for variable, name in variables.items() if environ.get(variable)}
-    return found
+    return found | variables(environ)
 
 
 def _value(value: Any) -> str:

@@ -96,6 +96,7 @@ def status(session: str, found: Status) -> Record:
         "messages_compressed": found.messages_compressed,
         "compressions": found.compressions,
         "tokens_saved": found.tokens_saved,
+        "requests": found.savings.requests,
         "tokens_over_all_requests": found.savings.told(),
         "could_free": found.could_free,
         "breakdown": by_kind(found),

@@ -10,8 +10,6 @@ from context_compression.session import Session
 from context_compression.settings import GUARDED, Settings, setting_name
 from context_compression.workspace import CURRENT, Opened, Workspace
 
-OFFLOADED = "offloaded"
-"""The session of texts that belong to no conversation."""
 CANDIDATES = 5
 WITHOUT = (
     "A program passes `messages` itself. In a chat that nobody writes down, "
@@ -81,5 +79,5 @@ def _open(
     except ConversationNotFound as error:
         if error.candidates or conversation not in (None, "", CURRENT):
             raise
-        recorded = [id for id in workspace.store.sessions() if id != OFFLOADED]
-        raise ConversationNotFound(f"{error} {WITHOUT}", recorded[:CANDIDATES]) from error
+        recorded = workspace.recorded()[:CANDIDATES]
+        raise ConversationNotFound(f"{error} {WITHOUT}", recorded) from error

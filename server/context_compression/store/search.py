@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _GOES_ON = re.compile(r"[./\\:-]+\w")
 _GOES_BEFORE = frozenset("/\\.-")
-OURS = 0.5
-"""What counts of the score of what we wrote ourselves."""
 MOST_RANKED = 60
 """Candidates that are looked at closely."""
 MOST_FILTERED = 400
@@ -171,8 +169,7 @@ class _Search:
 
         def closeness(candidate: Candidate) -> tuple[float, ...]:
             held = sum(levels[candidate.key].values()) if self.names else self._held(candidate)
-            score = candidate.score * (OURS if candidate.document.ours else 1.0)
-            return held, score, candidate.key
+            return held, not candidate.document.ours, candidate.score, candidate.key
 
         ordered = _different(sorted(candidates, key=closeness, reverse=True))
         return _covering(ordered, levels, self.names)

@@ -111,7 +111,7 @@ def _merged(config: Config, values: Mapping[str, Any], reset: Iterable[str]) -> 
     there = {} if ALL in names else config
     kept = {name: v for name, v in there.items() if not gone & {name, snake_case(name)}}
     merged = {setting_name(name): v for name, v in kept.items()} | dict(values)
-    checked = Settings.layered(merged).model_dump(mode="json")
+    checked = Settings.for_config(merged).model_dump(mode="json")
     defaults = Settings().model_dump(mode="json")
     return {name: checked[name] for name in merged if checked[name] != defaults[name]}
 

@@ -10,9 +10,10 @@ from context_compression.mcp_server.account import compressed
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Positive
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.opening import OFFLOADED, opened, settings_for
+from context_compression.mcp_server.opening import opened, settings_for
 from context_compression.session import Session
 from context_compression.tokens import Counter
+from context_compression.workspace import OFFLOADED
 
 MAX_BYTES = 64 * 1024 * 1024
 

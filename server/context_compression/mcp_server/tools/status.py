@@ -61,8 +61,8 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "compression_due": used.over_threshold,
     }
     detailed = asked.response_format == "detailed"
-    # a program that passes messages need not offer our tools to its model
-    offered = asked.messages is None
+    # whoever keeps messages in a file, or passes them, need not offer our tools to a model
+    offered = transcript is not None and transcript.host != "messages"
     savings = status.savings.offering_tools(session.model) if offered else status.savings
     newest = list(status.refs)[: -REFS[asked.response_format] - 1 : -1]
     more = {
@@ -81,7 +81,8 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "compressions": status.compressions,
         "messages_compressed": status.messages_compressed,
         "tokens_saved": status.tokens_saved,
-        "tokens_over_all_requests": savings.told() if savings.requests else None,
+        "requests": savings.requests or None,
+        "tokens_over_all_requests": told if (told := savings.told()) != {"net": 0} else None,
         "refs_total": len(status.refs),
         "newest_refs": {ref: status.refs[ref] for ref in newest},
         "settings": _settings(session.settings, whole=detailed),
