@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", type=Path, help="write the rows there")
     parser.add_argument("--load", type=Path, help="take the rows from there")
-    parser.add_argument("--markdown", action="store_true", help="the README's tables")
+    parser.add_argument("--markdown", action="store_true", help="what README tells of it")
     parser.add_argument("--svg", type=Path, help="write the chart there")
     options = parser.parse_args()
     if options.load:

@@ -214,7 +214,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--dollars", type=float, help="price of a million input tokens")
     parser.add_argument("--each", action="store_true", help="each session, too")
-    parser.add_argument("--markdown", action="store_true", help="the README's tables")
+    parser.add_argument("--markdown", action="store_true", help="what README tells of it")
     options = parser.parse_args()
     windows = [int(window) for window in options.windows.split(",")]
     paths = [path for path in recordings.paths() if options.only in path.name][: options.limit]

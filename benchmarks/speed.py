@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--cpu", action="store_true", help="time that processes really ran")
     parser.add_argument("--json", type=Path, help="write the figures there")
     parser.add_argument("--load", type=Path, help="take the figures from there")
-    parser.add_argument("--markdown", action="store_true", help="the README's table")
+    parser.add_argument("--markdown", action="store_true", help="what README tells of it")
     options = parser.parse_args()
     if options.load:
         loaded = json.loads(options.load.read_text(encoding="utf-8"))

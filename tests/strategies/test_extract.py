@@ -562,6 +562,21 @@ def test_what_the_user_typed_behind_a_slash_command_is_the_users() -> None:
     assert "the slow stop hooks" in texts(result.messages)
 
 
+def test_where_room_is_scarce_the_newest_messages_go_before_the_users_rules() -> None:
+    turns = (
+        session(
+            said("user", f"Rule {n}: never touch part {n} of it."),
+            step(n, "a routine line\n" * 10),
+            said("assistant", f"Done {n}. " * 10),
+        )
+        for n in range(20)
+    )
+
+    shown = texts(extract(session(*turns, said("user", "Go on.")), 0.1).messages)
+
+    assert sum(f"never touch part {n} " in shown for n in range(20)) >= 14
+
+
 def test_a_rule_said_twice_is_found_at_both_places() -> None:
     text = f"Never touch src/vendor.\n{LONG}\nNever touch src/vendor."
 
