@@ -251,11 +251,11 @@ class Choice:
         chosen, too_large = array("I"), array("q")
         at = 0
         while room >= SMALLEST_PIECE:
-            rank = min(ranked[at], put_back[0])
-            if rank == LAST:
+            rank = ranked[at]
+            if put_back[0] < rank:
+                rank = heappop(put_back)
+            elif rank == LAST:
                 break
-            if rank == put_back[0]:
-                heappop(put_back)
             else:
                 at += 1
             piece = -rank & 0xFFFFFFFF

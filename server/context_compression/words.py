@@ -37,6 +37,8 @@ would fill the memory."""
 
 def kind_of(word: str) -> Kind | None:
     """What a word is evidence of: `kind_of("src/app.py")` -> `"path"`, `None` for plain words."""
+    if word.isdecimal():
+        return "number" if len(word) >= 3 else None
     if word.isalpha() and (word.islower() or word.istitle()):
         return None
     if "://" in word:
@@ -49,7 +51,9 @@ def kind_of(word: str) -> Kind | None:
         return "number" if len(word) >= 3 else None
     if "." in word and FILE.fullmatch(word):
         return "path"
-    if HEXADECIMAL.fullmatch(word) or TICKET.fullmatch(word):
+    if len(word) >= 7 and HEXADECIMAL.fullmatch(word):
+        return "id"
+    if "-" in word and TICKET.fullmatch(word):
         return "id"
     if len(word) >= 4 and SYMBOL.search(word):
         return "symbol"
@@ -125,6 +129,9 @@ class Numbering:
         words, find, learn = WORD.findall, self._find, self._learn
         for start, stop in parts:
             raws = words(text, start, stop)
+            if not raws:
+                yield ()
+                continue
             found = {*map(find, map(hash, raws))}
             if None in found:
                 found = {learn(r) if (n := find(hash(r))) is None else n for r in raws}
