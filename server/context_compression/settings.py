@@ -9,7 +9,6 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -34,7 +33,6 @@ ALIASES = {
 }
 """Environment variables of another tool that mean the same."""
 
-NOBODY: Mapping[str, str] = MappingProxyType({})
 GUARDED = ("allowed_paths", "read_host_transcripts")
 """Settings that open doors: from the environment or the command line only."""
 
@@ -170,11 +168,11 @@ class Settings(Value):
         Raises:
             InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
         """
-        values = _for_config(config or {})
-        given = _named(arguments or {})
+        values, given = _for_config(config or {}), _named(arguments or {})
         origins = dict.fromkeys(values, "config.json")
-        for name, variable in variables(environ or {}).items():
-            values[name] = _parsed(name, (environ or {})[variable])
+        environ = environ or {}
+        for name, variable in variables(environ).items():
+            values[name] = _parsed(name, environ[variable])
             origins[name] = f"the environment variable {variable}"
         return cls.checked(values | given, {k: v for k, v in origins.items() if k not in given})
 
@@ -184,7 +182,7 @@ class Settings(Value):
         return cls.checked(_for_config(values))
 
     @classmethod
-    def checked(cls, values: Mapping[str, Any], origins: Mapping[str, str] = NOBODY) -> Self:
+    def checked(cls, values: Mapping[str, Any], origins: Mapping[str, str] | None = None) -> Self:
         """Settings from values of any origin; camelCase names are understood.
 
         Args:
@@ -197,10 +195,11 @@ class Settings(Value):
         try:
             return cls.model_validate(_named(values))
         except ValidationError as problem:
+            there = origins or {}
             errors = problem.errors()
-            details = "; ".join(_explain(error, origins) for error in errors)
-            mine = any(str(error["loc"][0]) not in origins for error in errors if error["loc"])
-            raise InvalidSettings(f"{details}.{' Nothing was changed.' * mine}") from None
+            details = "; ".join(_explain(error, there) for error in errors)
+            new = any(str(error["loc"][0]) not in there for error in errors if error["loc"])
+            raise InvalidSettings(f"{details}.{' Nothing was changed.' * new}") from None
 
     def changed(self, values: Mapping[str, Any]) -> "Settings":
         """These settings with some values replaced; what was set stays known as set."""
