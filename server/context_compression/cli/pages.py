@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from context_compression.cli.records import Record, by_kind
+from context_compression.cli.records import Record
 from context_compression.llms.forecast import Forecast, of_cache
 from context_compression.result import Result
 from context_compression.session import Status
@@ -120,7 +120,7 @@ def status(session: str, found: Status) -> str:
     due = "compression is due" if usage.over_threshold else f"due at {usage.threshold_tokens:,}"
     kinds = [
         (kind, f"{tokens:,}", f"{tokens / max(1, usage.used_tokens):.0%}")
-        for kind, tokens in by_kind(found).items()
+        for kind, tokens in found.by_kind.items()
         if tokens
     ]
     items = [(f"message {i.message}", i.what, f"{i.tokens:,}") for i in found.largest]

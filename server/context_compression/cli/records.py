@@ -73,12 +73,6 @@ def _summary(result: Result) -> Record | None:
     }
 
 
-def by_kind(found: Status) -> dict[str, int]:
-    """Tokens by kind of content; what was charged beyond our count is a kind of its own."""
-    rest = found.usage.used_tokens - sum(found.breakdown.values())
-    return {**found.breakdown, **({"system prompt, tools and the like": rest} if rest > 0 else {})}
-
-
 def status(session: str, found: Status) -> Record:
     """How a conversation stands."""
     usage = found.usage
@@ -99,7 +93,7 @@ def status(session: str, found: Status) -> Record:
         "requests": found.savings.requests,
         "tokens_over_all_requests": found.savings.told(),
         "could_free": found.could_free,
-        "breakdown": by_kind(found),
+        "breakdown": found.by_kind,
         "largest": [asdict(item) for item in found.largest],
         "refs": dict(found.refs),
         "warnings": list(found.warnings),

@@ -90,7 +90,7 @@ def _go(text: str) -> dict[str, int]:
     return counts
 
 
-def error_lines(text: str, failed: bool) -> list[str]:
+def reported_errors(text: str, failed: bool) -> list[str]:
     """The last lines that tell of an error, in order.
 
     Many more hold the word: code that handles errors, help texts, `0 errors`. Where the output of

@@ -7,7 +7,7 @@ from context_compression import evidence
 from context_compression.ledger import file_actions, shell
 from context_compression.ledger.entry import Entry, Kind, merge
 from context_compression.ledger.file_actions import FileAction
-from context_compression.ledger.outcomes import error_lines, test_counts
+from context_compression.ledger.outcomes import reported_errors, test_counts
 from context_compression.messages import Message, Text, ToolCall, ToolResult, is_object, strings_in
 from context_compression.words import WORD, kind_of, trimmed
 
@@ -112,7 +112,7 @@ class _Reader:
         if counts := test_counts(answer):
             yield Entry("test", subject, counts, at)
         if failed or by_command:
-            lines = error_lines(answer, failed)
+            lines = reported_errors(answer, failed)
             if failed and not lines and not by_command:
                 lines = answer.strip().split("\n", 1)[:1]
             for line in lines:

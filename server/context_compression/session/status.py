@@ -44,6 +44,13 @@ class Status:
     refs: Mapping[str, str]
     warnings: Sequence[str]
 
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """Tokens by kind of content; what was charged beyond our count is a kind of its own."""
+        beyond = self.usage.used_tokens - sum(self.breakdown.values())
+        more = {"system prompt, tools and the like": beyond} if beyond > 0 else {}
+        return {**self.breakdown, **more}
+
 
 def status_of(
     session: Recorded, messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None

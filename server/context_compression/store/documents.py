@@ -14,7 +14,7 @@ from typing import Any, cast
 from context_compression.errors import ContextCompressionError
 from context_compression.evidence import exit_status
 from context_compression.formats import parse
-from context_compression.ledger.outcomes import error_lines
+from context_compression.ledger.outcomes import reported_errors
 from context_compression.messages import (
     Block,
     Message,
@@ -251,7 +251,7 @@ def _tells_of_failure(block: Block) -> bool:
     if not isinstance(block, ToolResult):
         return False
     failed = block.is_error or exit_status(block.text) not in (None, "0")
-    return failed or bool(error_lines(block.text, failed))
+    return failed or bool(reported_errors(block.text, failed))
 
 
 def _call(call: ToolCall) -> Call:

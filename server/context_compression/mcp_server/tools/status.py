@@ -45,9 +45,6 @@ async def context_status(call: Call, asked: StatusArguments) -> CallToolResult:
 
 def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolResult:
     used, session, transcript = status.usage, about.session, about.transcript
-    kinds = dict(status.breakdown)
-    if (rest := used.used_tokens - sum(kinds.values())) > 0:
-        kinds["system prompt, tools and the like"] = rest
     due = "is due" if used.over_threshold else "is not due"
     headline = (
         f"{used.used_tokens:,} of {used.total_budget:,} tokens used ({used.usage_percent} %), "
@@ -72,7 +69,7 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "due_from_tokens": used.threshold_tokens,
         "counted_by": f"{used.used_tokens.method}; at most {used.used_tokens.upper:,}",
         "messages": status.messages,
-        "tokens_by_kind": kinds,
+        "tokens_by_kind": status.by_kind,
         "largest": [
             f"message {item.message:,}, {item.what}: {item.tokens:,} tokens"
             for item in status.largest[: ITEMS[asked.response_format]]
