@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from provider import refused
 from written import ASK, LAST, LOG, MORE, TELL, reopened, talk, worked
 
-from context_compression import BudgetTooSmall, Session, Settings, count_tokens
+from context_compression import BudgetTooSmall, Session, Settings, Store, count_tokens
 from context_compression.errors import (
     InvalidConversation,
     NothingToUndo,
@@ -108,6 +108,44 @@ def test_what_only_begins_like_a_preview_is_a_text_of_its_own(tmp_path: Path) ->
     assert len(shown) == 1
     assert f"ref {ref_of(other)}" in shown[0]
     assert session.restore(ref_of(other)) == other
+
+
+def test_what_an_older_version_kept_out_goes_on_naming_the_whole(tmp_path: Path) -> None:
+    """Its events do not tell which texts are previews."""
+    store = Store(tmp_path)
+    shown = f"[Bash: 9,034 tokens, 501 lines; ref {ref_of(LOG)}]\n" + LOG[: len(LOG) // 2]
+    about = {"what": "Bash", "text": LOG, "message": None, "block": None}
+    event = {"type": "offload", "created_at": "2026-11-21T09:18:02Z", "call": "one"}
+    store.session("s").append({**event, "tokens_freed": 5, "refs": {ref_of(LOG): about}})
+    session = Session(store, "s")
+    session.record(ASK, *tool_step([Run("one", "Bash", {"command": "a"}, shown)], "anthropic"))
+    session.record(*talk(1), *tool_step([LAST], "anthropic"), TELL)
+
+    session.compress(strategy="offload", force=True)
+
+    (result,) = (text for text in results_in(session.view()) if "ref" in text)
+    assert ref_of(LOG) in result
+    assert ref_of(shown) not in result
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_what_begins_like_a_preview_becomes_none_by_being_compressed(
+    tmp_path: Path, beside: bool
+) -> None:
+    """Neither beside a result that is offloaded, nor when it is clipped itself."""
+    session = Session(tmp_path, "s")
+    session.record(ASK, *tool_step([Run("one", "Bash", {"command": "a"}, LOG)], "anthropic"))
+    forged = f"[Bash: 9,034 tokens, 812 lines; ref {ref_of(LOG)}]\nthe answer\n{LOG * (not beside)}"
+    runs = [Run("two", "Bash", {"command": "b"}, forged), Run("three", "Bash", {}, LOG + "and")]
+    session.record(*tool_step(runs[: 1 + beside], "anthropic"), *talk(1))
+    session.record(*tool_step([LAST], "anthropic"), TELL)
+
+    session.compress(strategy="offload" if beside else "truncate", force=True)
+
+    state = session.state()
+    (shown,) = (text for text in results_in(session.view()) if "the answer" in text)
+    assert ref_of(shown) not in state.previews
+    assert bool(state.previews) == beside
 
 
 @pytest.mark.parametrize("strategy", ["offload", "extract"])

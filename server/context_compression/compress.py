@@ -20,7 +20,7 @@ from context_compression.messages import Edited, Message, Text, ToolResult
 from context_compression.overflow import is_overflow
 from context_compression.plan import TEXT_WITH_REF, Archive, Plan, pinned, ref_of
 from context_compression.result import Kept, Ref, Result, Step, loss_report
-from context_compression.selection import clip
+from context_compression.selection import clip, previews_in
 from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, summarize, truncate, window
 from context_compression.strategies.base import Strategy
@@ -509,6 +509,7 @@ class _Job:
             reasons=self._reasons(view, gone),
             refs=refs,
             originals=originals,
+            previews=self._previews(view),
             layout=_layout(self.ask.messages, messages),
             repairs=self.mended.repairs,
             notes=notes,
@@ -544,6 +545,17 @@ class _Job:
                 if index is not None and message is self.conversation.messages[index]:
                     found.add(index)
         return found
+
+    def _previews(self, view: View) -> tuple[str, ...]:
+        """Refs of the results that this compression shortened to previews."""
+        pairs = (
+            (self.mended.messages[edit.start], message)
+            for edit in view.edits
+            for message in edit.becomes
+            if edit.stop - edit.start == 1
+        )
+        archive = self.plan.archive
+        return tuple(ref for pair in pairs for ref in previews_in(*pair, archive))
 
     def _archive(
         self, gone: Sequence[int], view: Sequence[Message]

@@ -175,9 +175,13 @@ def constraints(text: str) -> list[str]:
 
 
 def constraints_in(text: str) -> Iterator[tuple[int, int]]:
-    """Where they stand in a text in the user's role."""
+    """Where they stand in a text in the user's role; what is said again is passed over."""
+    told = set[str]()
     for start, stop in typed(text):
-        yield from _constraints(text, start, stop)
+        for begin, end in _constraints(text, start, stop):
+            if text[begin:end] not in told:
+                told.add(text[begin:end])
+                yield begin, end
 
 
 def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:

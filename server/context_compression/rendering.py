@@ -15,6 +15,16 @@ PLACE_CHARS = 120
 """Characters of a gap from which on its mark may tell where the text goes on."""
 GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 12
 """What the mark of a gap costs, about; between numbered lines it is short, in JSON with a path."""
+LABEL = re.compile(
+    r"\[(?=\s*(?:(?:User|Assistant|System|Developer|Tool|Host|Human|Earlier note|Tool result"
+    r"|Assistant tool calls|Compressed History)\s*\]|Result(?: of\b|;)))"
+)
+"""How a label of ours begins: who said what follows, or which call it is of."""
+LINE_START = re.compile(
+    r"(?:\A|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?:[^\S\n]|[\u200b\ufeff]|\x1b\[[\d;]*m)*\Z"
+)
+BLANK_CHARS = 200
+"""Characters before a label that are looked at."""
 
 
 def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
@@ -44,6 +54,17 @@ def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
         shown.append(text[start:stop])
         position = max(position, stop)
     return "".join(shown)
+
+
+def without_labels(text: str) -> str:
+    """A quoted text in which no line looks like a label of ours: a backslash goes before it."""
+
+    def settle(found: re.Match[str]) -> str:
+        start = found.start()
+        begins = LINE_START.search(text, max(0, start - BLANK_CHARS), start)
+        return "\\[" if begins else "["
+
+    return LABEL.sub(settle, text)
 
 
 def marked_with(rendered: str, ref: str) -> bool:

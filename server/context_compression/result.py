@@ -126,6 +126,7 @@ class Result:
             stays valid; `None` when nothing changed.
         reasons: why, for each input message that changed, by index.
         refs: what was archived, by ref.
+        previews: refs of the texts in the view that stand in place of others.
         originals: the same as content: texts, messages as they came, lists of such messages.
         layout: how the view is made: `(start, stop)` of input messages, or a new message.
         files_removed: offloaded files deleted.
@@ -153,6 +154,7 @@ class Result:
     reasons: Mapping[int, str] = field(default_factory=dict[int, str])
     refs: Mapping[str, Ref] = field(default_factory=dict[str, Ref])
     originals: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    previews: Sequence[str] = ()
     layout: tuple[tuple[int, int] | dict[str, Any], ...] = field(default=(), repr=False)
     files_removed: int = 0
     repairs: tuple[str, ...] = ()

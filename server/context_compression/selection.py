@@ -4,7 +4,7 @@ They answer one question: which few lines of a long text does later work refer b
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from context_compression import evidence
@@ -37,9 +37,18 @@ def clip(text: str, max_chars: int, ref: str | None = None) -> str:
 def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
     """The receipt a preview of ours begins with; `None` for a text that only looks like one."""
     found = RECEIPT.match(text)
-    if found and found[1] in archive.refs and ref_of(text) in archive.previews:
-        return found
+    if found and found[1] in archive.refs:
+        return found if {ref_of(text), found[1]} & archive.previews else None
     return None
+
+
+def previews_in(before: Message, after: Message, archive: Archive) -> Iterator[str]:
+    """The refs of results in a message that are previews of those it had before."""
+    wholes = {result.call_id: result.text for result in before.results}
+    for result in after.results:
+        whole, found = wholes.get(result.call_id, result.text), RECEIPT.match(result.text)
+        if found and result.text != whole and found[1] == ref_of_whole(whole, archive):
+            yield ref_of(result.text)
 
 
 def own_ref(text: str) -> str:

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from context_compression.evidence import is_host_note, typed
 from context_compression.messages import (
     Block,
     Document,
@@ -21,6 +22,7 @@ from context_compression.messages import (
     is_object,
 )
 from context_compression.redaction import redact
+from context_compression.rendering import without_labels
 from context_compression.selection import clip
 
 BLOCK_CHARS = (6_000, 3_000, 1_500, 800, 400, 200)
@@ -32,6 +34,8 @@ LABELS = {
     "developer": "[Developer]",
     "tool": "[Tool result]",
 }
+MARKS = re.compile(r"\n|\[…[^\]\n]*\]|…|\.\.\. \[truncated [^\]\n]*\] \.\.\.")
+"""Between what a preview shows: marks of what is missing."""
 RECEIPT = re.compile(r"^\[[^\n]*; ref ([0-9a-f]{12})(?:; file ([^\n;\]]+))?[^\n]*\]")
 
 
@@ -100,17 +104,23 @@ def _entry(
                 lines.append(f"[Assistant tool calls]: {_call(block, limit)}")
             case ToolResult():
                 flag = " error" if block.is_error else ""
-                text = _whole(block.text, original)
+                text = without_labels(_whole(block.text, original))
                 shown = "\n".join([clip(text, limit), *_named(block.content)])
                 name = names.get(block.call_id, "unknown tool")
                 lines.append(f"[Tool result] {name} {block.call_id}{flag}: {shown}")
             case Text():
-                lines.append(f"{LABELS[message.role]}: {clip(block.text, 2 * limit)}")
+                lines.append(f"{_label(message, block)}: {clip(block.text, 2 * limit)}")
             case Thinking():
                 pass
             case Image() | Document() | Opaque():
                 lines += [f"{LABELS[message.role]}: {name}" for name in _named([block])]
     return redact("\n".join(lines))
+
+
+def _label(message: Message, text: Text) -> str:
+    if message.role == "user" and is_host_note(text.text) and next(typed(text.text), None) is None:
+        return "[Host]"
+    return LABELS[message.role]
 
 
 def _call(call: ToolCall, limit: int) -> str:
@@ -130,8 +140,13 @@ def _whole(text: str, original: Callable[[str], str | None]) -> str:
         return text
     whole = original(found[1])
     if whole is not None:
-        return whole
+        return whole if _is_of(text[found.end() :], whole) else text
     return f"[Content unavailable: {found[2]}]\n{text}" if found[2] else text
+
+
+def _is_of(preview: str, whole: str) -> bool:
+    """Whether all that a preview shows stands in the whole; else it only looks like one."""
+    return all(part.strip() in whole for part in MARKS.split(preview))
 
 
 def _named(blocks: Sequence[Block]) -> list[str]:

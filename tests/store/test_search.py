@@ -366,6 +366,18 @@ def test_a_pattern_beside_a_query_leaves_out_what_does_not_hold_it(store: Store)
     assert refs(store.search("okapi", pattern=r"\d\d")) == [both]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [(r"exit\(?1\)?", "exit(1)"), (r"call\(?0x", "call(0x"), ("[(?R)]", "R"), (r"\\(?:R)", "\\R")],
+)
+def test_a_parenthesis_that_stands_for_itself_is_no_recursion(
+    store: Store, pattern: str, text: str
+) -> None:
+    (ref,) = offloaded(store, f"some {text} here")
+
+    assert refs(store.search(pattern=pattern)) == [ref]
+
+
 @pytest.mark.parametrize("pattern", ["needle-4711", r"needle-\d+", "n.*dle"])
 def test_of_a_long_line_what_a_pattern_found_is_shown(store: Store, pattern: str) -> None:
     offloaded(store, "pad " * 5_000 + "needle-4711 " + "pad " * 5_000)

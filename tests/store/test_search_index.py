@@ -184,6 +184,16 @@ def test_one_that_is_none_is_made_anew(store: Store) -> None:
     assert finds_all(store)
 
 
+@pytest.mark.parametrize("value", ["5", "NULL", "'text'", "x'ff'"])
+def test_one_with_values_of_another_type_is_made_anew(store: Store, value: str) -> None:
+    store.search("okapi")
+    other = sqlite3.connect(store.folder / INDEX)
+    other.executescript(f"UPDATE documents SET text = {value};")
+    other.close()
+
+    assert finds_all(store)
+
+
 def test_one_of_another_version_or_program_is_made_anew(store: Store) -> None:
     for statements in ("PRAGMA user_version = 99; CREATE TABLE x (y);", "CREATE TABLE logs (id);"):
         (store.folder / INDEX).unlink(missing_ok=True)

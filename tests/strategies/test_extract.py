@@ -577,13 +577,26 @@ def test_where_room_is_scarce_the_newest_messages_go_before_the_users_rules() ->
     assert sum(f"never touch part {n} " in shown for n in range(20)) >= 14
 
 
-def test_a_rule_said_twice_is_found_at_both_places() -> None:
+def test_a_rule_said_twice_is_found_once() -> None:
     text = f"Never touch src/vendor.\n{LONG}\nNever touch src/vendor."
 
     found = [*evidence.constraints_in(text)]
 
-    assert [text[start:stop] for start, stop in found] == ["Never touch src/vendor."] * 2
-    assert found[0] != found[1]
+    assert found == [(0, len("Never touch src/vendor."))]
+
+
+def test_a_line_pasted_often_does_not_push_out_another_rule() -> None:
+    pasted = "".join(f"row {n}\nERROR: field must not be null\n" for n in range(150))
+    messages = session(
+        said("user", f"My log:\n{pasted}"),
+        said("assistant", "I see."),
+        said("user", "Always sign commits with key ABC123.\n" + "filler text here\n" * 60),
+        *(said(role, f"{n} and so on " * 20) for n in range(60) for role in ("assistant", "user")),
+    )
+
+    shown = texts(extract(messages, 0.15).messages)
+
+    assert "Always sign commits with key ABC123." in shown
 
 
 def test_what_a_tool_put_out_is_never_taken_for_the_users_words() -> None:

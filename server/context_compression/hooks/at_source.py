@@ -87,7 +87,7 @@ def offloaded(
             "type": "offload",
             "created_at": timestamp(),
             "refs": {} if ref in state.refs else {ref: about},
-            "preview": ref_of(kept.text),
+            "previews": [ref_of(kept.text)],
             "call": call.id,
             "tokens_freed": freed,
         }

@@ -82,6 +82,7 @@ class Archiver:
                 "layout": result.layout,
                 "originals": name,
                 "refs": refs,
+                "previews": result.previews,
                 **told_of(result),
                 **self._of_system(result),
             }

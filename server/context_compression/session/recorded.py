@@ -217,7 +217,14 @@ class Recorded:
         if self._log.full_ref(ref) is None:
             about = {"what": what, "text": text, "message": None, "block": None}
             self._log.write_offloaded(ref, text)
-            self._log.append({"type": "offload", "created_at": timestamp(), "refs": {ref: about}})
+            self._log.append(
+                {
+                    "type": "offload",
+                    "created_at": timestamp(),
+                    "refs": {ref: about},
+                    "previews": [],
+                }
+            )
         return ref
 
     def undo(self) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """What a session's log says: the view now, and how it came about."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -18,9 +18,7 @@ from context_compression.messages import (
     is_array,
     is_object,
 )
-from context_compression.plan import ref_of
 from context_compression.savings import Tally
-from context_compression.selection import RECEIPT
 from context_compression.store import SessionLog
 
 Before: TypeAlias = tuple[list[dict[str, Any]], int, str | None]
@@ -47,7 +45,7 @@ class State:
     numbers: set[int] = field(default_factory=lambda: {0})
     tally: Tally = field(default_factory=Tally)
     previews: set[str] = field(default_factory=set[str])
-    """refs of the texts that were put in the place of others"""
+    """refs of the texts that were put in the place of others, or of those others"""
     summary_in_system: str | None = None
     """of ours in the system prompt; `None` while we know nothing of it"""
     _before: list[Before] = field(default_factory=list[Before], repr=False)
@@ -101,10 +99,10 @@ class State:
     def _learn(self, event: Mapping[str, Any]) -> None:
         for ref, about in event.get("refs", {}).items():
             self.refs.setdefault(ref, {**about, "file": event.get("originals")})
-        if isinstance(preview := event.get("preview"), str):
-            self.previews.add(preview)
-        made = (part for part in event.get("layout", ()) if is_object(part))
-        self.previews.update(ref_of(text) for text in _texts_in(made) if RECEIPT.match(text))
+        # where an older version wrote the event, any text that names one of these is believed
+        told = event.get("previews")
+        known = told if is_array(told) else event.get("refs", {})
+        self.previews.update(ref for ref in known if isinstance(ref, str))
 
     def _rewind(self, to: int) -> None:
         gone = len(self.recorded) - to
@@ -208,19 +206,6 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
             return isinstance(event.get("plan_id"), str) and isinstance(event.get("text"), str)
         case _:
             return isinstance(event.get("type"), str)
-
-
-def _texts_in(values: Iterable[Any]) -> Iterator[str]:
-    """All strings in parsed JSON, however deep, in no order."""
-    stack = [*values]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, str):
-            yield value
-        elif is_object(value):
-            stack.extend(value.values())
-        elif is_array(value):
-            stack.extend(value)
 
 
 def _are_refs(event: Mapping[str, Any]) -> bool:

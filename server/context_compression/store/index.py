@@ -34,7 +34,7 @@ SOUND = frozenset(
     }
 )  # fmt: skip
 """SQLite may not, cannot now, has no room. With any other error the file is taken to be damaged."""
-DAMAGED = (sqlite3.Error, ValueError, LookupError, TypeError)
+DAMAGED = (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError)
 """What a damaged file leads to: SQLite's errors; neither JSON nor UTF-8; rows that point nowhere;
 values of another type."""
 

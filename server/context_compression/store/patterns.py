@@ -13,6 +13,8 @@ SECONDS = 2.0
 REPEAT = re.compile(r"(?:\{|,)\s*(\d+)")
 RECURSION = re.compile(r"\(\?(?:R|[+-]?\d+|&|P>)")
 """A group in place of which a part of the pattern stands once more: memory has no bound then."""
+LITERALLY = re.compile(r"\\.|\[\^?\]?[^\]\\]*(?:\\.[^\]\\]*)*\]", re.DOTALL)
+"""What stands for itself: a sign behind a backslash, a class of signs."""
 LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
 """A pattern in which every character stands for itself, perhaps behind a backslash."""
 
@@ -80,7 +82,7 @@ def _check(pattern: str) -> None:
     repeats = 1
     for count in REPEAT.findall(pattern):
         repeats *= max(1, int(count[:9]))
-    if RECURSION.search(pattern):
+    if RECURSION.search(LITERALLY.sub("x", pattern)):
         raise StoreError("The pattern calls itself; use one without (?R), (?1) or (?&name).")
     if len(pattern) > LONGEST or repeats > MOST_REPEATS:
         raise StoreError(

@@ -143,27 +143,29 @@ class Filling:
     @property
     def owed(self) -> int:
         """Tokens of the user's standing constraints in messages that are dropped."""
-        texts = (
+        texts = {
             text
             for index, message in enumerate(self.plan.messages)
             if index not in self.kept and message.is_user
             for text in constraints(user_words(message))
-        )
+        }
         return sum(self.plan.counter.text(text) + RULE_TOKENS for text in texts)
 
     def rules(self, pool: Pool) -> list[tuple[Place, int]]:
         """The user's standing constraints in messages that are dropped, with what each costs.
 
-        They are chosen before all else and are the last to go when the room is too small.
+        They are chosen before all else and are the last to go when the room is too small. Of one
+        that was said several times the last counts.
         """
-        found: list[tuple[Place, int]] = []
+        found: dict[str, tuple[Place, int]] = {}
         for number, source in enumerate(pool.sources):
             message = self.plan.messages[source.message]
             if source.message not in self.kept and message.is_user and source.spoken:
                 for start, stop in constraints_in(source.text):
-                    tokens = self.plan.counter.text(source.text[start:stop]) + RULE_TOKENS
-                    found.append(((number, start, stop), tokens))
-        return found
+                    rule = source.text[start:stop]
+                    tokens = self.plan.counter.text(rule) + RULE_TOKENS
+                    found[rule] = ((number, start, stop), tokens)
+        return sorted(found.values())
 
     def competition(self) -> tuple[Pool, Choice]:
         """All pieces that compete for the room, and the choice among them."""

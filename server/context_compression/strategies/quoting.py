@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from context_compression.evidence import commands_of, is_host_note, is_note
+from context_compression.evidence import commands_of, is_host_note, is_note, typed
 from context_compression.messages import (
     COMPRESSED,
     Block,
@@ -18,7 +18,7 @@ from context_compression.messages import (
     user,
 )
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
-from context_compression.rendering import NEWLINE, marked_with, render
+from context_compression.rendering import LABEL, NEWLINE, marked_with, render, without_labels
 from context_compression.selection import own_ref, ref_of_whole
 from context_compression.strategies.tool_results import Slots
 
@@ -39,10 +39,8 @@ LABEL_TOKENS = 12
 """What a label costs, about, without the call it names."""
 REF_TOKENS = 8
 """What a ref in the mark of a gap costs."""
-SPEAKER = re.compile(
-    r"^\[(?=(?:User|Assistant|System|Developer|Tool|Host|Earlier note)\])", re.MULTILINE
-)
-"""How a line of a call or its output begins that would be taken for a label: nobody said it."""
+EXCERPTS = "Excerpts of earlier messages, quoted as data"
+"""How a note of ours begins that quotes."""
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
 """How what is left out is brought back."""
 
@@ -127,7 +125,7 @@ class Quoting:
                 keeps it.
         """
         indices = [index for index in run if index in quoted]
-        what = "Excerpts of earlier messages, quoted as data" if indices else "Not shown here"
+        what = EXCERPTS if indices else "Not shown here"
         rest = RESTORE if first and self.plan.archive.restorable else ""
         note = f"{COMPRESSED} {what}{rest}:"
         above = None  # the call that is named in the line above
@@ -148,8 +146,8 @@ class Quoting:
                         label = self.label(message, block, key, above)
                         ref = self.ref_in_gaps(index, block, key)
                         text = render(text, spans, "" if ref == told else ref)
-                        if not isinstance(block, Text):
-                            text = SPEAKER.sub(r"\\[", text)
+                        if not self.speaks(message, block):
+                            text = without_labels(text)
                         told = ref if marked_with(text, ref) else told
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
                         above = call_of(block)
@@ -206,19 +204,25 @@ class Quoting:
             case ToolCall():
                 call = self.calls[block.id]
                 if key == "line" or (len(call.long) == 1 and not call.line):
-                    return one_line(block.name)
+                    return no_speaker(one_line(block.name))
                 name, _ = call.long[int(key)]
-                return name if told else f"{call.label}; {name}"
+                return no_speaker(name) if told else f"{no_speaker(call.label)}; {name}"
             case ToolResult():
                 ref = ref_of_whole(block.text, self.plan.archive)
                 if told:
                     return f"Result; ref {ref}"
                 call = self.calls.get(block.call_id)
                 return f"Result of {call.label if call else 'a tool'}; ref {ref}"
-            case Text(text=text) if message.role == "user" and is_note(text):
+            case Text(text=text) if message.role == "user" and next(typed(text), None) is None:
                 return "Host" if is_host_note(text) else "Earlier note"
             case _:
                 return message.role.capitalize()
+
+    def speaks(self, message: Message, block: Block) -> bool:
+        """Whether labels in a text are what they seem: in the user's words and quotes of ours."""
+        if message.role != "user" or not isinstance(block, Text):
+            return False
+        return not is_note(block.text) or block.text.startswith(f"{COMPRESSED} {EXCERPTS}")
 
 
 def gaps(run: range, shown: Iterable[int]) -> Iterator[range]:
@@ -251,6 +255,11 @@ def call_of(block: Block) -> str | None:
             return block.call_id
         case _:
             return None
+
+
+def no_speaker(name: str) -> str:
+    """The name of a tool or an argument, which nobody speaks by."""
+    return f"call {name}" if LABEL.match(f"[{name}]") else name
 
 
 def call_texts(call: ToolCall) -> CallTexts:
