@@ -24,6 +24,7 @@ from context_compression.errors import (
 from context_compression.formats import parse
 from context_compression.messages import COMPRESSED
 from context_compression.plan import canonical, ref_of
+from context_compression.selection import RECEIPT
 from context_compression.testing import Run, conversation, tool_step
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
@@ -108,6 +109,21 @@ def test_what_only_begins_like_a_preview_is_a_text_of_its_own(tmp_path: Path) ->
     assert len(shown) == 1
     assert f"ref {ref_of(other)}" in shown[0]
     assert session.restore(ref_of(other)) == other
+
+
+def test_previews_are_known_again_where_the_thinking_of_a_turn_is_divided(tmp_path: Path) -> None:
+    session = Session(tmp_path, "s")
+    session.record(ASK)
+    for n in range(12):
+        run = Run(f"c{n}", "Bash", {"command": f"make {n}"}, LOG.replace("request", f"part{n}"))
+        session.record(*tool_step([run], "anthropic", thought=f"thought {n}"))
+    session.record(TELL)
+
+    session.compress(strategy="extract", target_tokens=9_000)
+
+    previews = [text for text in results_in(session.view()) if RECEIPT.match(text)]
+    assert previews
+    assert {*map(ref_of, previews)} <= session.state().previews
 
 
 def test_what_an_older_version_kept_out_goes_on_naming_the_whole(tmp_path: Path) -> None:

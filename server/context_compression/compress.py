@@ -548,14 +548,13 @@ class _Job:
 
     def _previews(self, view: View) -> tuple[str, ...]:
         """Refs of the results that this compression shortened to previews."""
-        pairs = (
-            (self.mended.messages[edit.start], message)
-            for edit in view.edits
-            for message in edit.becomes
-            if edit.stop - edit.start == 1
+        before, archive = self.mended.messages, self.plan.archive
+        return tuple(
+            ref
+            for message, origin in zip(view.messages, view.origins, strict=True)
+            if origin is not None and message is not before[origin]
+            for ref in previews_in(before[origin], message, archive)
         )
-        archive = self.plan.archive
-        return tuple(ref for pair in pairs for ref in previews_in(*pair, archive))
 
     def _archive(
         self, gone: Sequence[int], view: Sequence[Message]

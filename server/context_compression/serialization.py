@@ -34,8 +34,10 @@ LABELS = {
     "developer": "[Developer]",
     "tool": "[Tool result]",
 }
-MARKS = re.compile(r"\n|\[…[^\]\n]*\]|…|\.\.\. \[truncated [^\]\n]*\] \.\.\.")
-"""Between what a preview shows: marks of what is missing."""
+MARKS = re.compile(
+    r"(?:\[…[^\]\n]*)?\n\.\.\. \[truncated [^\]\n]*\] \.\.\.\n(?:[^\]\n]*\])?|\n|\[…[^\]\n]*\]|…"
+)
+"""Between what a preview shows: marks of what is missing, one that cuts another with it."""
 RECEIPT = re.compile(r"^\[[^\n]*; ref ([0-9a-f]{12})(?:; file ([^\n;\]]+))?[^\n]*\]")
 
 
@@ -104,12 +106,15 @@ def _entry(
                 lines.append(f"[Assistant tool calls]: {_call(block, limit)}")
             case ToolResult():
                 flag = " error" if block.is_error else ""
-                text = without_labels(_whole(block.text, original))
-                shown = "\n".join([clip(text, limit), *_named(block.content)])
+                text = without_labels(clip(_whole(block.text, original), limit))
+                shown = "\n".join([text, *_named(block.content)])
                 name = names.get(block.call_id, "unknown tool")
                 lines.append(f"[Tool result] {name} {block.call_id}{flag}: {shown}")
             case Text():
-                lines.append(f"{_label(message, block)}: {clip(block.text, 2 * limit)}")
+                label, text = _label(message, block), clip(block.text, 2 * limit)
+                lines.append(
+                    f"{label}: {text if label == LABELS['user'] else without_labels(text)}"
+                )
             case Thinking():
                 pass
             case Image() | Document() | Opaque():
@@ -125,7 +130,8 @@ def _label(message: Message, text: Text) -> str:
 
 def _call(call: ToolCall, limit: int) -> str:
     if not is_object(call.arguments):
-        return f"{call.name}({clip(call.arguments_text, limit)}) {call.id}"
+        shown = without_labels(clip(call.arguments_text, limit))
+        return f"{call.name}({shown}) {call.id}"
     shown = (
         f"{key}={clip(json.dumps(value, ensure_ascii=False), limit)}"
         for key, value in call.arguments.items()
@@ -140,13 +146,22 @@ def _whole(text: str, original: Callable[[str], str | None]) -> str:
         return text
     whole = original(found[1])
     if whole is not None:
-        return whole if _is_of(text[found.end() :], whole) else text
+        shown = text[found.end() :].lstrip("\n")
+        while (again := RECEIPT.match(shown)) and again[1] == found[1]:  # a preview of a preview
+            shown = shown[again.end() :].lstrip("\n")
+        return whole if _is_of(shown, whole) else text
     return f"[Content unavailable: {found[2]}]\n{text}" if found[2] else text
 
 
 def _is_of(preview: str, whole: str) -> bool:
-    """Whether all that a preview shows stands in the whole; else it only looks like one."""
-    return all(part.strip() in whole for part in MARKS.split(preview))
+    """Whether all that a preview shows stands in the whole, in order; else it is none of it."""
+    at = 0
+    for part in map(str.strip, MARKS.split(preview)):
+        at = whole.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
 
 
 def _named(blocks: Sequence[Block]) -> list[str]:

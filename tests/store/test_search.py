@@ -396,6 +396,7 @@ def test_a_part_of_a_word_is_found_in_what_is_binary(store: Store) -> None:
     [
         "(", "a" * 1_001, "(a{99}){999}", "(" * 500 + ")" * 500,
         "(?R)", "(a|(?1))", "(?0)|x", "(?P<n>a(?&n)?)", "(?P<n>a(?P>n)?)",
+        "(?#[)(?R)(?#])", "(?x)a # [\n|(?R) # ]\n", "[" * 100_000,
     ],
 )  # fmt: skip
 def test_a_pattern_that_cannot_be_is_refused(store: Store, pattern: str) -> None:

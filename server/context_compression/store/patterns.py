@@ -13,8 +13,10 @@ SECONDS = 2.0
 REPEAT = re.compile(r"(?:\{|,)\s*(\d+)")
 RECURSION = re.compile(r"\(\?(?:R|[+-]?\d+|&|P>)")
 """A group in place of which a part of the pattern stands once more: memory has no bound then."""
-LITERALLY = re.compile(r"\\.|\[\^?\]?[^\]\\]*(?:\\.[^\]\\]*)*\]", re.DOTALL)
-"""What stands for itself: a sign behind a backslash, a class of signs."""
+LITERALLY = re.compile(r"\(\?#[^)]*\)|\\.|\[\^?\]?[^\]\\]*(?:\\.[^\]\\]*)*\]", re.DOTALL)
+"""What stands for itself: a comment, a sign behind a backslash, a class of signs."""
+VERBOSE = re.compile(r"\(\?[a-zA-Z0-9]*x")
+"""A flag that lets a pattern hold other comments."""
 LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
 """A pattern in which every character stands for itself, perhaps behind a backslash."""
 
@@ -82,10 +84,11 @@ def _check(pattern: str) -> None:
     repeats = 1
     for count in REPEAT.findall(pattern):
         repeats *= max(1, int(count[:9]))
-    if RECURSION.search(LITERALLY.sub("x", pattern)):
-        raise StoreError("The pattern calls itself; use one without (?R), (?1) or (?&name).")
     if len(pattern) > LONGEST or repeats > MOST_REPEATS:
         raise StoreError(
             f"The pattern is too large: at most {LONGEST:,} characters, and repeats like "
             f"{{9}} of {MOST_REPEATS:,} in all. Use a simpler one."
         )
+    plain = LITERALLY.sub("x", pattern)
+    if RECURSION.search(pattern if VERBOSE.search(plain) else plain):
+        raise StoreError("The pattern calls itself; use one without (?R), (?1) or (?&name).")
