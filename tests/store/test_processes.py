@@ -112,14 +112,20 @@ def test_a_reader_never_takes_a_line_being_written_for_a_torn_one(tmp_path: Path
         """
 for n in range(30):
     log.append({"type": "message", "n": n, "text": "x" * 5_000_000})
+    if n in (9, 19):
+        sys.stdin.readline()  # until the reader is there, too
 """,
     )
     log = Store(tmp_path).session("shared")
+    assert child.stdin
 
     counts = {0}
     while child.poll() is None:
         events = log.events()
         assert events.warnings == []
+        if len(events.items) in {10, 20} - counts:
+            child.stdin.write("\n")
+            child.stdin.flush()
         counts.add(len(events.items))
 
     finish(child)
