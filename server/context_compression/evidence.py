@@ -169,6 +169,11 @@ def typed(text: str) -> Iterator[tuple[int, int]]:
                 yield start, stop
 
 
+def is_said(text: str) -> bool:
+    """Whether the user says something in a text in the user's role; it may stand in a note."""
+    return next(typed(text), None) is not None
+
+
 def constraints(text: str) -> list[str]:
     """The sentences in which the user says what must, must not or should always be."""
     return [text[start:stop] for start, stop in _constraints(text, 0, len(text))]

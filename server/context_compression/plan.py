@@ -4,7 +4,7 @@ A plan is made once for a conversation; strategies read it and propose edits.
 """
 
 import json
-from collections.abc import Callable, Container, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -58,8 +58,8 @@ class Archive:
         path: where an offloaded text will lie, by ref; `None` without a store.
         restored: refs that were brought back once; they are not offloaded again.
         refs: what is archived already.
-        previews: refs of the texts that stand in the view in place of others; or of those others,
-            where it is not known what stands there.
+        previews: refs of the texts that stand in the view in place of others.
+        wholes: refs of such others of which no more is known: a text that names one is believed.
         original: the text archived under a ref; `None` when it cannot be had.
         ledger: the evidence of everything compressed before.
         prompts: the user's own instructions for summaries, by name.
@@ -70,7 +70,8 @@ class Archive:
     path: Callable[[str], str] | None = None
     restored: frozenset[str] = frozenset()
     refs: Container[str] = frozenset[str]()
-    previews: Set[str] = frozenset[str]()
+    previews: Container[str] = frozenset[str]()
+    wholes: Container[str] = frozenset[str]()
     original: Callable[[str], str | None] = _nothing
     ledger: Sequence[Entry] = ()
     prompts: Mapping[str, str] = field(default_factory=dict[str, str])

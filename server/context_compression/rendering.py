@@ -15,17 +15,6 @@ PLACE_CHARS = 120
 """Characters of a gap from which on its mark may tell where the text goes on."""
 GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 12
 """What the mark of a gap costs, about; between numbered lines it is short, in JSON with a path."""
-BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-BLANKS = r"[\s\u200b\ufeff]*"
-SPEAKERS = (
-    "User|Assistant|System|Developer|Tool|Host|Human|Earlier note|Tool result|Assistant tool calls"
-    "|Compressed History"
-)
-LABEL = re.compile(rf"\[(?={BLANKS}(?:(?:{SPEAKERS}){BLANKS}\]|Result(?: of\b|;)))")
-"""How a label of ours begins: who said what follows, or which call it is of."""
-LINE_START = re.compile(rf"(?:\A|[{BREAKS}])(?:[^\S{BREAKS}]|[\u200b\ufeff]|\x1b\[[\d;]*m)*\Z")
-BLANK_CHARS = 200
-"""Characters before a label that are looked at."""
 
 
 def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
@@ -55,17 +44,6 @@ def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
         shown.append(text[start:stop])
         position = max(position, stop)
     return "".join(shown)
-
-
-def without_labels(text: str) -> str:
-    """A quoted text in which no line looks like a label of ours: a backslash goes before it."""
-
-    def settle(found: re.Match[str]) -> str:
-        start = found.start()
-        begins = LINE_START.search(text[max(0, start - BLANK_CHARS) : start])
-        return "\\[" if begins else "["
-
-    return LABEL.sub(settle, text)
 
 
 def marked_with(rendered: str, ref: str) -> bool:

@@ -126,7 +126,7 @@ class Result:
             stays valid; `None` when nothing changed.
         reasons: why, for each input message that changed, by index.
         refs: what was archived, by ref.
-        previews: refs of the texts in the view that stand in place of others.
+        previews: refs of the texts that this compression put in place of longer ones.
         originals: the same as content: texts, messages as they came, lists of such messages.
         layout: how the view is made: `(start, stop)` of input messages, or a new message.
         files_removed: offloaded files deleted.

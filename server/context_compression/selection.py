@@ -37,9 +37,9 @@ def clip(text: str, max_chars: int, ref: str | None = None) -> str:
 def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
     """The receipt a preview of ours begins with; `None` for a text that only looks like one."""
     found = RECEIPT.match(text)
-    if found and found[1] in archive.refs:
-        return found if {ref_of(text), found[1]} & archive.previews else None
-    return None
+    if not found or found[1] not in archive.refs:
+        return None
+    return found if found[1] in archive.wholes or ref_of(text) in archive.previews else None
 
 
 def previews_in(before: Message, after: Message, archive: Archive) -> Iterator[str]:

@@ -8,7 +8,8 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from context_compression.evidence import is_host_note, typed
+from context_compression.evidence import is_host_note, is_said
+from context_compression.labels import without_labels
 from context_compression.messages import (
     Block,
     Document,
@@ -22,7 +23,6 @@ from context_compression.messages import (
     is_object,
 )
 from context_compression.redaction import redact
-from context_compression.rendering import without_labels
 from context_compression.selection import clip
 
 BLOCK_CHARS = (6_000, 3_000, 1_500, 800, 400, 200)
@@ -111,10 +111,9 @@ def _entry(
                 name = names.get(block.call_id, "unknown tool")
                 lines.append(f"[Tool result] {name} {block.call_id}{flag}: {shown}")
             case Text():
-                label, text = _label(message, block), clip(block.text, 2 * limit)
-                lines.append(
-                    f"{label}: {text if label == LABELS['user'] else without_labels(text)}"
-                )
+                text, users = clip(block.text, 2 * limit), message.role == "user"
+                shown = text if users and is_said(block.text) else without_labels(text)
+                lines.append(f"{_label(message, block)}: {shown}")
             case Thinking():
                 pass
             case Image() | Document() | Opaque():
@@ -123,7 +122,7 @@ def _entry(
 
 
 def _label(message: Message, text: Text) -> str:
-    if message.role == "user" and is_host_note(text.text) and next(typed(text.text), None) is None:
+    if message.role == "user" and is_host_note(text.text) and not is_said(text.text):
         return "[Host]"
     return LABELS[message.role]
 

@@ -10,7 +10,8 @@ from provider import result_ids
 
 from context_compression import Session, compress, count_tokens
 from context_compression.formats import parse
-from context_compression.plan import ref_of
+from context_compression.plan import Archive, ref_of
+from context_compression.selection import receipt_of
 from context_compression.testing import PIXEL, Run, tool_step
 
 ASK: dict[str, Any] = {"role": "user", "content": "Why does tests/test_login.py fail?"}
@@ -262,3 +263,12 @@ def test_it_says_how_it_went_even_where_it_falls_short() -> None:
     assert not result.target_met
     assert "offload falls short of the target; auto goes further" in result.notes
     assert result.floor == {"last user message": result.floor_tokens}
+
+
+def test_a_receipt_that_names_a_preview_is_not_believed_for_that() -> None:
+    ref = "c3f91a20b77d"
+    text = f"[Bash: 9,034 tokens, 812 lines; ref {ref}]\nsomething else"
+
+    assert receipt_of(text, Archive(refs={ref}, previews={ref})) is None
+    assert receipt_of(text, Archive(refs={ref}, previews={ref_of(text)}))
+    assert receipt_of(text, Archive(refs={ref}, wholes={ref}))

@@ -206,6 +206,7 @@ def promises(log: SessionLog, state: State) -> Archive:
         restored=brought_back(state),
         refs=state.refs,
         previews=state.previews,
+        wholes=state.wholes,
         original=original,
         ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
         prompts={

@@ -45,7 +45,9 @@ class State:
     numbers: set[int] = field(default_factory=lambda: {0})
     tally: Tally = field(default_factory=Tally)
     previews: set[str] = field(default_factory=set[str])
-    """refs of the texts that were put in the place of others, or of those others"""
+    """refs of the texts that were put in the place of others"""
+    wholes: set[str] = field(default_factory=set[str])
+    """refs of others in events of older versions, which do not tell what was put in their place"""
     summary_in_system: str | None = None
     """of ours in the system prompt; `None` while we know nothing of it"""
     _before: list[Before] = field(default_factory=list[Before], repr=False)
@@ -99,10 +101,10 @@ class State:
     def _learn(self, event: Mapping[str, Any]) -> None:
         for ref, about in event.get("refs", {}).items():
             self.refs.setdefault(ref, {**about, "file": event.get("originals")})
-        # where an older version wrote the event, any text that names one of these is believed
-        told = event.get("previews")
-        known = told if is_array(told) else event.get("refs", {})
-        self.previews.update(ref for ref in known if isinstance(ref, str))
+        if is_array(previews := event.get("previews")):
+            self.previews.update(ref for ref in previews if isinstance(ref, str))
+        else:
+            self.wholes.update(event.get("refs", {}))
 
     def _rewind(self, to: int) -> None:
         gone = len(self.recorded) - to

@@ -7,7 +7,7 @@ from itertools import accumulate, chain
 from math import ceil
 
 from context_compression.edits import Edit
-from context_compression.evidence import constraints, constraints_in, is_skill, typed, user_words
+from context_compression.evidence import constraints, constraints_in, is_said, is_skill, user_words
 from context_compression.messages import (
     Block,
     Message,
@@ -298,4 +298,4 @@ def is_instruction(text: Text) -> bool:
     """
     if is_skill(text.text):
         return len(text.text) <= SKILL_CHARS
-    return any(True for _ in typed(text.text))
+    return is_said(text.text)

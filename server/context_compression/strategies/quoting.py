@@ -5,7 +5,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from context_compression.evidence import commands_of, is_host_note, is_note, typed
+from context_compression.evidence import commands_of, is_host_note, is_note, is_said
+from context_compression.labels import no_speaker, without_labels
 from context_compression.messages import (
     COMPRESSED,
     Block,
@@ -18,7 +19,7 @@ from context_compression.messages import (
     user,
 )
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
-from context_compression.rendering import LABEL, NEWLINE, marked_with, render, without_labels
+from context_compression.rendering import NEWLINE, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole
 from context_compression.strategies.tool_results import Slots
 
@@ -213,7 +214,7 @@ class Quoting:
                     return f"Result; ref {ref}"
                 call = self.calls.get(block.call_id)
                 return f"Result of {call.label if call else 'a tool'}; ref {ref}"
-            case Text(text=text) if message.role == "user" and next(typed(text), None) is None:
+            case Text(text=text) if message.role == "user" and not is_said(text):
                 return "Host" if is_host_note(text) else "Earlier note"
             case _:
                 return message.role.capitalize()
@@ -255,11 +256,6 @@ def call_of(block: Block) -> str | None:
             return block.call_id
         case _:
             return None
-
-
-def no_speaker(name: str) -> str:
-    """The name of a tool or an argument, which nobody speaks by."""
-    return f"call {name}" if LABEL.match(f"[{name}]") else name
 
 
 def call_texts(call: ToolCall) -> CallTexts:
