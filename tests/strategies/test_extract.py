@@ -562,6 +562,21 @@ def test_what_the_user_typed_behind_a_slash_command_is_the_users() -> None:
     assert "the slow stop hooks" in texts(result.messages)
 
 
+def test_where_room_is_scarce_the_users_words_go_before_those_of_a_skill() -> None:
+    wishes = "\n".join(f"Chapter {n} wants another picture beside it, please." for n in range(12))
+    advice = "\n".join(f"Chapter {n} gains by a short summary at its end." for n in range(40))
+    skill = f"Base directory for this skill: /skills/write\n{advice}"
+    messages = session(
+        said("user", wishes), said("assistant", "All right."), said("user", skill),
+        *(step(n, LONG) for n in range(4)), said("user", "Go on."),
+    )  # fmt: skip
+
+    shown = texts(extract(messages, 0.03).messages)
+
+    assert shown.count("wants another picture") == 12
+    assert shown.count("gains by a short summary") < 40
+
+
 def test_where_room_is_scarce_the_newest_messages_go_before_the_users_rules() -> None:
     turns = (
         session(

@@ -25,8 +25,9 @@ from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, gaps, weight_of
 from context_compression.strategies.tool_results import Slots, with_results
 
-USER_WORTH = 30.0
-"""What a piece of the user's words is worth beside its evidence, in the weights of `pieces`."""
+USER_WORTH, SKILL_WORTH = 60.0, 30.0
+"""What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; what a
+piece of a skill is worth that the host loaded."""
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
@@ -211,8 +212,10 @@ class Filling:
             for text, key, opening, weight in parts:
                 tokens = plan.counter.text(text) if key else plan.counter.block(block)
                 spoken = isinstance(block, Text) and is_instruction(block)
-                users = message.role == "user" and spoken
-                weight, worth = (USER_WEIGHT, USER_WORTH) if users else (weight, 0.0)
+                worth = 0.0
+                if spoken and message.role == "user":
+                    weight = USER_WEIGHT
+                    worth = SKILL_WORTH if is_skill(text) else USER_WORTH
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
