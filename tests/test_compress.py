@@ -386,7 +386,9 @@ def test_a_named_strategy_that_falls_short_gives_its_best_and_points_to_auto(
 
     assert result.changed
     assert not result.target_met
-    assert result.notes == (f"{strategy} falls short of the target; auto goes further",)
+    (note,) = result.notes
+    assert note.startswith(f"{strategy} falls short of the target; ")
+    assert note.endswith("; auto goes further") == (strategy in ("offload", "truncate"))
     assert result.floor_tokens > 500
     assert result.tokens_after < result.tokens_before
 
@@ -411,7 +413,8 @@ def test_a_named_strategy_that_can_do_nothing_changes_nothing() -> None:
 
     assert not result.changed
     assert not result.target_met
-    assert result.notes == ("nothing could be removed",)
+    falls_short = "offload falls short of the target; auto goes further"
+    assert result.notes == ("nothing could be removed", falls_short)
     assert all(a is b for a, b in zip(result.messages, messages, strict=True))
 
 
@@ -660,3 +663,32 @@ def test_nothing_is_kept_where_nothing_was_done_or_the_budget_is_too_small() -> 
         compress_only(Ask(messages=talk(3), target_tokens=1, store=disk))
 
     assert disk.asked == 0
+
+
+def test_a_strategy_that_can_remove_nothing_says_that_auto_goes_further() -> None:
+    messages = [
+        {"role": ("user", "assistant")[n % 2], "content": f"{n} is what I say. " * 20}
+        for n in range(40)
+    ]
+
+    result = compress(messages, target_tokens=800, strategy="offload")
+
+    assert (result.changed, result.target_met) == (False, False)
+    assert "offload falls short of the target; auto goes further" in result.notes
+
+
+def test_a_strategy_that_ends_at_the_floor_says_so() -> None:
+    messages = conversation(30, seed=4)
+    with pytest.raises(BudgetTooSmall) as error:
+        compress(messages, target_tokens=1)
+
+    result = compress(messages, target_tokens=1, strategy="extract")
+
+    assert result.tokens_after == error.value.floor_tokens
+    (note,) = result.notes
+    assert note.endswith("; this is the floor, and not even auto goes further")
+
+
+def test_pins_that_are_no_list_are_refused() -> None:
+    with pytest.raises(InvalidSettings, match="it must be a list"):
+        compress(conversation(30, seed=4), target_tokens=500, pins="src/vendor")

@@ -33,6 +33,11 @@ MORE = {
     "gho_" + LETTERS + "abCD": "github token",
     "sk-" + "0123456789abcdef" * 2: "api key",
     "gsk_" + LETTERS: "api key",
+    "sk-ant-api03-" + "a" * 30: "anthropic key",
+    "sk-proj-" + "abcdefghij" * 3: "api key",
+    "ghp_" + "a" * 36: "github token",
+    "glpat-" + "abcdefghij" * 2: "gitlab token",
+    "hf_" + "abcdefghij" * 3: "hugging face token",
 }
 ASSIGNED = {
     'password = "Tr4vel-Sum9er"': 'password = "[redacted: password]"',

@@ -165,9 +165,20 @@ def test_the_path_of_every_value_is_found(value: Any, comma: str, colon: str) ->
 
     found = names_of(JsonPaths(text), expected)
 
+    _, *inside = expected.values()  # before the first bracket it is nowhere yet
     assert found == [
-        ".".join(["$", "…", *p[-4:]] if len(p) > 4 else ["$", *p]) for p in expected.values()
-    ]
+        None, *(".".join(["$", "…", *p[-4:]] if len(p) > 4 else ["$", *p]) for p in inside)
+    ]  # fmt: skip
+
+
+def test_between_lines_that_are_json_each_no_path_is_told() -> None:
+    lines = [json.dumps({"n": n, "text": "so it goes on " * 6}) for n in range(9)]
+    text = "\n".join(lines)
+    start = text.index(lines[7])
+
+    shown = render(text, [(0, len(lines[0])), (start, len(text))])
+
+    assert shown == "\n".join([lines[0], "[… 6 lines]", lines[7], lines[8]])
 
 
 def written(

@@ -697,6 +697,17 @@ def test_the_status_counts_messages_tokens_and_refs(session: Session) -> None:
     assert after.warnings == []
 
 
+def test_the_status_counts_a_message_once_however_often_it_was_compressed(
+    session: Session,
+) -> None:
+    for target in (3_000, 2_000, 1_500):
+        session.compress(target_tokens=target)
+    status, there = session.status(), {*map(str, session.view())}
+
+    assert status.compressions == 3
+    assert status.messages_compressed == sum(str(message) not in there for message in talk(30))
+
+
 def test_the_status_says_what_could_be_freed_and_changes_nothing(tmp_path: Path) -> None:
     session = Session(tmp_path, "s")
     session.record(*worked(LOG))
@@ -797,6 +808,19 @@ def test_an_event_that_makes_no_sense_is_passed_over_and_reported(
 
     assert reopened.view() == [{"role": "user", "content": "hello"}]
     assert any("makes no sense" in said for said in reopened.status().warnings)
+
+
+def test_what_cannot_be_written_down_is_restored_all_the_same(
+    archived: tuple[Session, str],
+) -> None:
+    session, ref = archived
+    locks = session.store.folder / ".locks"
+    for lock in locks.iterdir():
+        lock.unlink()
+    locks.rmdir()
+    locks.write_text("no folder", encoding="utf-8")
+
+    assert session.restore(ref) == LOG
 
 
 def test_messages_that_json_writes_another_way_are_compressed_all_the_same(tmp_path: Path) -> None:

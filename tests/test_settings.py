@@ -63,6 +63,8 @@ def test_every_setting_says_what_it_means() -> None:
 
 def test_compression_is_due_at_the_threshold_or_when_the_reserve_is_touched() -> None:
     assert Settings().threshold_tokens == 160_000  # 0.8 x 200,000; the reserve begins at 183,617
+    assert Settings(trigger_threshold=0.57).threshold_tokens == 114_000
+    assert Settings(token_budget=99_999).threshold_tokens == 80_000  # no less than 79,999.2
     assert Settings(trigger_threshold=0.95).threshold_tokens == 200_000 - 16_384 + 1
     assert Settings(token_budget=10_000).threshold_tokens == 8_000
     assert Settings(token_budget=10_000, trigger_threshold=1).threshold_tokens == 8_001

@@ -15,6 +15,7 @@ from generated import Messages
 from provider import refused
 
 from context_compression import Result, Session, count_tokens
+from context_compression.errors import StoreDamaged
 from context_compression.formats import parse
 from context_compression.ledger import entries, from_json, merge
 from context_compression.messages import COMPRESSED
@@ -246,6 +247,20 @@ def test_an_offloaded_file_that_a_summary_took_in_goes_and_its_ref_still_restore
     assert Session(tmp_path, "s").restore(ref_of(LOG)) == LOG
 
 
+def test_what_only_an_offloaded_result_told_is_no_invention(tmp_path: Path) -> None:
+    session, _ = offloaded(tmp_path)
+    number = re.search(r"request (\d{4}) ", LOG[len(LOG) // 2 :])
+    assert number
+    assert number[1] not in str(session.view())
+    session.summarizer = ScriptedSummarizer(f"## Goal\nLook into request {number[1]} again.")
+
+    result = summarized(session)
+
+    assert result.summary
+    assert result.summary.unverified == ()
+    assert number[1] in str(session.view())
+
+
 def test_an_offloaded_file_that_is_still_referred_to_stays(tmp_path: Path) -> None:
     session, path = offloaded(tmp_path)
     recent = LOG.replace("info", "note")
@@ -298,6 +313,31 @@ def test_what_cannot_be_had_any_more_is_named(tmp_path: Path) -> None:
     assert result.strategy == "summarize"
     missing = rf"\[Content unavailable: \S+/sessions/s/offloaded/{ref_of(LOG)}\.txt\]"
     assert re.search(missing, asked(session)[0].prompt)
+
+
+def test_a_prompt_that_cannot_be_read_is_told_when_it_is_needed(session: Session) -> None:
+    folder = session.store.folder / "prompts"
+    folder.mkdir(parents=True)
+    (folder / "notes.md").write_bytes(b"caf\xe9")
+    (folder / "summary.md").write_bytes(b"caf\xe9")
+    before = session.view()
+
+    assert session.status().compressions == 0
+    with pytest.raises(StoreDamaged, match=r"summary\.md is not UTF-8"):
+        summarized(session)
+
+    assert session.view() == before
+
+
+def test_a_prompt_that_is_a_link_is_not_followed(session: Session, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("the customers", encoding="utf-8")
+    folder = session.store.folder / "prompts"
+    folder.mkdir(parents=True)
+    (folder / "summary.md").symlink_to(secret)
+
+    with pytest.raises(StoreDamaged, match="is a link"):
+        summarized(session)
 
 
 def test_the_users_own_prompts_replace_ours(session: Session) -> None:

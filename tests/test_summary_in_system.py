@@ -394,3 +394,20 @@ def test_a_caller_who_begins_anew_has_no_summary_of_what_is_there_again(tmp_path
     assert str(again.system).replace("III", "I") == first.system
     assert session.undo() == work(0, 30)
     assert session.system == "Be brief."
+
+
+@pytest.mark.parametrize("strategy", ["auto", "summarize"])
+def test_a_system_prompt_that_speaks_of_our_mark_stays_as_it_is(strategy: str) -> None:
+    system = f"You help.\n\n# Docs\nThey look so:\n\n{MARK} of …\n\n# RULES\nNever touch prod."
+    summarizer = ScriptedSummarizer(SUMMARY)
+    messages = [message for n in range(30) for message in (
+        {"role": "user", "content": f"Step {n}. " + "Please go on with it. " * 20},
+        {"role": "assistant", "content": f"Done {n}. " + "It is as you said. " * 20},
+    )]  # fmt: skip
+
+    result = compress(
+        messages, system=system, target_tokens=1_500, strategy=strategy, summarizer=summarizer
+    )
+
+    assert result.changed
+    assert result.system is system

@@ -107,3 +107,8 @@ def test_packed_words_keep_their_numbers_and_others_get_new_ones(texts: list[str
     assert after[:half] == before
     assert after == [[*plain.numbers(text)] for text in texts]
     assert len(packed) == len(plain)
+
+
+def test_the_place_behind_a_path_goes_and_a_long_row_of_numbers_is_no_work() -> None:
+    assert trimmed("src/a.py:12") == trimmed("src/a.py:12:3") == "src/a.py"
+    assert trimmed("12:" * 50_000 + "Z") == "12:" * 50_000 + "Z"

@@ -454,11 +454,12 @@ class _Job:
         after = self.fixed + total
         target = self.aim if outcome.steps else self.ask.target_tokens
         met = target is None or after <= target
-        floor_tokens, floor_parts = (0, {}) if met else (self.floor.tokens, self.floor.parts)
+        floor = None if met else self.floor
+        short = () if met else (self._falls_short(outcome.strategy, after),)
         self.plan.cutter.clear()
         if not self.mended.repairs and (not view.edits or after >= self.before):
             return replace(
-                self.unchanged("nothing could be removed", *self.failures),
+                self.unchanged("nothing could be removed", *self.failures, *short),
                 target_tokens=self.aim,
                 target_met=self.aim is None or after <= self.aim,
                 steps=outcome.steps,
@@ -483,9 +484,7 @@ class _Job:
             refs[ref], originals[ref] = Ref("ledger", ()), summary.whole_ledger
         left = set(gone)
         archived = {i for i, origin in enumerate(self.mended.origins) if origin in left}
-        notes = (*notes, *self.failures) if outcome.steps else notes
-        if not met:
-            notes = (*notes, self._falls_short(outcome.strategy))
+        notes = (*notes, *self.failures, *short) if outcome.steps else notes
         result = Result(
             messages=messages,
             changed=True,
@@ -497,8 +496,8 @@ class _Job:
             strategy=outcome.strategy,
             steps=outcome.steps,
             system=system,
-            floor_tokens=0 if met else self.fixed + floor_tokens,
-            floor={} if met else floor_parts | self._beside(),
+            floor_tokens=self.fixed + floor.tokens if floor else 0,
+            floor=floor.parts | self._beside() if floor else {},
             dropped=tuple(i for i in gone if i not in shown),
             compressed=tuple(gone),
             first_changed=(
@@ -529,9 +528,11 @@ class _Job:
         came = (index for index in self.mended.origins[position:] if index is not None)
         return next(came, len(self.ask.messages))
 
-    def _falls_short(self, strategy: str) -> str:
+    def _falls_short(self, strategy: str, after: int) -> str:
         if self.strategy != "auto":
-            return f"{strategy} falls short of the target; auto goes further"
+            further = after > self.fixed + self.floor.tokens
+            at_floor = "" if further else "this is the floor, and not even "
+            return f"{strategy} falls short of the target; {at_floor}auto goes further"
         if strategy in ("offload", "truncate"):
             return "stopped early: below the threshold, and compact_trigger_tokens were freed"
         return "the target of the settings lies below the floor; this is the floor"
@@ -602,6 +603,8 @@ def _check(ask: Ask) -> None:
         raise InvalidTarget(f"target_tokens is {target!r}; it must be a whole number of tokens.")
     if target is not None and target < 1:
         raise InvalidTarget(f"target_tokens is {target:,}; it must be at least 1.")
+    if isinstance(ask.pins, str):
+        raise InvalidSettings(f"pins is the text {ask.pins[:60]!r}; it must be a list of texts.")
 
 
 def _check_strategy(name: str, can_ask: bool) -> None:
@@ -662,4 +665,4 @@ def truncate_tool_output(text: str, *, max_chars: int | None = None) -> str:
     text; keep it yourself, or record the message whole and let a `Session` do so.
     """
     limit = Settings().max_tool_output if max_chars is None else max_chars
-    return clip(text, limit, ref_of(text)) if len(text) > limit else text
+    return min(text, clip(text, limit, ref_of(text)), key=len) if len(text) > limit else text

@@ -1,6 +1,8 @@
 """Labels in notes of ours say who said what; in what they quote nothing may look like one."""
 
 import re
+from bisect import bisect
+from collections.abc import Iterable
 
 BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 BLANKS = r"[\s\u200b\ufeff]*"
@@ -13,6 +15,8 @@ LABEL = re.compile(rf"\[(?={BLANKS}(?:(?:{SPEAKERS}){BLANKS}\]|Result(?: of\b|;)
 LINE_START = re.compile(rf"(?:\A|[{BREAKS}])(?:[^\S{BREAKS}]|[\u200b\ufeff]|\x1b\[[\d;]*m)*\Z")
 BLANK_CHARS = 200
 """Characters before a label that are looked at."""
+LABELS = re.compile(r"(?<=\n)\[(?=[^\W\d])[^\n]{1,400}?\](?=\s|\Z)")
+"""The labels in a note of ours, and what looks like one in what it quotes; no marks of gaps."""
 
 
 def without_labels(text: str) -> str:
@@ -24,6 +28,21 @@ def without_labels(text: str) -> str:
         return "\\[" if begins else "["
 
     return LABEL.sub(settle, text)
+
+
+def with_labels(note: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans of a note of ours, each with that of the label above it, in any order.
+
+    Above `[Result; ref …]` stands the call it is of, whose label then comes along.
+    """
+    labels = [found.span() for found in LABELS.finditer(note)]
+    found: list[tuple[int, int]] = []
+    for span in spans:
+        above = bisect(labels, (span[0], len(note) + 1))
+        first = max(0, above - 1)
+        first -= first > 0 and note.startswith("[Result;", labels[first][0])
+        found += [*labels[first:above], span]
+    return found
 
 
 def no_speaker(name: str) -> str:

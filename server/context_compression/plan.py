@@ -4,7 +4,7 @@ A plan is made once for a conversation; strategies read it and propose edits.
 """
 
 import json
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -62,7 +62,7 @@ class Archive:
         wholes: refs of such others of which no more is known: a text that names one is believed.
         original: the text archived under a ref; `None` when it cannot be had.
         ledger: the evidence of everything compressed before.
-        prompts: the user's own instructions for summaries, by name.
+        prompt: the user's own instruction for summaries of a name; `None` where there is none.
         settled: how many messages an earlier compression left; what was recorded since follows.
     """
 
@@ -74,7 +74,7 @@ class Archive:
     wholes: Container[str] = frozenset[str]()
     original: Callable[[str], str | None] = _nothing
     ledger: Sequence[Entry] = ()
-    prompts: Mapping[str, str] = field(default_factory=dict[str, str])
+    prompt: Callable[[str], str | None] = _nothing
     settled: int = 0
 
 
@@ -171,12 +171,15 @@ class Plan:
     def anchored(self) -> frozenset[int]:
         """What no strategy may remove: head, pins, last user message, open tool step.
 
-        A tool step is anchored as a whole. Where there is no user message and no open step, the
-        last message (or step) is kept, for an empty view would be no conversation.
+        A message of the user's that waits for an answer is kept whatever it looks like. A tool step
+        is anchored as a whole. Where there is no user message and no open step, the last message
+        (or step) is kept, for an empty view would be no conversation.
         """
         kept = {*range(self.head), *self.pins, *(self.open_step or ()), *self.shown_since}
         if self.last_user is not None:
             kept.add(self.last_user)
+        if self.messages and self.messages[-1].starts_turn:
+            kept.add(len(self.messages) - 1)
         if len(kept) == self.head and self.messages:
             kept.add(len(self.messages) - 1)
         for step in self.steps:

@@ -11,6 +11,7 @@ KEYS = tuple(
     (kind, hint, re.compile(rf"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])){shape}"))
     for kind, hint, shape in (
         ("anthropic key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,}"),
+        ("api key", "sk-proj-", r"sk-proj-[A-Za-z0-9_-]{20,}"),
         ("api key", "sk-", r"sk-[A-Za-z0-9_-]{20,}"),
         ("api key", "gsk_", r"gsk_[A-Za-z0-9]{30,}"),
         ("stripe key", "k_", r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"),
@@ -27,6 +28,8 @@ KEYS = tuple(
     )
 )
 """Kind, a part every such key has (looked for first: that is fast), shape."""
+LIKE_WORDS = {"sk-", "pypi-", "IA"}
+"""Those with which words begin, too: the rest must look like a key."""
 BEARER = re.compile(r"((?:[Bb]earer|BEARER)\s{1,3})([A-Za-z0-9+/._~-]{16,}=*)")
 BASIC = re.compile(r"(uthorization[\"']?\s?[:=]\s?[\"']?[Bb]asic\s)([A-Za-z0-9+/]{8,}=*)")
 IN_URL = re.compile(
@@ -69,7 +72,10 @@ def redact(text: str) -> str:
     text = _without_private_keys(text)
     for kind, hint, shape in KEYS:
         if hint in text:
-            text = shape.sub(lambda m, kind=kind: _mark(kind) if _is_key(m[0]) else m[0], text)
+            sure, mark = hint not in LIKE_WORDS, _mark(kind)
+            text = shape.sub(
+                lambda m, sure=sure, mark=mark: mark if sure or _is_key(m[0]) else m[0], text
+            )
     if "://" in text:
         text = IN_URL.sub(lambda m: m[1] + _mark("password"), text)
     if "--" in text:

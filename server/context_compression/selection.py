@@ -5,11 +5,12 @@ They answer one question: which few lines of a long text does later work refer b
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from context_compression import evidence
-from context_compression.messages import COMPRESSED, Message, ToolResult
-from context_compression.plan import TEXT_WITH_REF, Archive, Plan, ref_of
+from context_compression.messages import COMPRESSED, Block, Message, Text, ToolResult
+from context_compression.plan import TEXT_WITH_REF, Archive, Counter, Plan, ref_of
 from context_compression.words import Lexicon
 
 Span: TypeAlias = tuple[int, int]
@@ -19,7 +20,7 @@ LONGEST_PREVIEW_LINE = 300
 CHARS_PER_TOKEN = 3.3
 """Only for choosing; what was chosen is counted exactly afterwards."""
 RECEIPT = re.compile(
-    r"\[[^\n]{1,120}: [\d,]+ tokens, [^\n]{1,200}; ref ([0-9a-f]{12})[;\]][^\n]{0,400}\n"
+    r"\[[^\n]{1,200}: [\d,]+ tokens, [^\n]{1,200}; ref ([0-9a-f]{12})[;\]][^\n]{0,400}(?:\n|\Z)"
 )
 """How a preview of ours begins."""
 
@@ -32,6 +33,19 @@ def clip(text: str, max_chars: int, ref: str | None = None) -> str:
     named = f"; ref {ref}" if ref else ""
     mark = f"... [truncated {len(text) - 2 * half} characters{named}] ..."
     return f"{text[:half]}\n{mark}\n{text[len(text) - half :]}"
+
+
+def tokens_of_text(block: Block, counter: Counter) -> int:
+    """Tokens of a block with what wraps it, without the pictures beside its text."""
+    if isinstance(block, ToolResult):
+        texts = tuple(part for part in block.content if isinstance(part, Text))
+        block = block if len(texts) == len(block.content) else replace(block, content=texts)
+    return counter.block(block)
+
+
+def shortened(text: str, most: int) -> str:
+    """Its beginning and its end: of a path the file's name tells most."""
+    return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"
 
 
 def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
@@ -109,12 +123,12 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
     What the user asked comes first, then their constraints, decisions, files, commands, errors; a
     section gets no room that an earlier one needs.
     """
-    said = [text for m in messages if (text := evidence.user_words(m).strip())]
+    said = [text for m in messages if (text := " ".join(evidence.user_words(m).split()))]
     lexicon = Lexicon()
     found = [evidence.facts(message, lexicon) for message in messages]
     paths = _by_frequency([facts["paths"] for facts in found])
     sections = (
-        ("User asked", [clip(" ".join(text.split()), 160) for text in (*said[:1], *said[:0:-1])]),
+        ("User asked", [shortened(text, 160) for text in (*said[:1], *said[:0:-1])]),
         ("Constraints", _newest([facts["constraints"] for facts in found])),
         ("Decisions", _newest([facts["decisions"] for facts in found])),
         ("Files", paths),

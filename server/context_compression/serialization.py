@@ -122,8 +122,8 @@ def _entry(
 
 
 def _label(message: Message, text: Text) -> str:
-    if message.role == "user" and is_host_note(text.text) and not is_said(text.text):
-        return "[Host]"
+    if message.role == "user" and not is_said(text.text):
+        return "[Host]" if is_host_note(text.text) else "[Earlier note]"
     return LABELS[message.role]
 
 
@@ -171,8 +171,13 @@ def _named(blocks: Sequence[Block]) -> list[str]:
             names.append("[image]")
         elif isinstance(block, Document):
             title = block.source.get("title") if is_object(block.source) else None
-            names.append(f"[document: {title}]" if title else "[document]")
+            names.append(f"[document: {no_bracket(title)}]" if title else "[document]")
         elif isinstance(block, Opaque):
             kind = block.source.get("type") if is_object(block.source) else None
-            names.append(f"[{kind or 'unknown content'}]")
+            names.append(f"[{no_bracket(kind) if kind else 'unknown content'}]")
     return names
+
+
+def no_bracket(name: object) -> str:
+    """A name that somebody else gave, as it may stand in brackets."""
+    return " ".join(str(name).split()).replace("]", ")")

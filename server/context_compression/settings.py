@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from math import ceil
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -142,9 +143,8 @@ class Settings(Value):
     @property
     def threshold_tokens(self) -> int:
         """From this many tokens on, compression is due."""
-        return min(
-            int(self.token_budget * self.trigger_threshold), self.token_budget - self.reserve + 1
-        )
+        share = ceil(round(self.token_budget * self.trigger_threshold, 6))  # 0.29 of 100 is 29
+        return min(share, self.token_budget - self.reserve + 1)
 
     @property
     def target_tokens(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from context_compression.formats import parse
@@ -130,6 +131,7 @@ def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) 
 
 
 _counted: dict[tuple[int, str | None], Count] = {}
+_counting = Lock()
 
 
 def count_tokens(
@@ -155,11 +157,14 @@ def count_tokens(
     if counter is not None:
         return _count(messages, system, tools, Counter(model, counter))
     key = (fingerprint((messages, system, tools)), model)
-    if key not in _counted:
-        if len(_counted) >= 64:
-            _counted.pop(next(iter(_counted)))
-        _counted[key] = _count(messages, system, tools, Counter(model))
-    return _counted[key]
+    found = _counted.get(key)
+    if found is None:
+        found = _count(messages, system, tools, Counter(model))
+        with _counting:
+            if len(_counted) >= 64:
+                del _counted[next(iter(_counted))]
+            _counted[key] = found
+    return found
 
 
 def _count(messages: Messages | str, system: Any, tools: Any, counter: Counter) -> Count:

@@ -76,7 +76,7 @@ class JsonPaths:
         """The end of the path to the place that was asked for last."""
 
     def inside(self, place: int) -> Hashable:
-        """Which element or member of which value; `None` where it is no JSON up to there."""
+        """Which element or member of which value; `None` in none, or where it is no JSON so far."""
         text, path, values, token = self._text, self._path, self._values, self._token
         while token and (end := token.end()) <= place:
             kind, element = token.lastindex, path[-1] if path else None
@@ -108,8 +108,7 @@ class JsonPaths:
         if 0 <= token.start(VALUE) <= place:
             inner = token[NAME][1:-1]
         self._last = [*path[-DEEPEST - 2 : -1], inner]
-        # at the top there may be one value after another: how many came before tells which it is
-        return (values[-1] if values else -1 - self._opened, inner)
+        return (values[-1], inner) if values else None
 
     @property
     def name(self) -> str:

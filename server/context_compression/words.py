@@ -29,7 +29,7 @@ TICKET = re.compile(r"[A-Z][A-Z0-9]+-\d+")
 SYMBOL = re.compile(
     r"[a-z0-9][A-Z]|[A-Za-z]_[A-Za-z0-9]|[A-Za-z]\d|^[A-Z][A-Z0-9_]{3,}$|\w(?:\.|::|->)\w"
 )
-PLACE = re.compile(r"(?::\d+)+$")
+PLACE = re.compile(r"(?::\d{1,9}){1,3}$")
 PLAIN_WORDS = 500
 """Words that are no evidence and are remembered all the same, beside as many as are: all of them
 would fill the memory."""

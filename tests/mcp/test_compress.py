@@ -196,6 +196,17 @@ async def test_a_dry_run_says_what_the_compression_then_does(
         assert dry.facts[same] == real.facts[same]
 
 
+async def test_a_dry_run_says_it_also_of_what_was_compressed_before(client: Client) -> None:
+    messages = conversation(10)
+    await ask(client, "context_compress", messages=messages, target_tokens=12_000)
+    asked = {"messages": messages, "target_tokens": 9_000}
+
+    dry = await ask(client, "context_compress", dry_run=True, **asked)
+    real = await ask(client, "context_compress", **asked)
+
+    assert dry.facts["headline"].endswith(real.facts["headline"])
+
+
 async def test_pins_and_settings_hold_for_the_call(client: Client, workspace: Workspace) -> None:
     messages = conversation(10)
     pinned = next(i for i, m in enumerate(messages) if i > 4 and m["role"] == "assistant")

@@ -236,6 +236,9 @@ async def test_further_hits_come_with_the_cursor(client: Client) -> None:
     assert len({*first.pages, *second.pages}) == 7
     assert beyond.text == "No further hits for 'zebra'."
     assert "is no cursor of a search" in wrong
+    for far in ("0" * 9 + "5" + "9" * 30, "1" * 5_000):
+        beyond_all = await refusal(client, "context_restore", query="zebra", cursor=far)
+        assert "is no cursor of a search" in beyond_all
 
 
 async def test_a_pattern_without_a_ref_is_looked_for_everywhere(client: Client) -> None:

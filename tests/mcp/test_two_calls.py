@@ -196,3 +196,15 @@ async def test_a_dry_run_foresees_what_the_caller_would_write(
     assert answer.facts["summary_would_take"]["summary_tokens"] > 0
     assert everything_in(workspace.store.folder) == {}
     assert agrees(answer)
+
+
+async def test_plan_and_summary_alone_find_the_conversation(
+    client: Client, workspace: Workspace
+) -> None:
+    write_messages(workspace.cwd / "talk.json", conversation(10))
+    asked = await ask(client, "context_compress", conversation="talk.json", **ASKED)
+
+    answer = await finished(client, asked)
+
+    assert answer.facts["strategy"] == "summarize"
+    assert answer.facts["session"] == asked.facts["session"]

@@ -416,6 +416,22 @@ def test_a_pattern_that_takes_too_long_is_refused(
         store.search(pattern="(a|aa)+$")
 
 
+def test_the_time_of_a_pattern_is_that_of_all_texts_together(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("context_compression.store.patterns.SECONDS", 0)
+    offloaded(store, "a giraffe")
+
+    with pytest.raises(StoreError, match="takes too long"):
+        store.search(pattern=r"(okapi|dog)\d+$")
+
+
+def test_a_dump_of_digits_in_one_line_is_indexed_like_any_text(store: Store) -> None:
+    offloaded(store, "firmware " + "0123456789abcdef" * 20_000)
+
+    assert len(store.search("firmware").hits) == 1
+
+
 def test_an_empty_store_is_not_made_to_be_searched(store: Store) -> None:
     found = store.search("okapi")
 

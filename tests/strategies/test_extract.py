@@ -15,8 +15,8 @@ from context_compression.formats import parse
 from context_compression.pieces import Pool, Source
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import render
-from context_compression.strategies.forms import Form, Forms
-from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step
+from context_compression.strategies.forms import Form, Forms, outer_parts
+from context_compression.testing import PIXEL, Run, ScriptedSummarizer, conversation, tool_step
 from context_compression.tokens import Counter
 
 Messages = list[dict[str, Any]]
@@ -769,3 +769,101 @@ def test_a_system_prompt_larger_than_the_target_leaves_the_floor() -> None:
     assert result.changed
     assert not result.target_met
     assert result.tokens_after >= result.floor_tokens
+
+
+def test_pictures_beside_a_text_do_not_make_it_dear() -> None:
+    source = {"type": "base64", "media_type": "image/gif", "data": PIXEL}
+    messages = said("user", "Look at them.")
+    for n in range(12):
+        lines = "\n".join(f"ERR-{n}{k} in /srv/part_{n}/file_{k}.log is new" for k in range(60))
+        call, answer = step(n, lines)
+        text = {"type": "text", "text": answer["content"][0]["content"]}
+        answer["content"][0]["content"] = [text, {"type": "image", "source": source}]
+        messages += [call, answer]
+
+    result = extract(session(messages, said("assistant", "Seen.")), 0.3)
+
+    assert result.target_met
+    assert result.tokens_after >= 0.95 * (result.target_tokens or 0)
+
+
+def test_the_label_of_a_call_says_when_it_failed_or_brought_nothing() -> None:
+    failed = "Error: no such module 'b'\nExit code 1"
+    runs = [
+        Run("a", "Bash", {"command": "npm test src/a_1.py"}, failed),
+        Run("b", "Bash", {"command": "git diff --staged src/b_2.py"}, ""),
+        Run("c", "Bash", {"command": "git status src/c_3.py"}, "clean\n" * 3),
+        Run("d", "Read", {"path": "src/d_4.md"}, "How to tell: exit code 3 means it failed."),
+        Run("e", "Book", {"id": "src/e_5"}, "Error: the card is empty"),
+    ]
+    steps = (tool_step([run], "anthropic") for run in runs)
+    rest = (step(n, LONG) for n in range(6))
+    messages = session(said("user", "Test it."), *steps, *rest, said("user", "Go on."))
+
+    view = texts(extract(messages, 0.03).messages)
+
+    assert "[Bash; exit 1] npm test src/a_1.py → Error: no such module" in view
+    assert "[Bash; empty] git diff --staged src/b_2.py" in view
+    assert "[Bash] git status src/c_3.py" in view
+    assert "[Read] src/d_4.md" in view
+    assert "[Book; error] src/e_5 → Error: the card is empty" in view
+
+
+def test_what_is_quoted_of_an_earlier_note_stands_below_its_label() -> None:
+    read = session(
+        said("user", "Please read the pages."),
+        *(
+            step(n, f"page {n}\nERR-99{n} in /srv/page/x{n}.sh\n{LONG}", command=f"cat page_{n}")
+            for n in range(20)
+        ),
+        said("assistant", "I have read them."),
+    )
+    once = compress(read, target_tokens=2_000).messages
+    goes_on = session(once, said("user", "Go on."), *(step(n, LONG) for n in range(30, 60)))
+
+    quoted = 0
+    for target in range(400, 2_400, 100):
+        for message in compress(goes_on, target_tokens=target).messages:
+            label = ""
+            for line in str(message["content"]).split("\n"):
+                label = line if re.match(r"\[[A-Z]", line) else label
+                if found := re.search(r"ERR-99(\d+) in", line):
+                    quoted += 1
+                    assert f"page_{found[1]};" in label
+            assert not re.search(r"ref [0-9a-f]{1,11}(?![0-9a-f])", str(message["content"]))
+    assert quoted > 20
+
+
+def test_a_long_text_is_clipped_between_sentences() -> None:
+    words = " ".join(f"Sentence {n} says that part_{n} is to be left alone." for n in range(400))
+
+    parts = [words[start:stop] for start, stop in outer_parts(words, 2_000)]
+
+    assert sum(map(len, parts)) <= 2_000
+    assert all(part.startswith("Sentence") and part.endswith("alone.") for part in parts)
+
+
+def test_a_users_yes_does_not_go_before_what_he_asks() -> None:
+    turns = (
+        session(
+            said("user", "Yes." if n % 2 else f"Could you please look at chapter {n}, too?"),
+            said("assistant", "All right, I will do that at once. " * 6),
+        )
+        for n in range(40)
+    )
+
+    view = texts(extract(session(*turns, said("user", "Go on.")), 0.15).messages)
+
+    assert view.count("Could you please look") >= 15
+    assert view.count("Could you please look") > view.count("Yes.")
+
+
+@pytest.mark.parametrize("tool", ["Bash", "a_tool_with_a_name_" * 6])
+def test_a_preview_without_a_line_is_known_again(tool: str) -> None:
+    run = Run("a", tool, {"command": "make"}, LONG)
+    messages = session(said("user", "Build it."), tool_step([run], "anthropic"), step(1, "ok"))
+    settings = {"offload_preview_tokens": 0}
+
+    once = compress(messages, target_tokens=1_000, strategy="offload", settings=settings)
+
+    assert len(once.previews) == 1

@@ -162,3 +162,9 @@ def test_what_was_cut_is_not_cut_again_and_goes_on_naming_the_whole(length: int)
 
     assert not again.changed
     assert MARK.split(results(again.messages)["r0"])[2] == ref_of(letters(length))
+
+
+def test_a_tool_output_is_never_made_longer() -> None:
+    for length in (2_999, 3_000, 3_001, 3_050, 3_100, 9_000):
+        text = "x" * length
+        assert len(truncate_tool_output(text)) <= length

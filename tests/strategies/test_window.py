@@ -1,11 +1,12 @@
 """`window`: the last turns, a digest, and what matters of the turns before."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from generated import Messages
 
-from context_compression import Settings, compress, count_tokens
+from context_compression import BudgetTooSmall, Session, Settings, compress, count_tokens
 from context_compression.formats import parse
 from context_compression.messages import COMPRESSED, Message, system, user
 from context_compression.selection import digest
@@ -181,7 +182,7 @@ def test_older_messages_at_or_above_the_threshold_stay_and_the_others_go() -> No
 
 
 def test_the_digest_stands_where_it_is_shorter_than_what_went() -> None:
-    messages = talk(30)
+    messages = talk(30, "All is well here, thanks.")
     messages[7] = {"role": "assistant", "content": CHATTER * 60}
 
     result = compress(messages, strategy="window", settings={"importance_threshold": 0.7})
@@ -258,17 +259,43 @@ def test_a_digest_stands_in_the_place_of_what_went_and_says_how_much() -> None:
     assert "User asked: Question 0, if I may?; Question 19, if I may?" in first
 
 
-def test_a_digest_has_at_most_summary_max_chars() -> None:
+def test_a_digest_has_at_most_summary_max_chars_its_first_line_included() -> None:
     messages = conversation(30, seed=4)
 
-    for limit in (100, 500, 2_000):
+    for limit in (200, 500, 2_000):
         result = compress(
             messages,
             strategy="window",
             settings={"summary_max_chars": limit, "importance_threshold": 1},
         )
-        _, _, text = note(result.messages).partition("\n")
-        assert 0.5 * limit <= len(text) <= limit
+        assert 0.5 * limit <= len(note(result.messages)) <= limit
+
+
+def test_where_the_room_is_too_small_for_a_digest_it_is_shorter_but_never_silently_gone() -> None:
+    messages = conversation(30, seed=4)
+    floor = refused(messages)
+
+    for target in (floor + 30, floor + 60, floor + 100, floor + 200):
+        result = compress(messages, target_tokens=target, strategy="window")
+
+        assert result.target_met
+        assert "earlier messages are not shown" in note(result.messages)
+
+
+def test_with_a_store_the_digest_says_how_to_find_what_left(tmp_path: Path) -> None:
+    session = Session(tmp_path / "store", "s")
+    session.record(*conversation(30, seed=4))
+
+    session.compress(target_tokens=700, strategy="window")
+
+    assert "context_restore(query=…) finds them" in note(session.view())
+
+
+def refused(messages: Messages) -> int:
+    """The floor of a conversation."""
+    with pytest.raises(BudgetTooSmall) as error:
+        compress(messages, target_tokens=1)
+    return error.value.floor_tokens
 
 
 def test_a_digest_names_requests_constraints_decisions_files_commands_and_errors() -> None:
@@ -381,3 +408,16 @@ def test_a_system_message_in_between_does_not_answer_for_the_user() -> None:
 
     assert result.messages[0]["role"] == "user"
     assert messages[3] in result.messages
+
+
+@pytest.mark.parametrize(
+    "head", [COMPRESSED, "<system-reminder>", "# AGENTS.md instructions for", "<command-line>"]
+)
+def test_what_the_user_asks_last_stays_whatever_it_begins_like(head: str) -> None:
+    asked = {"role": "user", "content": f"{head} is what I see. What does it mean?"}
+    messages = [*conversation(30, seed=4), asked]
+
+    for target in (600, 2_000):
+        result = compress(messages, target_tokens=target, strategy="window")
+
+        assert result.messages[-1] is asked

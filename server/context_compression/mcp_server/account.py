@@ -73,7 +73,7 @@ async def compressed(
     if dry_run:
 
         def rehearse() -> CallToolResult:
-            view = session.view(elsewhere)
+            view = session.view() if elsewhere is None else elsewhere
             result, foreseen = rehearsed(session, view, writer, options)
             return account(result, opened, options, writer, held=held, dry_run=True, of=foreseen)
 

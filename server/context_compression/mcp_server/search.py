@@ -1,5 +1,6 @@
 """What a search of the archive answers: hits, each with its best lines and what stood beside it."""
 
+import re
 from collections.abc import Iterator
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -23,7 +24,7 @@ def skipped(cursor: str | None) -> int:
     """
     if cursor is None:
         return 0
-    if not (cursor.isascii() and cursor.isdigit() and 0 < int(cursor[:9]) <= PAGE * MOST_PAGES):
+    if not (re.fullmatch(r"[0-9]{1,9}", cursor) and 0 < int(cursor) <= PAGE * MOST_PAGES):
         raise ToolError(
             f"{cursor[:40]!r} is no cursor of a search. Pass the cursor from the first line of the "
             "page before, with the same query; or none, to begin anew."

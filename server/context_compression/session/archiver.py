@@ -16,6 +16,7 @@ from context_compression.result import Kept, Result
 from context_compression.session.reading import as_text
 from context_compression.session.state import State, original_of, state_of, timestamp
 from context_compression.store import SessionLog, Store
+from context_compression.store.files import read_text
 from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
 
@@ -198,7 +199,8 @@ def promises(log: SessionLog, state: State) -> Archive:
         return found if isinstance(found, str) else None
 
     def counts(entry: Mapping[str, Any]) -> bool:  # not that of a compression that was killed
-        return entry.get("n", 0) in state.numbers
+        number = entry.get("n", 0)
+        return isinstance(number, int) and number in state.numbers
 
     return Archive(
         restorable=True,
@@ -209,10 +211,7 @@ def promises(log: SessionLog, state: State) -> Archive:
         wholes=state.wholes,
         original=original,
         ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
-        prompts={
-            path.stem: path.read_text(encoding="utf-8")
-            for path in sorted((log.root / "prompts").glob("*.md"))
-        },
+        prompt=lambda name: read_text(log.root / "prompts" / f"{name}.md"),
         settled=len(state.view) - state.behind if state.compressions else 0,
     )
 

@@ -5,12 +5,13 @@ layout over the view of its time. So an undo is one more line, and nothing is ev
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from context_compression.compress import Ask, Keeper, compress
-from context_compression.errors import NothingToUndo, StoreDamaged, UnknownRef
+from context_compression.errors import NothingToUndo, StoreDamaged, StoreUnwritable, UnknownRef
 from context_compression.formats import parse
 from context_compression.plan import ref_of
 from context_compression.result import Result
@@ -114,7 +115,6 @@ class Recorded:
     ) -> Result:
         """What `compress` would do to the view, or to `messages`, without doing it."""
         settings = self._settings(options.pop("settings", None))
-        options.pop("loop", None)
         state = self.state()
         shown = state.view if messages is None else messages
         rehearsal = Rehearsal(promises(self._log, state))
@@ -177,7 +177,8 @@ class Recorded:
         text = as_text(self.original(full))
         shown = select(text, lines, pattern)
         if note:
-            self.note_restored(full, shown)
+            with suppress(StoreUnwritable):  # what cannot be written down is shown all the same
+                self.note_restored(full, shown)
         return shown
 
     def note_restored(self, ref: str, shown: str) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
+from context_compression.errors import StoreDamaged
 from context_compression.evidence import HOST_NOTES
 from context_compression.formats import parse
 from context_compression.messages import (
@@ -183,14 +184,16 @@ def _apart(whole: T) -> T:
 def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
     """Whether an event has what its type needs and fits the events before it."""
     match event:
-        case {"type": "message", "message": {"role": str()}}:
-            return True
+        case {"type": "message", "message": {"role": str(), **said}}:
+            return isinstance(said.get("content", ""), str | list | None)
         case {"type": "compression", "n": int(), "messages_in": int(covered), "layout": list(),
               "tokens_before": int(), "tokens_after": int(), "compressed": list()}:  # fmt: skip
             said = event.get("system", {})
             whole = is_object(said) and all(isinstance(text, str) for text in said.values())
             fits = 0 <= covered <= len(state.view) and _fits(event, covered)
-            return whole and fits and _are_refs(event)
+            return (
+                whole and fits and _are_refs(event) and isinstance(event.get("originals", ""), str)
+            )
         case {"type": "compression" | "message"}:
             return False
         case {"type": "undo"}:
@@ -213,7 +216,9 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
 def _are_refs(event: Mapping[str, Any]) -> bool:
     refs = event.get("refs", {})
     return is_object(refs) and all(
-        is_object(about) and isinstance(about.get("what"), str) and {"message", "block"} <= {*about}
+        is_object(about)
+        and isinstance(about.get("what"), str)
+        and all(isinstance(about.get(name, ""), int | None) for name in ("message", "block"))
         for about in refs.values()
     )
 
@@ -294,8 +299,11 @@ def original_of(about: Mapping[str, Any], read: Callable[[str, int], Any]) -> An
     """
     if about.get("text") is not None:
         return about["text"]
-    message = read(about["file"], about["message"])
-    return message if about["block"] is None else text_in(message, about["block"])
+    try:
+        message = read(about["file"], about["message"])
+        return message if about["block"] is None else text_in(message, about["block"])
+    except (IndexError, TypeError) as error:
+        raise StoreDamaged(f"The log tells of an original that is not there: {error}.") from error
 
 
 def text_in(message: Mapping[str, Any], block: int) -> str:

@@ -64,16 +64,18 @@ def status_of(
     if anchor:
         tokens = anchored(counter, parsed, anchor)
         used = Usage(tokens, used.total_budget, used.threshold_tokens)
-    recorded, compressions, freed = len(state.recorded), [*state.compressions], state.freed
+    recorded, compressions, freed = state.recorded, len(state.compressions), state.freed
+    as_they_came = {*map(id, state.view)}
+    changed = sum(id(message) not in as_they_came for message in recorded)
     for event in [] if messages is None else news_of(state, messages, anew=True):
         state.replay(event)
     plain = session.preview(shown, strategy="offload", force=True)
     return Status(
         usage=used,
         messages=len(shown),
-        messages_recorded=recorded,
-        messages_compressed=sum(len(c["compressed"]) for c in compressions),
-        compressions=len(compressions),
+        messages_recorded=len(recorded),
+        messages_compressed=changed,
+        compressions=compressions,
         tokens_saved=freed + sum(state.tally.outside.values()) - sum(state.restored.values()),
         savings=state.tally.savings(state.freed, counter.text, session.model),
         breakdown=breakdown(parsed, counter),

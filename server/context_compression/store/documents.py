@@ -194,9 +194,10 @@ class _Compression:
         originals: Sequence[Any],
         said: Callable[[str], Said | None],
     ) -> None:
-        self.file, self.refs, self.said = file, refs, said
+        self.file, self.refs = file, refs
+        self.said = lru_cache(1)(said)  # the refs of one message follow each other
 
-        @lru_cache(1)  # the refs of one message follow each other
+        @lru_cache(1)
         def original(position: int) -> tuple[str, Message]:
             raw = originals[position]
             return ref_of(raw), parse([raw]).messages[0]

@@ -150,6 +150,21 @@ def read_json(path: Path, *, default: Any) -> Any:
         raise damaged(path, f"is not JSON: {error}") from error
 
 
+def read_text(path: Path) -> str | None:
+    """The text in UTF-8 at `path`, `None` where there is no file; no link is followed."""
+    if path.is_symlink() or path.parent.is_symlink():
+        raise damaged(path, "is a link, and none is followed here")
+    with reading(path):
+        try:
+            data = ordinary(path).read_bytes()
+        except FileNotFoundError:
+            return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise damaged(path, f"is not UTF-8: {error}") from error
+
+
 def ordinary(path: Path) -> Path:
     """The path; `StoreDamaged` where a device or a pipe is there, which might never end."""
     if not stat.S_ISREG(path.stat().st_mode):

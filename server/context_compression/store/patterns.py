@@ -71,7 +71,9 @@ class Pattern:
         if self._until is None:
             self._until = monotonic() + SECONDS
         try:
-            left = max(self._until - monotonic(), 0.001)
+            left = self._until - monotonic()
+            if left <= 0:
+                raise TimeoutError
             found = self._wanted.search(text, timeout=left)
         except TimeoutError:
             raise StoreError(f"{self.pattern!r} takes too long; use a simpler pattern.") from None

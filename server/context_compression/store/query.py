@@ -116,5 +116,5 @@ def indexable(text: str) -> str:
 
 def humps(words: Iterable[str]) -> str:
     """The parts of names in camel case: `humps(["src/parseURL.ts", "x_y"])` -> `"parse URL"`."""
-    found = {name for word in words for name in _HUMPED.findall(word)}
+    found = {name for word in words for name in _HUMPED.findall(word[:LONGEST_WORD])}
     return " ".join(" ".join(_HUMP.findall(name)) for name in sorted(found))

@@ -8,6 +8,7 @@ from math import ceil
 
 from context_compression.edits import Edit
 from context_compression.evidence import constraints, constraints_in, is_said, is_skill, user_words
+from context_compression.labels import with_labels
 from context_compression.messages import (
     Block,
     Message,
@@ -19,10 +20,16 @@ from context_compression.messages import (
 )
 from context_compression.pieces import Choice, Place, Pool, Source
 from context_compression.plan import Plan
-from context_compression.selection import Span
+from context_compression.selection import Span, tokens_of_text
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms
 from context_compression.strategies.keep import cost, keep_only
-from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, gaps, weight_of
+from context_compression.strategies.quoting import (
+    ARGUMENT_CHARS,
+    Part,
+    gaps,
+    holds_excerpts,
+    weight_of,
+)
 from context_compression.strategies.tool_results import Slots, with_results
 
 USER_WORTH, SKILL_WORTH = 60.0, 30.0
@@ -30,6 +37,8 @@ USER_WORTH, SKILL_WORTH = 60.0, 30.0
 piece of a skill is worth that the host loaded."""
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
+LITTLE_CHARS = 60
+"""Characters below which a text is worth less by that: `Yes.` tells little."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
 """What it costs to show anything of what a form leaves out: of an argument, of another text."""
 RULE_TOKENS = 8
@@ -210,12 +219,13 @@ class Filling:
                 continue
             parts = clipped(block) if shown else self.quoting.parts(block)
             for text, key, opening, weight in parts:
-                tokens = plan.counter.text(text) if key else plan.counter.block(block)
+                tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
                 spoken = isinstance(block, Text) and is_instruction(block)
                 worth = 0.0
                 if spoken and message.role == "user":
                     weight = USER_WEIGHT
                     worth = SKILL_WORTH if is_skill(text) else USER_WORTH
+                    worth *= min(1.0, len(text) / LITTLE_CHARS)
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
@@ -229,13 +239,11 @@ class Filling:
         for number, start, stop in chosen:
             source = pool.sources[number]
             slots = slots_of.setdefault(source.message, {})
-            spans = slots.setdefault((source.slot, source.key), [])
-            if spans and 0 <= start - spans[-1][1] <= 1:  # at most a newline between
-                start, _ = spans.pop()
-            spans.append((start, stop))
+            slots.setdefault((source.slot, source.key), []).append((start, stop))
         view, quoted = dict(self.shown), dict[int, Slots]()
         for index in [*slots_of]:
-            slots = slots_of.pop(index)  # what was shown is let go: there may be many pieces
+            # what was shown is let go: there may be many pieces
+            slots = self.with_labels_of_ours(index, slots_of.pop(index))
             if index in self.kept:
                 view[index] = self.forms.shaped(index, self.kept[index], slots)
             elif index >= self.first and self.stands_alone(index):
@@ -243,6 +251,16 @@ class Filling:
             else:
                 quoted[index] = slots
         return view, self.notes(view, quoted, refs)
+
+    def with_labels_of_ours(self, index: int, slots: Slots) -> Slots:
+        """The spans of a message; in a note of ours with the labels that say who is quoted."""
+        blocks = self.plan.messages[index].blocks
+        return {
+            (slot, key): with_labels(block.text, spans)
+            if isinstance(block := blocks[slot], Text) and holds_excerpts(block.text)
+            else spans
+            for (slot, key), spans in slots.items()
+        }
 
     def stands_alone(self, index: int) -> bool:
         """Whether part of a message may stand in the view by itself: what the model just said."""

@@ -10,12 +10,14 @@ from enum import Enum, auto
 from typing import Any
 
 from context_compression.evidence import (
+    SENTENCE,
     constraints_in,
     exit_status,
     is_host_note,
     is_skill,
     typed,
 )
+from context_compression.labels import with_labels
 from context_compression.messages import (
     Block,
     Message,
@@ -31,7 +33,7 @@ from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.rendering import marked_with, render
 from context_compression.selection import Span, own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
-from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
+from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting, holds_excerpts
 from context_compression.strategies.tool_results import (
     NO_SLOTS,
     Shorten,
@@ -125,9 +127,12 @@ class Forms:
         blocks: list[Block] = []
         for slot, (before, block) in enumerate(zip(whole.blocks, message.blocks, strict=True)):
             if block is before and isinstance(block, Text) and len(block.text) > limit:
-                ends = [(0, limit // 2), (len(block.text) - limit // 2, len(block.text))]
-                rules = constraints_in(block.text) if message.role == "user" else ()
-                spans = [*ends, *rules, *slots.get((slot, ""), ())]
+                spans = outer_parts(block.text, limit)
+                if holds_excerpts(block.text):
+                    spans = with_labels(block.text, spans)
+                elif message.role == "user":
+                    spans += constraints_in(block.text)
+                spans += slots.get((slot, ""), ())
                 block = Text(render(block.text, spans, ref_of(block.text)))
             blocks.append(block)
         kept = tuple(blocks)
@@ -195,3 +200,11 @@ class Forms:
                 parts.append("error")
             line = self._headers[result.call_id] = f"[{', '.join(parts)}; ref {ref}]"
         return line
+
+
+def outer_parts(text: str, limit: int) -> list[Span]:
+    """Beginning and end of a text, `limit` characters at most; whole sentences where it has any."""
+    half = limit // 2
+    *_, stop = (half, *(end.start() for end in SENTENCE.finditer(text, half // 2, half)))
+    begins = SENTENCE.search(text, len(text) - half, len(text) - half // 2)
+    return [(0, stop), (begins.end() if begins else len(text) - half, len(text))]

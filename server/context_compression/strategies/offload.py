@@ -14,6 +14,7 @@ from context_compression.selection import (
     landmarks,
     receipt,
     receipt_of,
+    tokens_of_text,
 )
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import Shorten, shorten_results
@@ -62,7 +63,7 @@ def _preview(text: str, result: ToolResult, index: int, plan: Plan) -> Sequence[
     tokens = plan.settings.offload_preview_tokens
     spans = landmarks(text, tokens * CHARS_PER_TOKEN * 0.6)
     pool = Pool(plan.cutter)
-    pool.add(Source(index, 0, text, plan.counter.block(result), 0))
+    pool.add(Source(index, 0, text, tokens_of_text(result, plan.counter), 0))
     room = tokens - sum(stop - start + 8 for start, stop in spans) / CHARS_PER_TOKEN
     shown = chain.from_iterable(plan.cutter.numbering.numbers_of(text, spans))
     choice = pool.choice(shown, plan.used)

@@ -5,7 +5,14 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from context_compression.evidence import commands_of, is_host_note, is_note, is_said
+from context_compression.evidence import (
+    commands_of,
+    error_lines,
+    exit_status,
+    is_host_note,
+    is_note,
+    is_said,
+)
 from context_compression.labels import no_speaker, without_labels
 from context_compression.messages import (
     COMPRESSED,
@@ -20,8 +27,8 @@ from context_compression.messages import (
 )
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.rendering import NEWLINE, marked_with, render
-from context_compression.selection import own_ref, ref_of_whole
-from context_compression.strategies.tool_results import Slots
+from context_compression.selection import own_ref, ref_of_whole, shortened
+from context_compression.strategies.tool_results import NO_SLOTS, Slots
 
 ARGUMENT_CHARS = 240
 """Characters of a call's argument above which it is long: the call of an old step keeps no more."""
@@ -44,6 +51,12 @@ EXCERPTS = "Excerpts of earlier messages, quoted as data"
 """How a note of ours begins that quotes."""
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
 """How what is left out is brought back."""
+
+
+FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
+"""A short result of a tool that failed, where nothing else tells it."""
+FAILURE_CHARS = 4_000
+"""Characters of a result in which the line is looked for that says why it failed."""
 
 
 class Part(NamedTuple):
@@ -76,6 +89,22 @@ class CallTexts(NamedTuple):
     long: Sequence[tuple[str, str]]
 
 
+class Outcome(NamedTuple):
+    """What came of a call that failed or brought nothing.
+
+    Attributes:
+        message: which one its result is in, by index.
+        slot: of the result in it.
+        label: what the label of the call tells: `; exit 1`.
+        why: a line of the result.
+    """
+
+    message: int
+    slot: int
+    label: str
+    why: str
+
+
 class Quoting:
     """Quotes messages of a plan."""
 
@@ -87,6 +116,24 @@ class Quoting:
     def calls(self) -> Mapping[str, CallTexts]:
         """What each call says, by its id."""
         return {call.id: call_texts(call) for m in self.plan.messages for call in m.calls}
+
+    @cached_property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """What came of each call that failed or brought nothing, by its id."""
+        ran = {
+            call.id
+            for message in self.plan.messages
+            for call in message.calls
+            if next(commands_of(call), "")
+        }
+        return {
+            block.call_id: Outcome(index, slot, label, why)
+            for index, message in enumerate(self.plan.messages)
+            for slot, block in enumerate(message.blocks)
+            if isinstance(block, ToolResult)
+            for label, why in (outcome(block, block.call_id in ran),)
+            if label
+        }
 
     def parts(self, block: Block) -> Iterator[Part]:
         """The texts of a block; of a call its line, then its long arguments by number."""
@@ -150,9 +197,18 @@ class Quoting:
                         if not self.speaks(message, block):
                             text = without_labels(text)
                         told = ref if marked_with(text, ref) else told
+                        if key == "line":
+                            text += self.why(block, quoted)
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
                         above = call_of(block)
         return user(note)
+
+    def why(self, call: Block, quoted: Mapping[int, Slots]) -> str:
+        """Why a call failed, where nothing of its result is quoted."""
+        came = self.outcomes.get(call.id) if isinstance(call, ToolCall) else None
+        if not came or not came.why or (came.slot, "") in quoted.get(came.message, NO_SLOTS):
+            return ""
+        return f" → {came.why}"
 
     def ref_of_message(self, index: int) -> str:
         """The ref under which a message comes back whole; empty for one that we made."""
@@ -204,10 +260,11 @@ class Quoting:
         match block:
             case ToolCall():
                 call = self.calls[block.id]
+                came = self.outcomes[block.id].label if block.id in self.outcomes else ""
                 if key == "line" or (len(call.long) == 1 and not call.line):
-                    return no_speaker(one_line(block.name))
+                    return no_speaker(one_line(block.name)) + came
                 name, _ = call.long[int(key)]
-                return no_speaker(name) if told else f"{no_speaker(call.label)}; {name}"
+                return no_speaker(name) if told else f"{no_speaker(call.label)}; {name}{came}"
             case ToolResult():
                 ref = ref_of_whole(block.text, self.plan.archive)
                 if told:
@@ -223,7 +280,31 @@ class Quoting:
         """Whether labels in a text are what they seem: in the user's words and quotes of ours."""
         if message.role != "user" or not isinstance(block, Text):
             return False
-        return not is_note(block.text) or block.text.startswith(f"{COMPRESSED} {EXCERPTS}")
+        return not is_note(block.text) or holds_excerpts(block.text)
+
+
+def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:
+    """What the label of a call tells of its result, and a line of it that may say why.
+
+    `("; exit 1", "Error: no such file")`, `("; error", …)`, `("; empty", "")`; nothing of others.
+
+    Args:
+        result: of the call.
+        ran: whether the call ran a command: texts about commands speak of exit codes, too.
+    """
+    if not result.content or (not result.text.strip() and isinstance(result.content[0], Text)):
+        return "; empty", ""
+    status = exit_status(result.text) if ran else None
+    if result.is_error or status not in (None, "0") or FAILED.match(result.text):
+        lines = error_lines(result.text[:FAILURE_CHARS]) or result.text.strip().splitlines()
+        what = "error" if status in (None, "0") else f"exit {status}"
+        return f"; {what}", shortened(one_line(lines[0] if lines else ""), LABEL_CHARS)
+    return "", ""
+
+
+def holds_excerpts(text: str) -> bool:
+    """Whether it is a note of ours that quotes, each quote behind a label."""
+    return text.startswith(f"{COMPRESSED} {EXCERPTS}")
 
 
 def gaps(run: range, shown: Iterable[int]) -> Iterator[range]:
@@ -265,7 +346,7 @@ def call_texts(call: ToolCall) -> CallTexts:
         (each for each in given if MAIN.fullmatch(each[0])), given[0] if given else ("", "")
     )
     said = (next(commands_of(call), "") or about[1]).strip().partition(NEWLINE)[0]
-    label = f"{call.name}: {shortened(said)}" if said else call.name
+    label = f"{call.name}: {shortened(said, LABEL_CHARS)}" if said else call.name
     long = [(one_line(name), text) for name, text in given if is_long(text)]
     short = (each for each in given if not is_long(each[1]))
     line = SEPARATOR.join(
@@ -283,10 +364,3 @@ def is_long(argument: str) -> bool:
 def one_line(text: str) -> str:
     """A text without line breaks of any kind, which would end a label."""
     return " ".join(text.splitlines())
-
-
-def shortened(text: str) -> str:
-    """Its beginning and its end: of a path the file's name tells most."""
-    if len(text) <= LABEL_CHARS:
-        return text
-    return f"{text[: LABEL_CHARS // 2]}…{text[-LABEL_CHARS // 2 :]}"

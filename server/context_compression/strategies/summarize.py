@@ -32,7 +32,7 @@ from context_compression.system_prompt import MARK
 
 logger = logging.getLogger(__name__)
 OPENING = f"{MARK} of the conversation so far, written by a program, not by the user."
-SUMMARY = re.compile(r"<summary>\n(.*?)\n</summary>", re.S)
+SUMMARY = re.compile(rf"{re.escape(OPENING)}\n\n<summary>\n(.*?)\n</summary>", re.S)
 FILES = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.S)
 CURRENT_TASK = "## The Current Task So Far"
 FILE_KINDS = {"read", "created", "modified", "deleted", "renamed"}
@@ -55,7 +55,7 @@ def propose(plan: Plan) -> Proposal:
 
 def prompt(name: str, plan: Plan, target_tokens: int) -> str:
     """An instruction: the user's own of that name, else ours, with the target filled in."""
-    text = plan.archive.prompts.get(name)
+    text = plan.archive.prompt(name)
     if text is None:
         folder = files("context_compression.strategies") / "prompts"
         text = (folder / f"{name}.md").read_text(encoding="utf-8")
@@ -64,8 +64,7 @@ def prompt(name: str, plan: Plan, target_tokens: int) -> str:
 
 def previous_summary(message: Message) -> str | None:
     """The summary in a message of ours, without what code added to it."""
-    text = message.text
-    found = SUMMARY.search(text) if text.startswith(COMPRESSED) else None
+    found = SUMMARY.match(message.text)
     return found[1] if found else None
 
 
@@ -116,15 +115,14 @@ class Summary:
 
     def settled(self, text: str) -> tuple[Sequence[Edit], list[int]]:
         """The edits a summary leads to, and the recent messages that do not fit beside it."""
-        messages = self.plan.messages
-        source = (t for i in self.middle for b in messages[i].blocks for t in texts_of(b))
+        original = self.plan.archive.original
+        middle = [with_originals(self.plan.messages[i], original) for i in self.middle]
+        source = (text for message in middle for b in message.blocks for text in texts_of(b))
         doubtful = ungrounded(text, [*source, *self.user_texts(), self.earlier or ""])
         text = struck(text, doubtful)
         if self.plan.counter.text(text) >= sum(self.plan.tokens[i] for i in self.middle):
             raise SummaryError(TOO_LARGE)
-        new = entries(
-            [with_originals(messages[i], self.plan.archive.original) for i in self.middle]
-        )
+        new = entries(middle)
         ledger = merge(self.plan.archive.ledger or self.listed(), new)
         read, modified = file_lists(ledger)
         record = SummaryRecord(
@@ -276,12 +274,13 @@ class Summary:
         count = self.plan.counter.text
         parts = [OPENING, f"<summary>\n{_sealed(text, 'summary')}\n</summary>"]
         if asked := self.last_request():
+            asked = _sealed(asked, "quote")
             parts.append(f"The last request summarised, verbatim:\n<quote>\n{asked}\n</quote>")
         room = int(LEDGER_SHARE * self.room)
         if tags := self.newest_files(ledger, room // 2, ref):
             parts.append(tags)
         if shown := redact(render(ledger, room, ref, measure=count)):
-            parts.append(f"<ledger>\n{shown}\n</ledger>")
+            parts.append(f"<ledger>\n{_sealed(shown, 'ledger')}\n</ledger>")
         # Anthropic has no system message inside a conversation: from there it is moved elsewhere
         role = "user" if self.plan.user_first else self.plan.settings.summary_role
         return Message(role, (Text("\n\n".join(parts)),))

@@ -107,11 +107,15 @@ def _edits(plan: Plan) -> Sequence[Edit]:
     taken = [
         unit for score, unit in best_first if score >= settings.importance_threshold and take(unit)
     ]
-    notes = _digest_note(plan, kept)
+    most = settings.summary_max_chars
+    notes = _digest_note(plan, kept, most)
     while taken and cost(plan, kept, notes) > room:  # the notes between scattered units cost, too
         for index in set(taken.pop()) - plan.anchored:
             kept.pop(index, None)
-        notes = _digest_note(plan, kept)
+        notes = _digest_note(plan, kept, most)
+    while most and cost(plan, kept, notes) > room:
+        most //= 2
+        notes = _digest_note(plan, kept, most)
     if cost(plan, kept, notes) > room:
         notes = {}
     why = {index: f"importance {found}" for index, found in scores.items()}
@@ -128,8 +132,11 @@ def units(plan: Plan, span: range) -> list[range]:
     return found
 
 
-def _digest_note(plan: Plan, kept: Mapping[int, Message]) -> dict[int, Message]:
-    """A digest of what is dropped, in the place of the first dropped run that is longer."""
+def _digest_note(plan: Plan, kept: Mapping[int, Message], most: int) -> dict[int, Message]:
+    """A digest of what is dropped, in the place of the first dropped run that is longer.
+
+    It has at most so many characters; that messages are missing it says in any case.
+    """
     runs: dict[int, int] = {}  # tokens by the run's first message
     start = plan.head
     for index in range(plan.head, len(plan.messages)):
@@ -138,9 +145,10 @@ def _digest_note(plan: Plan, kept: Mapping[int, Message]) -> dict[int, Message]:
         else:
             runs[start] = runs.get(start, 0) + plan.tokens[index]
     gone = [m for i, m in enumerate(plan.messages) if i >= plan.head and i not in kept]
-    text = digest(gone, plan.settings.summary_max_chars)
-    what = f"{COMPRESSED} {len(gone)} earlier messages are not shown; what they were about:"
-    note = user(f"{what}\n{text}" if text else what)
+    finds = "; context_restore(query=…) finds them" if plan.archive.restorable else ""
+    what = f"{COMPRESSED} {len(gone)} earlier messages are not shown{finds}"
+    text = digest(gone, most - len(what) - 1)
+    note = user(f"{what}:\n{text}" if text else f"{what}.")
     tokens = plan.counter.message(note)
     place = next((start for start in runs if runs[start] > tokens), None)
     return {} if place is None else {place: note}

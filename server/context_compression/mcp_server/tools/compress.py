@@ -1,6 +1,7 @@
 """`context_compress`: makes a conversation smaller, takes that back, keeps a checkpoint."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -8,12 +9,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from context_compression.errors import ContextCompressionError
 from context_compression.mcp_server.account import Writer, compressed
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages, Positive
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened, settings_for
 from context_compression.mcp_server.two_calls import answered, asked_of_the_caller
+from context_compression.session import Session
 from context_compression.settings import Settings, StrategyName
 from context_compression.tokens import Counter
 from context_compression.usage import count_tokens
@@ -73,9 +76,10 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
             "plan_id goes with the summary that the plan asked for, and without dry_run and undo."
         )
     settings = settings_for(call.workspace, asked.settings)
-    about = await opened(
-        call, asked.conversation, asked.messages, settings=settings, model=asked.model
-    )
+    named = asked.conversation
+    if asked.plan_id is not None and named is None and asked.messages is None:
+        named = await call.working("looking for the plan", lambda: _planned(call, asked))
+    about = await opened(call, named, asked.messages, settings=settings, model=asked.model)
     if asked.plan_id is not None:
         plan, text, where = asked.plan_id, asked.summary or "", _where(asked, about)
         return await answered(call, about, asked.messages, plan, text, where=where)
@@ -96,6 +100,23 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
         )
     return await compressed(
         call, about, asked.messages, writer=writer, dry_run=asked.dry_run, **options
+    )
+
+
+def _planned(call: Call, asked: CompressArguments) -> str | None:
+    """The session in which the plan was made; `None` where that is the current one, or unknown."""
+    with suppress(ContextCompressionError):
+        current = call.workspace.open(model=asked.model, asking=call.asking).session
+        if asked.plan_id in current.state().plans:
+            return None
+    store = call.workspace.store
+    return next(
+        (
+            id
+            for id in call.workspace.recorded()
+            if asked.plan_id in Session(store, id).state().plans
+        ),
+        None,
     )
 
 
