@@ -411,3 +411,5 @@ def test_a_system_prompt_that_speaks_of_our_mark_stays_as_it_is(strategy: str) -
 
     assert result.changed
     assert result.system is system
+    assert with_summary(with_summary(system, f"{MARK} one."), "") == system
+    assert summary_in(with_summary(system, f"{MARK} one.")) == f"{MARK} one."

@@ -15,7 +15,10 @@ from context_compression.validity import Repaired
 MARK = f"{COMPRESSED} Summary"
 """How every summary of ours begins."""
 END = f"[End of {COMPRESSED[1:]}"
-OURS = re.compile(rf"(?:\A|\n\n){re.escape(MARK)}.*{re.escape(END)}", re.S)
+OURS = re.compile(
+    rf"(?:\A|\n\n){re.escape(MARK)}(?:(?!\n\n{re.escape(MARK)}).)*{re.escape(END)}", re.S
+)
+"""From its mark to its end; what only speaks of the mark before it is not ours."""
 NOTE = user(f"{COMPRESSED} What came before is summarised in the system prompt.")
 """Stands where a summary that left the messages kept roles, or tool loops, apart."""
 ROOM = user(f"{NOTE.text}\n\n\n\n{END}")
