@@ -823,14 +823,16 @@ def test_what_is_quoted_of_an_earlier_note_stands_below_its_label() -> None:
 
     quoted = 0
     for target in range(400, 2_400, 100):
-        for message in compress(goes_on, target_tokens=target).messages:
+        view = compress(goes_on, target_tokens=target).messages
+        for note in (m["content"] for m in view if "Excerpts" in str(m["content"])):
             label = ""
-            for line in str(message["content"]).split("\n"):
-                label = line if re.match(r"\[[A-Z]", line) else label
+            for line in note.split("\n"):
+                if re.match(r"\[[A-Z]", line) and " tokens, " not in line:
+                    label = label + line if line.startswith("[Result;") else line
                 if found := re.search(r"ERR-99(\d+) in", line):
                     quoted += 1
-                    assert f"page_{found[1]};" in label
-            assert not re.search(r"ref [0-9a-f]{1,11}(?![0-9a-f])", str(message["content"]))
+                    assert re.search(rf"page_{found[1]}\b", label)
+            assert not re.search(r"ref [0-9a-f]{1,11}(?![0-9a-f])", note)
     assert quoted > 20
 
 
@@ -867,3 +869,18 @@ def test_a_preview_without_a_line_is_known_again(tool: str) -> None:
     once = compress(messages, target_tokens=1_000, strategy="offload", settings=settings)
 
     assert len(once.previews) == 1
+
+
+def test_a_label_does_not_repeat_what_stands_behind_it() -> None:
+    command = "rm -rf build_dir/x_1 && make install_all\n" + "\n".join(
+        f"echo src/part_{n}.py is done" for n in range(12)
+    )
+    messages = session(
+        said("user", "Install it."), step(0, "ok", command=command, about="x" * 5),
+        *(step(n, LONG) for n in range(1, 7)), said("user", "Go on."),
+    )  # fmt: skip
+
+    view = texts(extract(messages, 0.04).messages)
+
+    assert "rm -rf build_dir/x_1 && make install_all" in view
+    assert "[Bash: rm -rf build_dir" not in view

@@ -191,7 +191,8 @@ class Quoting:
             for slot, block in enumerate(message.blocks):
                 for text, key, *_ in self.parts(block):
                     if spans := slots.get((slot, key)):
-                        label = self.label(message, block, key, above)
+                        begins = min(spans)[0] == 0
+                        label = self.label(message, block, key, above, begins=begins)
                         ref = self.ref_in_gaps(index, block, key)
                         text = render(text, spans, "" if ref == told else ref)
                         if not self.speaks(message, block):
@@ -247,7 +248,9 @@ class Quoting:
         answered = any(result.call_id in calls for result in self.plan.messages[index].results)
         return not answered or any(not isinstance(b, ToolCall | Thinking) for b in first.blocks)
 
-    def label(self, message: Message, block: Block, key: str, above: str | None) -> str:
+    def label(
+        self, message: Message, block: Block, key: str, above: str | None, *, begins: bool = False
+    ) -> str:
         """Who said a text: `User`, `Bash`, `Edit: a.py; old_string`, `Result of Bash: ls; ref …`.
 
         Args:
@@ -255,6 +258,7 @@ class Quoting:
             block: which of its blocks.
             key: which text of a call.
             above: the call that is named in the line above: it is not named again.
+            begins: whether the text is shown from its beginning.
         """
         told = above is not None and above == call_of(block)
         match block:
@@ -263,8 +267,13 @@ class Quoting:
                 came = self.outcomes[block.id].label if block.id in self.outcomes else ""
                 if key == "line" or (len(call.long) == 1 and not call.line):
                     return no_speaker(one_line(block.name)) + came
-                name, _ = call.long[int(key)]
-                return no_speaker(name) if told else f"{no_speaker(call.label)}; {name}{came}"
+                name, text = call.long[int(key)]
+                if told:
+                    return no_speaker(name)
+                about = call.label.removeprefix(f"{block.name}: ").partition("…")[0]
+                says_so = begins and text.lstrip().startswith(about)
+                label = no_speaker(one_line(block.name) if says_so else call.label)
+                return f"{label}; {name}{came}"
             case ToolResult():
                 ref = ref_of_whole(block.text, self.plan.archive)
                 if told:
