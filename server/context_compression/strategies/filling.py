@@ -32,7 +32,7 @@ from context_compression.strategies.quoting import (
 )
 from context_compression.strategies.tool_results import Slots, with_results
 
-USER_WORTH, SKILL_WORTH = 60.0, 30.0
+USER_WORTH, SKILL_WORTH = 40.0, 30.0
 """What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; what a
 piece of a skill is worth that the host loaded."""
 USER_WEIGHT = 1.5
