@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from context_compression import BudgetTooSmall, Result, Settings, compress, count_tokens, evidence
 from context_compression.cuts import Cutter, spans
 from context_compression.formats import parse
+from context_compression.messages import Image, Text, ToolResult
 from context_compression.pieces import Pool, Source
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import render
 from context_compression.strategies.forms import Form, Forms, outer_parts
+from context_compression.strategies.quoting import outcome
 from context_compression.testing import PIXEL, Run, ScriptedSummarizer, conversation, tool_step
 from context_compression.tokens import Counter
 
@@ -807,6 +809,13 @@ def test_the_label_of_a_call_says_when_it_failed_or_brought_nothing() -> None:
     assert "[Bash] git status src/c_3.py" in view
     assert "[Read] src/d_4.md" in view
     assert "[Book; error] src/e_5 → Error: the card is empty" in view
+
+
+def test_a_result_that_is_a_picture_is_not_empty() -> None:
+    picture = ToolResult("a", (Text(""), Image({"type": "image"})))
+
+    assert outcome(picture, ran=False) == ("", "")
+    assert outcome(ToolResult("a", ()), ran=False) == ("; empty", "")
 
 
 def test_what_is_quoted_of_an_earlier_note_stands_below_its_label() -> None:

@@ -301,7 +301,7 @@ def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:
         result: of the call.
         ran: whether the call ran a command: texts about commands speak of exit codes, too.
     """
-    if not result.content or (not result.text.strip() and isinstance(result.content[0], Text)):
+    if not result.text.strip() and all(isinstance(part, Text) for part in result.content):
         return "; empty", ""
     status = exit_status(result.text) if ran else None
     if result.is_error or status not in (None, "0") or FAILED.match(result.text):
