@@ -454,7 +454,7 @@ class _Job:
         after = self.fixed + total
         target = self.aim if outcome.steps else self.ask.target_tokens
         met = target is None or after <= target
-        floor = None if met else self.floor
+        smallest = None if met else self.floor
         short = () if met else (self._falls_short(outcome.strategy, after),)
         self.plan.cutter.clear()
         if not self.mended.repairs and (not view.edits or after >= self.before):
@@ -496,8 +496,8 @@ class _Job:
             strategy=outcome.strategy,
             steps=outcome.steps,
             system=system,
-            floor_tokens=self.fixed + floor.tokens if floor else 0,
-            floor=floor.parts | self._beside() if floor else {},
+            floor_tokens=self.fixed + smallest.tokens if smallest else 0,
+            floor=smallest.parts | self._beside() if smallest else {},
             dropped=tuple(i for i in gone if i not in shown),
             compressed=tuple(gone),
             first_changed=(

@@ -139,11 +139,9 @@ def to_json(value: Any, *, indent: int | None = None) -> bytes:
 
 def read_json(path: Path, *, default: Any) -> Any:
     """What stands at `path`, `default` where there is no file."""
-    with reading(path):
-        try:
-            data = ordinary(path).read_bytes()
-        except FileNotFoundError:
-            return default
+    data = _read_bytes(path)
+    if data is None:
+        return default
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -154,15 +152,19 @@ def read_text(path: Path) -> str | None:
     """The text in UTF-8 at `path`, `None` where there is no file; no link is followed."""
     if path.is_symlink() or path.parent.is_symlink():
         raise damaged(path, "is a link, and none is followed here")
-    with reading(path):
-        try:
-            data = ordinary(path).read_bytes()
-        except FileNotFoundError:
-            return None
+    data = _read_bytes(path)
     try:
-        return data.decode()
+        return None if data is None else data.decode()
     except UnicodeDecodeError as error:
         raise damaged(path, f"is not UTF-8: {error}") from error
+
+
+def _read_bytes(path: Path) -> bytes | None:
+    with reading(path):
+        try:
+            return ordinary(path).read_bytes()
+        except FileNotFoundError:
+            return None
 
 
 def ordinary(path: Path) -> Path:

@@ -253,6 +253,8 @@ class Quoting:
     ) -> str:
         """Who said a text: `User`, `Bash`, `Edit: a.py; old_string`, `Result of Bash: ls; ref …`.
 
+        A call that failed or brought nothing says so: `Bash; exit 1`.
+
         Args:
             message: the one quoted.
             block: which of its blocks.
@@ -265,15 +267,15 @@ class Quoting:
             case ToolCall():
                 call = self.calls[block.id]
                 came = self.outcomes[block.id].label if block.id in self.outcomes else ""
+                tool = no_speaker(one_line(block.name))
                 if key == "line" or (len(call.long) == 1 and not call.line):
-                    return no_speaker(one_line(block.name)) + came
+                    return tool + came
                 name, text = call.long[int(key)]
                 if told:
                     return no_speaker(name)
                 about = call.label.removeprefix(f"{block.name}: ").partition("…")[0]
                 says_so = begins and text.lstrip().startswith(about)
-                label = no_speaker(one_line(block.name) if says_so else call.label)
-                return f"{label}; {name}{came}"
+                return f"{tool if says_so else no_speaker(call.label)}; {name}{came}"
             case ToolResult():
                 ref = ref_of_whole(block.text, self.plan.archive)
                 if told:
