@@ -14,6 +14,7 @@ from context_compression.messages import (
     Message,
     Text,
     ToolCall,
+    ToolResult,
     is_object,
     strings_in,
     texts_of,
@@ -64,6 +65,8 @@ EXIT_STATUS = re.compile(
     r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
 """Looked for in lower-case text."""
+FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
+"""A short result of a tool that failed, where nothing else tells it."""
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
 PART_CHARS = 16_384
@@ -120,6 +123,11 @@ def exit_status(text: str) -> str | None:
         if ("exit" in end or "returncode" in end) and (found := EXIT_STATUS.search(end)):
             return found[1] or found[2]
     return None
+
+
+def has_failed(result: ToolResult) -> bool:
+    """Whether a tool says that it did nothing; a command that ran may have failed all the same."""
+    return result.is_error or FAILED.match(result.text) is not None
 
 
 def is_note(text: str) -> bool:

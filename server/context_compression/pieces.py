@@ -6,6 +6,7 @@ of pieces worth the same the newest is taken, so the same input gives the same c
 """
 
 from array import array
+from bisect import bisect, bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush, merge
 from itertools import accumulate, compress, islice
@@ -26,8 +27,10 @@ ERROR_BONUS = 1.0
 """What a piece is worth besides that tells of a failure."""
 REASON_BONUS = 2.0
 """The same for one in which somebody says what was decided, or why."""
-REASON = 2
-"""Marks such a piece."""
+REASON, OUTDATED = 2, 4
+"""Mark such a piece; and one of what was replaced since."""
+OUTDATED_WEIGHT = 0.5
+"""Times which the evidence counts in that: the file says something else now."""
 FILLER = 0.0003
 """What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
 SMALLEST_PIECE = 5
@@ -56,6 +59,7 @@ class Source(NamedTuple):
         key: which text of a call it is; empty for other blocks.
         spoken: whether somebody said it, so that decisions may stand in it.
         worth: what a piece of it is worth whatever evidence it holds.
+        outdated: where in it stands what was replaced since.
     """
 
     message: int
@@ -67,6 +71,7 @@ class Source(NamedTuple):
     key: str = ""
     spoken: bool = False
     worth: float = 0.0
+    outdated: Sequence[tuple[int, int]] = ()
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -88,7 +93,7 @@ class Pool:
         sources: the texts.
         source_of: of each piece the number of its source.
         tokens: of each piece, about.
-        tells: of each piece what it tells besides: 1 a failure, `REASON` a decision, or both.
+        tells: of each piece what it tells besides: 1 a failure, `REASON` a decision; or `OUTDATED`.
         edges: on how many sides of each piece its text ends.
         gap_tokens: of each source what the mark of a gap in it costs.
     """
@@ -120,6 +125,9 @@ class Pool:
             for at, (start, stop) in enumerate(zip(starts, stops, strict=True)):
                 if evidence.DECISION.search(source.text, start, stop):
                     tells[at] |= REASON
+        for start, stop in source.outdated:
+            for piece in range(bisect(stops, start), bisect_left(starts, stop)):
+                tells[piece] |= OUTDATED
         self._shifts.append(pieces.start - len(self))
         self._firsts.append(len(self))
         self.source_of.extend([len(self.sources)] * len(pieces))
@@ -211,7 +219,9 @@ class Pool:
                 number = piece + shifts[source]
                 worth = sum(map(worth_now, words[ends[number] : ends[number + 1]]))
             cost = tokens[piece] + sides[beside[piece]] + opening[source]
-            worth += always[source] + bonus[tells[piece]]
+            worth += always[source] + bonus[tells[piece] & 3]
+            if tells[piece] & OUTDATED:
+                worth *= OUTDATED_WEIGHT
             ratio = worth * weights[source] / cost + filler * (piece + 1)
             return -((int((ratio if ratio < MOST else MOST) * 1e6) << 32) + piece)
 

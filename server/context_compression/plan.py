@@ -22,6 +22,7 @@ from context_compression.messages import (
     Opaque,
     strings_in,
 )
+from context_compression.outdated import Outdated
 from context_compression.settings import Settings
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -233,6 +234,11 @@ class Plan:
             start -= 1
             held += tokens
         return self.cut_before(start)
+
+    @cached_property
+    def outdated(self) -> Outdated:
+        """What later calls replaced of what was read of a file, or written to it."""
+        return Outdated(self.messages)
 
     @cached_property
     def used(self) -> bytearray:

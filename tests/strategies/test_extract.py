@@ -454,6 +454,20 @@ def test_of_equal_pieces_the_newest_are_chosen() -> None:
     assert len(chosen) < 10
 
 
+def test_of_equal_pieces_those_come_first_that_nothing_replaced_since() -> None:
+    text = "\n".join(
+        f"this line of them is about file_{n}.py and about nothing else" for n in range(9)
+    )
+    outdated = [(text.index("file_6"), text.index("file_7"))]
+    pool = Pool(Cutter())
+    pool.add(Source(0, 0, text, 180, 0, outdated=outdated))
+
+    chosen = pool.choice([], []).take(1_000)
+
+    assert len(chosen) == 9
+    assert {*chosen[-2:]} == {6, 7}
+
+
 def test_what_did_not_fit_is_taken_when_more_room_is_found() -> None:
     pool = Pool(Cutter())
     for index in range(4):

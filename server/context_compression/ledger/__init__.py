@@ -5,6 +5,7 @@ entries(messages) ─▶ Entry… ─ merge ─▶ the whole ledger ─ render �
 entry.py         what an entry is; merging; JSON
 reading.py       entries from messages
 file_actions.py  what calls and patches do to files
+changes.py       what they put into them, in place of what
 shell.py         what shell commands do to files
 outcomes.py      test counts and error lines in what tools answered
 view.py          the capped part for the view; lists of files

@@ -64,7 +64,7 @@ def of_call(call: ToolCall, answer: str = "") -> list[FileAction]:
     """
     if not is_object(call.arguments):
         return of_patch(call.arguments) if isinstance(call.arguments, str) else []
-    given = _by_name(call.arguments)
+    given = by_name(call.arguments)
     command = given.get("command", given.get("cmd"))
     patches = [value for key, value in given.items() if key in PATCHES and isinstance(value, str)]
     found = [action for patch in patches for action in of_patch(patch)]
@@ -75,7 +75,8 @@ def of_call(call: ToolCall, answer: str = "") -> list[FileAction]:
     return list(dict.fromkeys(found))
 
 
-def _by_name(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def by_name(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments by their names in lower case and without `_`."""
     return {key.replace("_", "").replace("-", "").lower(): v for key, v in arguments.items()}
 
 
@@ -85,7 +86,7 @@ def _of_arguments(given: Mapping[str, Any], verb: str, answer: str) -> Iterator[
             a, b = clean(given[old]), clean(given[new])
             yield FileAction("renamed", a, b) if RENAMES.search(verb) else FileAction("written", b)
             return
-    path = next((clean(v) for k, v in given.items() if k in PATHS and isinstance(v, str)), "")
+    path = path_in(given)
     if not path:
         return
     if given.keys() & TEXTS or "" in (given.get("oldstring"), given.get("oldstr")):
@@ -117,22 +118,34 @@ def _of_parts(given: Mapping[str, Any]) -> Iterator[FileAction]:
             if isinstance(part, str) and key in PATH_LISTS:
                 yield FileAction("read", clean(part))
             elif is_object(part):
-                inner = _by_name(part)
+                inner = by_name(part)
                 if inner.keys() & (TEXTS | EDITS):
                     yield from _of_arguments(inner, "", "")
 
 
+def file_of(call: ToolCall) -> str:
+    """The file that an argument of a call is, or `""`."""
+    return path_in(by_name(call.arguments)) if is_object(call.arguments) else ""
+
+
+def text_in(given: Mapping[str, Any], names: frozenset[str]) -> str | None:
+    """The first argument of one of these names that is a text."""
+    return next((v for k, v in given.items() if k in names and isinstance(v, str)), None)
+
+
+def path_in(given: Mapping[str, Any]) -> str:
+    """The file that one of the arguments is, or `""`."""
+    return clean(text_in(given, PATHS) or "")
+
+
 def searches(call: ToolCall) -> bool:
     """Whether a call looks something up in files."""
-    return is_object(call.arguments) and not _by_name(call.arguments).keys().isdisjoint(QUESTIONS)
+    return is_object(call.arguments) and not by_name(call.arguments).keys().isdisjoint(QUESTIONS)
 
 
 def folder_of(call: ToolCall) -> str:
     """The folder a call says it runs in, or `""`."""
-    if not is_object(call.arguments):
-        return ""
-    given = _by_name(call.arguments)
-    return next((v for k, v in given.items() if k in FOLDERS and isinstance(v, str)), "")
+    return text_in(by_name(call.arguments), FOLDERS) or "" if is_object(call.arguments) else ""
 
 
 def clean(path: str, folder: str = "") -> str:

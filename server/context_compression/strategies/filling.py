@@ -226,7 +226,10 @@ class Filling:
                     weight = USER_WEIGHT
                     worth = SKILL_WORTH if is_skill(text) else USER_WORTH
                     worth *= min(1.0, len(text) / LITTLE_CHARS)
-                yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
+                outdated = plan.outdated.spans(index, block, text)
+                yield Source(
+                    index, slot, text, tokens, opening, weight, key, spoken, worth, outdated
+                )
 
     def assembled(
         self, pool: Pool, chosen: Iterable[Place], refs: float

@@ -9,6 +9,7 @@ from context_compression.evidence import (
     commands_of,
     error_lines,
     exit_status,
+    has_failed,
     is_host_note,
     is_note,
     is_said,
@@ -53,8 +54,6 @@ RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(que
 """How what is left out is brought back."""
 
 
-FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
-"""A short result of a tool that failed, where nothing else tells it."""
 FAILURE_CHARS = 4_000
 """Characters of a result in which the line is looked for that says why it failed."""
 
@@ -306,7 +305,7 @@ def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:
     if not result.text.strip() and all(isinstance(part, Text) for part in result.content):
         return "; empty", ""
     status = exit_status(result.text) if ran else None
-    if result.is_error or status not in (None, "0") or FAILED.match(result.text):
+    if has_failed(result) or status not in (None, "0"):
         lines = error_lines(result.text[:FAILURE_CHARS]) or result.text.strip().splitlines()
         what = "error" if status in (None, "0") else f"exit {status}"
         return f"; {what}", shortened(one_line(lines[0] if lines else ""), LABEL_CHARS)
