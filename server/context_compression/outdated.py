@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, takewhile
 from operator import itemgetter
-from posixpath import basename
 
 from context_compression.evidence import LONGEST_LINE, has_failed
 from context_compression.ledger.changes import Change, changes_of
@@ -18,6 +17,7 @@ from context_compression.messages import Block, Message, ToolCall, ToolResult, s
 from context_compression.rendering import LINE_NUMBER, NEWLINE, NUMBERED
 
 FILE_NAME = re.compile(r"[\w.@+-]+")
+"""The name of a file, or the last part of one with blanks."""
 MOST_CHANGES = 30
 """Changes of a file that are looked at for one text, the next: time shall grow linearly."""
 
@@ -80,13 +80,13 @@ class Outdated:
         """For each call the changed files that it names, by its id; long arguments name none."""
         by_name: dict[str, list[str]] = {}
         for path in self._changes:
-            by_name.setdefault(basename(path), []).append(path)
+            for name in FILE_NAME.findall(path)[-1:]:
+                by_name.setdefault(name, []).append(path)
         found: dict[str, Sequence[str]] = {}
         for message in self._messages if by_name else ():
             for call in message.calls:
                 texts = [text for text in strings_in(call.arguments) if len(text) <= LONGEST_LINE]
-                names = {*FILE_NAME.findall(NEWLINE.join(texts)), basename(file_of(call))}
-                if named := sorted(by_name.keys() & names):
+                if named := sorted(by_name.keys() & FILE_NAME.findall(NEWLINE.join(texts))):
                     found[call.id] = [path for name in named for path in by_name[name]]
         return found
 

@@ -219,9 +219,11 @@ class Pool:
                 number = piece + shifts[source]
                 worth = sum(map(worth_now, words[ends[number] : ends[number + 1]]))
             cost = tokens[piece] + sides[beside[piece]] + opening[source]
-            worth += always[source] + bonus[tells[piece] & 3]
-            if tells[piece] & OUTDATED:
-                worth *= OUTDATED_WEIGHT
+            worth += always[source]
+            if told := tells[piece]:
+                worth += bonus[told & 3]
+                if told & OUTDATED:
+                    worth *= OUTDATED_WEIGHT
             ratio = worth * weights[source] / cost + filler * (piece + 1)
             return -((int((ratio if ratio < MOST else MOST) * 1e6) << 32) + piece)
 
