@@ -119,6 +119,17 @@ def test_only_so_many_changes_are_looked_at() -> None:
     assert not lost(calls(READ, *others, edit))
 
 
+def test_of_the_lists_of_tasks_only_the_newest_counts() -> None:
+    lists = ({"todos": [{"content": "Write it", "status": state}]} for state in ("open", "done"))
+    messages = calls(*((given, "noted") for given in lists), ({"plan": "First write it."}, "?"))
+    found = [
+        Outdated(messages).spans(index, message.blocks[0], "Write it · open")
+        for index, message in enumerate(messages)
+    ]
+
+    assert found == [[(0, 15)], [(0, 15)], [], [], [], []]
+
+
 @given(st.lists(st.tuples(st.booleans(), st.text("ab\n\r\x0c:|12→ ", max_size=12)), max_size=9))
 def test_a_place_without_numbers_is_found_with_them(lines: list[tuple[bool, str]]) -> None:
     text = "\n".join(

@@ -5,7 +5,7 @@ The file says something else now: who is shown the older text would work on from
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, takewhile
 from operator import itemgetter
@@ -13,11 +13,21 @@ from operator import itemgetter
 from context_compression.evidence import LONGEST_LINE, has_failed
 from context_compression.ledger.changes import Change, changes_of
 from context_compression.ledger.file_actions import file_of
-from context_compression.messages import Block, Message, ToolCall, ToolResult, strings_in
+from context_compression.messages import (
+    Block,
+    Message,
+    ToolCall,
+    ToolResult,
+    is_array,
+    is_object,
+    strings_in,
+)
 from context_compression.rendering import LINE_NUMBER, NEWLINE, NUMBERED
 
 FILE_NAME = re.compile(r"[\w.@+-]+")
 """The name of a file, or the last part of one with blanks."""
+TASKS = re.compile(r"todos|todo_?list|plan", re.IGNORECASE)
+"""Names of arguments that tell the whole list of tasks, each time anew."""
 MOST_CHANGES = 30
 """Changes of a file that are looked at for one text, the next: time shall grow linearly."""
 
@@ -31,13 +41,16 @@ class Outdated:
     def spans(self, index: int, block: Block, text: str) -> Sequence[tuple[int, int]]:
         """Where in a text of a call or its result stands what was replaced after message `index`.
 
-        A change is found by the whole text that it named; one that another took back is none.
+        A change is found by the whole text that it named; one that another took back is none. Of a
+        list of tasks that was told anew it is all.
         """
         match block:
             case ToolCall(id=call) | ToolResult(call_id=call):
+                if call in self._lists:
+                    return [(0, len(text))]
                 named = self._named.get(call, ())
             case _:
-                return ()
+                return []
         found: list[tuple[int, int]] = []
         for path in named:
             later = self._later(path, index)
@@ -56,6 +69,18 @@ class Outdated:
                     continue
                 found += ((place(start), place(stop)) for start, stop in lost)
         return found
+
+    @cached_property
+    def _lists(self) -> Container[str]:
+        """The ids of calls that told the whole list of tasks, but for the last one."""
+        found = [
+            call.id
+            for message in self._messages
+            for call in message.calls
+            if is_object(call.arguments)
+            and any(is_array(v) for k, v in call.arguments.items() if TASKS.fullmatch(k))
+        ]
+        return {*found[:-1]}
 
     def _later(self, path: str, index: int) -> Sequence[Change]:
         """The next changes of a file after message `index`, `MOST_CHANGES` at most."""

@@ -17,6 +17,8 @@ Span: TypeAlias = tuple[int, int]
 """Characters `start` to `stop` of a text."""
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 LONGEST_PREVIEW_LINE = 300
+REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
+"""Between these stands what Claude Code adds to what a tool answered."""
 CHARS_PER_TOKEN = 3.3
 """Only for choosing; what was chosen is counted exactly afterwards."""
 RECEIPT = re.compile(
@@ -102,10 +104,13 @@ def tool_names(plan: Plan) -> dict[str, str]:
 def landmarks(text: str, max_chars: float) -> list[Span]:
     """Where the lines stand that tell what an output is: the outer ones and those of errors.
 
-    Of a line too long for a preview the beginning.
+    Of a line too long for a preview the beginning. What the host adds at the end is no line of it.
     """
+    end = len(text)
+    if text.rstrip().endswith(REMINDER_END):
+        end = len(text[: text.rfind(REMINDER)].rstrip()) or end
     first = (0, text.find("\n") % (len(text) + 1))
-    last = (text.rfind("\n") + 1, len(text))
+    last = (text.rfind("\n", 0, end) + 1, end)
     errors = list(evidence.lines_with(text, evidence.ERROR_WORDS))
     chosen: set[Span] = set()
     for start, stop in (first, last, *errors[-2:], *errors[:2]):
