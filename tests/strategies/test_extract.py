@@ -266,7 +266,7 @@ def test_then_only_the_last_turns_stay_and_older_ones_are_quoted() -> None:
     )
 
 
-@pytest.mark.parametrize("room", [4_000, 8_000])
+@pytest.mark.parametrize("room", [3_000, 8_000])
 def test_gaps_of_whole_messages_tell_where_they_begin(room: int) -> None:
     messages = conversation(60)
 
@@ -275,7 +275,7 @@ def test_gaps_of_whole_messages_tell_where_they_begin(room: int) -> None:
     marks = re.findall(r"\[… (\d+) messages?; (?:first )?ref (\w+)\]", texts(result.messages))
     place = {ref_of(message): index for index, message in enumerate(messages)}
     missing = [range(place[ref], place[ref] + int(count)) for count, ref in marks]
-    assert len(missing) > 2
+    assert len(missing) > 1
     assert result.originals.keys() >= {ref for _, ref in marks}
     assert {index for gap in missing for index in gap} <= {*result.dropped}
 
@@ -318,7 +318,7 @@ def test_what_only_a_note_of_ours_tells_of_counts_as_dropped() -> None:
 
 
 def test_a_small_room_is_left_to_what_is_said() -> None:
-    result = compress(conversation(60), target_tokens=3_000, strategy="extract")
+    result = compress(conversation(60), target_tokens=2_400, strategy="extract")
 
     assert not re.findall(r"messages?; (?:first )?ref", texts(result.messages))
 

@@ -52,7 +52,7 @@ LEAST_ROOM, LEAST_SHOWN = 0.15, 0.4
 recorded sessions: below both, `extract` keeps more at the same size, above either not)."""
 GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first."""
-LEAST_FOR_REFS = 4_000
+LEAST_FOR_REFS = 2_500
 """Tokens of room below which there are none: evidence is worth more then (measured likewise)."""
 SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
