@@ -35,7 +35,7 @@ SHARES = ("MUST_KEEP_SHARE", "QUOTED_SHARE")
 MODULES = {
     "USED": pieces, "ERROR_BONUS": pieces, "REASON_BONUS": pieces, "FILLER": pieces,
     "GAP_TOKENS": rendering, "GAP_CHARS": rendering, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
-    "REPLACED_WEIGHT": quoting, "USER_WEIGHT": filling, "USER_WORTH": filling,
+    "OUTDATED_WEIGHT": pieces, "USER_WEIGHT": filling, "USER_WORTH": filling,
     "SKILL_WORTH": filling, "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
 }  # fmt: skip
 """Where each weight stands; the kinds of evidence, in `KIND_WEIGHT`, come beside them."""

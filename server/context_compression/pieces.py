@@ -30,7 +30,7 @@ REASON_BONUS = 2.0
 REASON, OUTDATED = 2, 4
 """Mark such a piece; and one of what was replaced since."""
 OUTDATED_WEIGHT = 0.5
-"""Times which the evidence counts in that: the file says something else now."""
+"""Times which evidence counts in what was replaced: the file says something else now."""
 FILLER = 0.0003
 """What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
 SMALLEST_PIECE = 5

@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from context_compression import pieces
 from context_compression.evidence import (
     commands_of,
     error_lines,
@@ -40,8 +41,6 @@ MAIN = re.compile(
 """Names of arguments that tell what a call is about; a command does in any case."""
 STATE = re.compile(r"(old|new)(?:_?(?:str|string|text|content|code))?", re.IGNORECASE)
 """Names without which it could not be told what a text was and what it became."""
-REPLACED_WEIGHT = 0.5
-"""Times which evidence counts in what an edit replaced: the file says something else now."""
 LABEL_CHARS = 80
 """Characters of that argument in the labels of what belongs to the call."""
 LABEL_TOKENS = 12
@@ -335,7 +334,7 @@ def gap_of_messages(missing: range, ref: str = "") -> str:
 def weight_of(name: str) -> float:
     """Times which evidence counts in an argument of this name."""
     state = STATE.fullmatch(name)
-    return REPLACED_WEIGHT if state and state[1].lower() == "old" else 1.0
+    return pieces.OUTDATED_WEIGHT if state and state[1].lower() == "old" else 1.0
 
 
 def call_of(block: Block) -> str | None:
