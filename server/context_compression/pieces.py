@@ -77,6 +77,9 @@ class Source(NamedTuple):
 Place: TypeAlias = tuple[int, int, int]
 """The number of a source in its pool, and which characters of it, `start` to `stop`."""
 
+Weights: TypeAlias = "array[float] | dict[int, float]"
+"""What each word is worth, by its number."""
+
 
 class Ranking(Protocol):
     """Ranks a piece; what the words in it are worth may be told."""
@@ -140,7 +143,8 @@ class Pool:
         self.sources.append(source)
         self.gap_tokens.append(gap_tokens(source.text))
         if source.message != self._message:
-            self._count()
+            if self._noticed:
+                self._count()
             self._message = source.message
         self._noticed.update(cutter.words_of(pieces))
 
@@ -172,14 +176,21 @@ class Pool:
         """
         return Choice(self, shown, self._weights(used))
 
-    def _weights(self, used: Sequence[int]) -> "array[float]":
+    def _weights(self, used: Sequence[int]) -> Weights:
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
+        kind, known = self.cutter.numbering.kind, len(used)
+
+        def weight(number: int, messages: int) -> float:
+            found = KIND_WEIGHT[kind(number)] * (0.5 + 0.5 * min(messages, 4))
+            return found * USED if number < known and used[number] else found
+
+        if not self._seen_in:  # one message holds few of all words
+            return {number: weight(number, 1) for number in self._noticed}
         self._count()
-        kind, known, seen_in = self.cutter.numbering.kind, len(used), self._seen_in
+        seen_in = self._seen_in
         weights = array("f", bytes(4 * len(seen_in)))
         for number in compress(range(len(seen_in)), seen_in):
-            weight = KIND_WEIGHT[kind(number)] * (0.5 + 0.5 * min(seen_in[number], 4))
-            weights[number] = weight * USED if number < known and used[number] else weight
+            weights[number] = weight(number, seen_in[number])
         return weights
 
     def worths(self, worth: Callable[[int], float]) -> Iterator[float]:
@@ -233,7 +244,7 @@ class Pool:
 class Choice:
     """Pieces chosen so far, and those that still compete."""
 
-    def __init__(self, pool: Pool, shown: Iterable[int], weights: "array[float]") -> None:
+    def __init__(self, pool: Pool, shown: Iterable[int], weights: Weights) -> None:
         self._pool = pool
         self._worth_now = weights
         self._cover(shown)
@@ -249,9 +260,11 @@ class Choice:
 
     def _cover(self, words: Iterable[int]) -> None:
         """From now on the words are worth nothing: they are in view."""
+        weights = self._worth_now
+        known = weights if isinstance(weights, dict) else range(len(weights))
         for number in words:
-            if number < len(self._worth_now):  # else it stands in no piece
-                self._worth_now[number] = 0.0
+            if number in known:  # else it stands in no piece
+                weights[number] = 0.0
 
     def take(self, room: float) -> "array[int]":
         """The best pieces that fit into `room` tokens, the best first; they are taken then."""
