@@ -8,7 +8,7 @@ import difflib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import ceil
 from typing import Annotated, Any, Literal, Self
 
@@ -177,11 +177,6 @@ class Settings(Value):
         return cls.checked(values | given, {k: v for k, v in origins.items() if k not in given})
 
     @classmethod
-    def for_config(cls, values: Mapping[str, Any]) -> Self:
-        """Settings from what `config.json` shall hold; raises what `layered` raises."""
-        return cls.checked(_for_config(values))
-
-    @classmethod
     def checked(cls, values: Mapping[str, Any], origins: Mapping[str, str] | None = None) -> Self:
         """Settings from values of any origin; camelCase names are understood.
 
@@ -207,6 +202,8 @@ class Settings(Value):
 
 
 NAMES = tuple(Settings.model_fields)
+ALL = "all"
+"""Stands for all settings where names are to be reset."""
 
 
 def snake_case(name: str) -> str:
@@ -240,6 +237,29 @@ def _for_config(values: Mapping[str, Any]) -> dict[str, Any]:
                 f"CONTEXT_COMPRESSION_{name.upper()} or use the command line."
             )
     return named
+
+
+def changed_config(
+    config: Mapping[str, Any], values: Mapping[str, Any], reset: Collection[str] = ()
+) -> dict[str, Any]:
+    """What `config.json` shall hold after a change: what differs from the defaults.
+
+    Args:
+        config: what it holds.
+        values: new ones, by name.
+        reset: names that go back to their defaults, or `ALL`; what stands in the file and is no
+            setting can be reset, too.
+
+    Raises:
+        InvalidSettings: an unknown name or an impossible value, given or there before.
+    """
+    gone = {name if name in config else setting_name(name) for name in reset if name != ALL}
+    there: Mapping[str, Any] = {} if ALL in reset else config
+    kept = {name: value for name, value in there.items() if not gone & {name, snake_case(name)}}
+    merged = _for_config(kept) | _for_config(values)
+    checked = Settings.checked(merged).model_dump(mode="json")
+    defaults = Settings().model_dump(mode="json")
+    return {name: checked[name] for name in merged if checked[name] != defaults[name]}
 
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:

@@ -201,6 +201,14 @@ def test_config_sets_shows_and_resets(desk: Desk):
     assert desk.json("config")["important_keywords"] == ["alpha", "beta"]
 
 
+def test_config_writes_only_what_differs_from_the_defaults(desk: Desk):
+    desk.does("config", "keep_recent=5", "max_turns=7")
+    desk.does("config", "keepRecent=10")
+
+    there = json.loads((desk.store / "config.json").read_bytes())
+    assert there == {"version": 1, "max_turns": 7}
+
+
 @pytest.mark.parametrize("name", ["nosuch", "all"])
 def test_config_resets_what_somebody_wrote_there_that_is_no_setting(desk: Desk, name: str):
     desk.does("config", "keep_recent=5")

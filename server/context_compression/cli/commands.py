@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -19,9 +18,7 @@ from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hooks import HOSTS as HOOKED
 from context_compression.hooks import NOTHING, answer
-from context_compression.settings import NAMES, Settings, setting_name, snake_case
-
-ALL = "all"
+from context_compression.settings import NAMES, changed_config, setting_name, snake_case
 
 
 @click.command()
@@ -135,7 +132,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     if changes or reset:
 
         def change(config: dict[str, Any]) -> dict[str, Any]:
-            return _merged(config, changes, reset)
+            return changed_config(config, changes, reset)
 
         change(workspace.store.read_config())  # refused before anything is written
         workspace.store.update_config(change)
@@ -146,22 +143,6 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     else:
         origins = pages.origins(workspace.store.read_config(), workspace.environ)
         click.echo(pages.config(settings, origins, shown or NAMES))
-
-
-def _merged(
-    config: Mapping[str, Any], changes: Mapping[str, Any], reset: Sequence[str]
-) -> dict[str, Any]:
-    """What `config.json` shall hold. A name in it that is no setting can be reset, too.
-
-    Raises:
-        InvalidSettings: an unknown name or an impossible value.
-    """
-    gone = {name if name in config else setting_name(name) for name in reset if name != ALL}
-    there: Mapping[str, Any] = {} if ALL in reset else config
-    kept = {name: value for name, value in there.items() if not gone & {name, snake_case(name)}}
-    merged = {**kept, **changes}
-    Settings.for_config(merged)  # refuses what is impossible
-    return merged
 
 
 @click.command()

@@ -1,6 +1,6 @@
 """`context_config`: shows and changes the settings of a store."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from mcp.types import CallToolResult
@@ -10,10 +10,9 @@ from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, compact
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import refuse_guarded
-from context_compression.settings import GUARDED, Settings, setting_name, snake_case
+from context_compression.settings import GUARDED, Settings, changed_config, setting_name
 from context_compression.workspace import Workspace
 
-ALL = "all"
 Config = dict[str, Any]
 
 
@@ -68,7 +67,7 @@ def _shown(workspace: Workspace) -> CallToolResult:
     return answer("\n".join(lines), {"settings": said}, more)
 
 
-def _changed(call: Call, values: Mapping[str, Any], reset: Iterable[str]) -> CallToolResult:
+def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> CallToolResult:
     """Checked as a whole before anything is written."""
     workspace = call.workspace
     before: Config = {}
@@ -76,7 +75,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Iterable[str]) -> Cal
     def change(config: Config) -> Config:
         call.before_writing()
         before.update(config)
-        return _merged(config, values, reset)
+        return changed_config(config, values, reset)
 
     after = workspace.store.update_config(change)
     defaults = Settings().model_dump(mode="json")
@@ -96,24 +95,6 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Iterable[str]) -> Cal
     ]
     more = {"config_file": str(workspace.store.folder / "config.json"), "warnings": overruled}
     return answer(headline or "nothing to change: so it was already", {"changed": changed}, more)
-
-
-def _merged(config: Config, values: Mapping[str, Any], reset: Iterable[str]) -> Config:
-    """What `config.json` shall hold: what differs from the defaults.
-
-    A name in it that is no setting can be reset, too.
-
-    Raises:
-        InvalidSettings: an unknown name or an impossible value, given or there before.
-    """
-    names = {*reset}
-    gone = {name if name in config else setting_name(name) for name in names - {ALL}}
-    there = {} if ALL in names else config
-    kept = {name: v for name, v in there.items() if not gone & {name, snake_case(name)}}
-    merged = {setting_name(name): v for name, v in kept.items()} | dict(values)
-    checked = Settings.for_config(merged).model_dump(mode="json")
-    defaults = Settings().model_dump(mode="json")
-    return {name: checked[name] for name in merged if checked[name] != defaults[name]}
 
 
 def _origins(workspace: Workspace, config: Mapping[str, Any]) -> dict[str, str]:
