@@ -557,6 +557,7 @@ def test_what_was_compressed_undone_and_compressed_otherwise_comes_back(tmp_path
 
     session.compress(strategy="window", target_tokens=1_000)
 
+    assert session.status().refs
     for ref in session.status().refs:
         assert ref_of(reopened(session).original(ref)) == ref
 

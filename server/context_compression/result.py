@@ -118,7 +118,7 @@ class Result:
         steps: every strategy that ran, in order.
         system: the system prompt to send with the view: as it was given, or with a summary in it,
             changed or taken out.
-        floor_tokens: the smallest target that can be met.
+        floor_tokens: the smallest target that can be met, where this one was not; else 0.
         floor: that floor by what it is spent on.
         compressed: indices of input messages that are not in the view as they came.
         dropped: those of them that left it entirely.
@@ -127,7 +127,8 @@ class Result:
         reasons: why, for each input message that changed, by index.
         refs: what was archived, by ref.
         previews: refs of the texts that this compression put in place of longer ones.
-        originals: the same as content: texts, messages as they came, lists of such messages.
+        originals: the same as content: texts, messages as they came, lists of such messages; also
+            where a store keeps them.
         layout: how the view is made: `(start, stop)` of input messages, or a new message.
         files_removed: offloaded files deleted.
         repairs: what was mended in a broken input, in plain words.

@@ -41,6 +41,7 @@ async def test_every_ref_of_a_compression_comes_back_byte_for_byte(
     session.record(*conversation(8))
     result = session.compress(target_tokens=9_000)
 
+    assert result.refs
     for ref in result.refs:
         assert "".join(await all_pages(client, ref=ref)) == session.restore(ref, note=False)
 

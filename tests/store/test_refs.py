@@ -67,6 +67,7 @@ def test_what_is_said_of_a_ref_is_found_among_whatever_texts(text: str, value: A
 def test_every_ref_is_found_as_by_reading_all(session: Session) -> None:
     log = session.store.session("talk")
 
+    assert log.refs()
     for ref, about in log.refs().items():
         found = log.about(ref)
         assert {**found[ref], "file": None} == {**about, "file": None}
@@ -77,6 +78,7 @@ def test_originals_somebody_formatted_anew_come_back(
     session: Session, indent: int | None, end: str
 ) -> None:
     whole = {ref: session.restore(ref, note=False) for ref in session.status().refs}
+    assert whole
     [file] = session.store.session("talk").folder.glob("compact-*.json")
 
     messages = json.loads(file.read_bytes())
