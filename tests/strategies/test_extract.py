@@ -317,10 +317,16 @@ def test_what_only_a_note_of_ours_tells_of_counts_as_dropped() -> None:
     assert len(result.messages) == len(notes) + len(shortened) + whole
 
 
-def test_a_small_room_is_left_to_what_is_said() -> None:
+def test_in_a_small_room_only_stretches_without_quotes_tell_a_ref() -> None:
     result = compress(conversation(60), target_tokens=2_400, strategy="extract")
 
-    assert not re.findall(r"messages?; (?:first )?ref", texts(result.messages))
+    telling = [
+        str(message["content"])
+        for message in result.messages
+        if re.search(r"messages?; (?:first )?ref", str(message["content"]))
+    ]
+    assert telling
+    assert all(note.startswith("[Compressed History] Not shown here") for note in telling)
 
 
 def test_the_number_of_those_turns_is_a_setting() -> None:

@@ -53,7 +53,8 @@ recorded sessions: below both, `extract` keeps more at the same size, above eith
 GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first."""
 LEAST_FOR_REFS = 2_500
-"""Tokens of room below which there are none: evidence is worth more then (measured likewise)."""
+"""Tokens of room below which gaps between quotes have none: evidence is worth more then (measured
+likewise)."""
 SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
 ROUNDS = 3
@@ -128,7 +129,7 @@ class Filling:
         rules = self.rules(pool)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(tokens for _, tokens in rules))
         rounds = ROUNDS
-        refs = GAPS_SHARE * self.room if self.room >= LEAST_FOR_REFS else 0.0
+        refs = GAPS_SHARE * self.room
         while True:
             places_of_rules = (place for place, _ in rules)
             found = chain(places_of_rules, map(pool.place, sorted(chosen)))
@@ -291,6 +292,8 @@ class Filling:
         found: list[tuple[int, int, int]] = []
         for run in runs:
             indices = [index for index in run if index in quoted]
+            if indices and self.room < LEAST_FOR_REFS:
+                continue
             for missing in filter(None, gaps(run, indices)):
                 size = tokens[missing.stop] - tokens[missing.start]
                 found.append((-size, missing.start, MARK_TOKENS if indices else NOTE_TOKENS))
