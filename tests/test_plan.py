@@ -203,6 +203,8 @@ def test_what_the_user_showed_or_said_aloud_counts_as_their_last_message(block: 
     "note",
     [
         "<system-reminder>the file was changed</system-reminder>",
+        "This session is being continued from a previous conversation that ran out of context.",
+        "Another language model started to solve this problem and summarised it.",
         "[Compressed History] 12 earlier messages are not shown",
         "[Request interrupted by user]",
     ],

@@ -55,6 +55,11 @@ HOST_NOTES = (
     "<hook_context", "<session_context",  # Gemini CLI
 )  # fmt: skip
 """How hosts begin what they put into the user's role themselves (seen in their transcripts)."""
+HOST_SUMMARIES = (
+    "This session is being continued from a previous conversation",  # Claude Code
+    "Another language model started to solve this",  # Codex
+)
+"""How hosts begin the summary that stands in place of what they compacted, in the user's role."""
 SKILLS = ("Base directory for this skill:", "<skill>")
 """How hosts begin the text of a skill they load into the user's role."""
 SLASH_COMMAND = "<command-"
@@ -137,7 +142,7 @@ def is_note(text: str) -> bool:
 
 def is_host_note(text: str) -> bool:
     """Whether a text in the user's role was put there by the host."""
-    return text.lstrip().startswith((*HOST_NOTES, *SKILLS))
+    return text.lstrip().startswith((*HOST_NOTES, *HOST_SUMMARIES, *SKILLS))
 
 
 def is_skill(text: str) -> bool:
