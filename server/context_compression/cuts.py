@@ -34,7 +34,8 @@ class Cutter:
         words: the evidence words of all pieces, by number, piece after piece.
         ends: where in `words` those of the pieces before a piece end; one more than pieces.
         fails: 1 for a piece that tells of a failure.
-        previews: where the parts of a text stand that its preview shows.
+        previews: where the parts of a text stand that its preview shows; by the text and by where
+            in it stands what was replaced since.
     """
 
     def __init__(self) -> None:
@@ -46,7 +47,7 @@ class Cutter:
         self.starts, self.stops = array("I"), array("I")
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
-        self.previews: dict[str, Sequence[tuple[int, int]]] = {}
+        self.previews: dict[tuple[str, Sequence[tuple[int, int]]], Sequence[tuple[int, int]]] = {}
         self._numbers: dict[str, int] = {}  # of each text its number, in the order they came
         self._firsts = array("I", [0])  # of each text its first piece; one more than texts
 

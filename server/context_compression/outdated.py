@@ -1,18 +1,20 @@
-"""Which parts of what was read of a file, or written to it, later calls have replaced.
+"""What was replaced since: lines of files in older reads and edits, and older lists of tasks.
 
-The file says something else now: who is shown the older text would work on from it.
+Who is shown what a file said before would work on from it. Only what is sure counts: where it is
+not clear which file is meant, which place in it, or whether a call did it at all, nothing is old.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from operator import itemgetter
+from typing import Any, TypeAlias
 
-from context_compression.evidence import LONGEST_LINE, has_failed
+from context_compression.evidence import ERROR_WORDS, LONGEST_LINE, exit_status, has_failed
 from context_compression.ledger.changes import Change, changes_of
-from context_compression.ledger.file_actions import file_of
+from context_compression.ledger.file_actions import ABSOLUTE, FileAction, clean, file_of, of_call
 from context_compression.messages import (
     Block,
     Message,
@@ -22,147 +24,210 @@ from context_compression.messages import (
     is_object,
     strings_in,
 )
-from context_compression.rendering import LINE_NUMBER, NEWLINE, NUMBERED
+from context_compression.rendering import NEWLINE
 
-FILE_NAME = re.compile(r"[\w.@+-]+")
-"""The name of a file, or the last part of one with blanks."""
+Span: TypeAlias = tuple[int, int]
+MOST_CHANGES, MOST_CHARS = 30, 40_000
+"""Changes of a file, and characters they bring, that are looked at for one text, the next ones:
+time shall grow linearly."""
+DEEPEST = 12
+"""Folders that are looked at where a call names a file by the end of its path."""
+AMBIGUOUS = 3
+"""Paths with the same end of which no more need be known."""
+FILE_NAME = re.compile(r"[\w.@+~/\\:-]+")
+NUMBER = re.compile(r"^ {0,9}(\d{1,9})(?:[→\t:]|\| ?)")
+"""How a line begins that a tool numbered."""
+NOTHING_DONE = (*ERROR_WORDS, "no replacement", "reject", "abort", "refuse", "invalid", "unable")
+"""Words one of which stands in the first line that a tool answers when it changed nothing."""
 TASKS = re.compile(r"todos|todo_?list|plan", re.IGNORECASE)
 """Names of arguments that tell the whole list of tasks, each time anew."""
-MOST_CHANGES = 30
-"""Changes of a file that are looked at for one text, the next: time shall grow linearly."""
 
 
 class Outdated:
-    """Knows what the calls in some messages made of files."""
+    """Knows what the calls in some messages made of files, and which told the tasks anew."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        self._messages = messages
+        self._calls = [call for message in messages for call in message.calls]
+        self._numbers = {call.id: number for number, call in enumerate(self._calls)}
+        self._results = {r.call_id: r for message in messages for r in message.results}
 
-    def spans(self, index: int, block: Block, text: str) -> Sequence[tuple[int, int]]:
-        """Where in a text of a call or its result stands what was replaced after message `index`.
+    def spans(self, block: Block, text: str) -> Sequence[Span]:
+        """Where in a text of a call, or of its result, stands what later calls replaced.
 
-        A change is found by the whole text that it named; one that another took back is none. Of a
-        list of tasks that was told anew it is all.
+        Lines that one of them brought back are not old. Spans may overlap.
         """
-        match block:
-            case ToolCall(id=call) | ToolResult(call_id=call):
-                if call in self._lists:
-                    return [(0, len(text))]
-                named = self._named.get(call, ())
-            case _:
-                return []
-        found: list[tuple[int, int]] = []
-        for path in named:
-            later = self._later(path, index)
+        if not isinstance(block, ToolCall | ToolResult):
+            return ()
+        number = self._numbers.get(block.id if isinstance(block, ToolCall) else block.call_id)
+        if number is None:
+            return ()
+        call = self._calls[number]
+        if call.id in self._older_tasks:
+            return [(0, len(text))]
+        found: list[Span] = []
+        for path in self._named.get(call.id, ()):
+            later = self._later(path, number)
             if not later:
                 continue
-            plain, place = unnumbered(text)
-            for number, change in enumerate(later, 1):
-                if change.before is None:
-                    since = later[number:]
-                    if self._file_of.get(call) != path or any(c.before is None for c in since):
-                        continue  # an output that names the file need not be the file
-                    lost = left_out(plain, [change, *since])
-                elif change.before in plain:
-                    lost = replaced(plain, change.before, change.after, later[number:])
-                else:
-                    continue
-                found += ((place(start), place(stop)) for start, stop in lost)
+            if isinstance(block, ToolCall):  # not its short arguments, joined to a line
+                if text in strings_in(call.arguments):
+                    written = any(c.before is None and c.after == text for c in changes_of(call))
+                    found += replaced(text, later, whole=written)
+            else:
+                read = of_call(call) == [FileAction("read", file_of(call))] and self._did(call)
+                plain, place = unnumbered(text)
+                spans = replaced(plain, later, whole=read)
+                found += ((place(start), place(stop)) for start, stop in spans)
         return found
 
-    @cached_property
-    def _lists(self) -> Container[str]:
-        """The ids of calls that told the whole list of tasks, but for the last one."""
-        found = [
-            call.id
-            for message in self._messages
-            for call in message.calls
-            if is_object(call.arguments)
-            and any(is_array(v) for k, v in call.arguments.items() if TASKS.fullmatch(k))
-        ]
-        return {*found[:-1]}
+    def _did(self, call: ToolCall) -> bool:
+        """Whether a call did what it says."""
+        result = self._results.get(call.id)
+        if result is None or has_failed(result):
+            return False
+        said = result.text[:LONGEST_LINE].lstrip().partition(NEWLINE)[0].lower()
+        status = exit_status(result.text)
+        return status in (None, "0") and not any(word in said for word in NOTHING_DONE)
 
-    def _later(self, path: str, index: int) -> Sequence[Change]:
-        """The next changes of a file after message `index`, `MOST_CHANGES` at most."""
+    def _later(self, path: str, number: int) -> Sequence[Change]:
+        """The next changes of a file after a call, `MOST_CHANGES` of `MOST_CHARS` at most."""
         changes = self._changes[path]
-        first = bisect_right(changes, index, key=itemgetter(0))
-        return [change for _, change in changes[first : first + MOST_CHANGES]]
+        first = bisect_right(changes, number, key=itemgetter(0))
+        found: list[Change] = []
+        chars = 0
+        for _, change in changes[first : first + MOST_CHANGES]:
+            chars += len(change.after)
+            if chars > MOST_CHARS and found:
+                break
+            found.append(change)
+        return found
 
     @cached_property
     def _changes(self) -> Mapping[str, Sequence[tuple[int, Change]]]:
-        """For each file what calls made of it, with the index of their message."""
-        failed = {r.call_id for message in self._messages for r in message.results if has_failed(r)}
+        """For each file what calls made of it, with the number of the call."""
         found: dict[str, list[tuple[int, Change]]] = {}
-        for index, message in enumerate(self._messages):
-            for call in message.calls:
-                if call.id not in failed:
-                    for change in changes_of(call):
-                        found.setdefault(change.path, []).append((index, change))
+        for number, change in self._made:
+            path = self._meant(change.path) or change.path
+            found.setdefault(path, []).append((number, change))
         return found
 
     @cached_property
-    def _named(self) -> Mapping[str, Sequence[str]]:
+    def _made(self) -> Sequence[tuple[int, Change]]:
+        return [
+            (number, change)
+            for number, call in enumerate(self._calls)
+            for change in changes_of(call)
+            if self._did(call)
+        ]
+
+    @cached_property
+    def _by_end(self) -> Mapping[str, Sequence[str]]:
+        """The changed files by their path; by each end of it, too, where that is absolute."""
+        found: dict[str, list[str]] = {}
+        for path in dict.fromkeys(change.path for _, change in self._made):
+            for end in (path, *(ends_of(path) if ABSOLUTE.match(path) else ())):
+                paths = found.setdefault(end, [])
+                if len(paths) < AMBIGUOUS:
+                    paths.append(path)
+        return found
+
+    def _meant(self, name: str) -> str | None:
+        """The changed file that a name means; `None` where it is none, or may be several."""
+        if name not in self._by_end and ABSOLUTE.match(name):
+            name = next((end for end in ends_of(name) if end in self._by_end.get(end, ())), name)
+        paths = self._by_end.get(name, ())
+        paths = [path for path in paths if ABSOLUTE.match(path)] or paths
+        return paths[0] if len(paths) == 1 else None
+
+    @cached_property
+    def _named(self) -> Mapping[str, Iterable[str]]:
         """For each call the changed files that it names, by its id; long arguments name none."""
-        by_name: dict[str, list[str]] = {}
-        for path in self._changes:
-            for name in FILE_NAME.findall(path)[-1:]:
-                by_name.setdefault(name, []).append(path)
-        found: dict[str, Sequence[str]] = {}
-        for message in self._messages if by_name else ():
-            for call in message.calls:
-                texts = [text for text in strings_in(call.arguments) if len(text) <= LONGEST_LINE]
-                if named := sorted(by_name.keys() & FILE_NAME.findall(NEWLINE.join(texts))):
-                    found[call.id] = [path for name in named for path in by_name[name]]
+        last_parts = {last_part(change.path) for _, change in self._made}
+        found: dict[str, Iterable[str]] = {}
+        for call in self._calls if last_parts else ():
+            names = [file_of(call)]
+            if not names[0]:
+                short = (text for text in strings_in(call.arguments) if len(text) <= LONGEST_LINE)
+                words = FILE_NAME.findall(NEWLINE.join(short))
+                names = [clean(word) for word in words if last_part(word) in last_parts]
+            if paths := dict.fromkeys(filter(None, map(self._meant, names))):
+                found[call.id] = paths
         return found
 
     @cached_property
-    def _file_of(self) -> Mapping[str, str]:
-        """For each call the file that an argument of it is, by its id."""
-        return {call.id: file_of(call) for m in self._messages for call in m.calls}
+    def _older_tasks(self) -> Container[str]:
+        """The ids of calls that told the whole list of tasks, but for the last one of each tool."""
+        told: dict[str, list[str]] = {}
+        for call in self._calls:
+            given: Mapping[str, Any] = call.arguments if is_object(call.arguments) else {}
+            tasks = any(TASKS.fullmatch(name) and is_array(value) for name, value in given.items())
+            if tasks and not given.get("merge") and self._did(call):
+                told.setdefault(call.name, []).append(call.id)
+        return {id for ids in told.values() for id in ids[:-1]}
 
 
-def replaced(
-    text: str, before: str, after: str, since: Sequence[Change]
-) -> Iterator[tuple[int, int]]:
-    """Where in a text stands what a change replaced, without the lines that it left.
+def replaced(text: str, later: Sequence[Change], *, whole: bool) -> Iterator[Span]:
+    """Where in a text of a file stand lines that changes since then replaced.
 
-    Nothing of what a change `since` brought back.
+    Args:
+        text: without numbers of lines.
+        later: the changes; one is found by what it replaced, if that stands there once.
+        whole: whether the text is the file, or a part of it, and nothing else.
     """
-    old, new = before.split(NEWLINE), after.split(NEWLINE)
-    first = shared(old, new)
-    last = shared(old[first:][::-1], new[first:][::-1])
-    lost = NEWLINE.join(old[first : len(old) - last])
-    if not lost.strip() or any(lost in change.after for change in since):
-        return
-    ahead = sum(len(line) + 1 for line in old[:first])
-    at = text.find(before)
-    while at >= 0:
-        yield at + ahead, at + ahead + len(lost)
-        at = text.find(before, at + len(before))
+    parts = dict(found_in(text, later, whole=whole))
+    there = set[str]()  # lines brought by one of these changes, or since
+    for number in range(len(later) - 1, min(parts, default=len(later)) - 1, -1):
+        for line in later[number].after.split(NEWLINE):
+            there.add(line.strip())
+            there.add(NUMBER.sub("", line).strip())
+        if number in parts:
+            lines = lines_in(text, *parts[number])
+            yield from (line for line in lines if text[slice(*line)].strip() not in there)
 
 
-def left_out(text: str, changes: Sequence[Change]) -> Iterator[tuple[int, int]]:
-    """Where in what a file was stand the lines that no change brought when it was written anew."""
-    there = {line.strip() for change in changes for line in change.after.splitlines()}
-    start = 0
-    for line in text.splitlines(keepends=True):
-        if line.strip() and line.strip() not in there:
-            yield start, start + len(line.rstrip())
-        start += len(line)
+def found_in(text: str, later: Sequence[Change], *, whole: bool) -> Iterator[tuple[int, Span]]:
+    """Of each change, by number, the part of a text that it replaced, where that is sure."""
+    rewritten = max((n for n, change in enumerate(later) if change.before is None), default=-1)
+    for number, change in enumerate(later):
+        if change.before is None:
+            if whole and number == rewritten:
+                yield number, (0, len(text))
+        else:
+            start = text.find(change.before)
+            if start >= 0 and text.find(change.before, start + 1) < 0:
+                yield number, (start, start + len(change.before))
 
 
-def shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """With how many lines that are the same both begin."""
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda lines: lines[0] == lines[1], pairs))
+def lines_in(text: str, start: int, stop: int) -> Iterator[Span]:
+    """Where in a part of a text the lines stand that are not blank."""
+    while start < stop:
+        end = text.find(NEWLINE, start, stop)
+        end = stop if end < 0 else end
+        if text[start:end].strip():
+            yield start, end
+        start = end + 1
+
+
+def last_part(path: str) -> str:
+    """`last_part("src/a.py")` -> `"a.py"`."""
+    return path.rpartition("/")[2].rpartition("\\")[2]
+
+
+def ends_of(path: str) -> Iterator[str]:
+    """`ends_of("/src/app/a.py")` -> `"src/app/a.py"`, `"app/a.py"`, `"a.py"`."""
+    parts = re.split(r"[/\\]", path)[-DEEPEST:]
+    return ("/".join(parts[first:]) for first in range(1, len(parts)))
 
 
 def unnumbered(text: str) -> tuple[str, Callable[[int], int]]:
-    """A text without the numbers of its lines, and where in it what stands in that."""
-    if not NUMBERED.match(text):
-        return text, lambda place: place
+    """A text without the numbers of its lines, and where in it what stands in that.
+
+    Numbers are what counts on from line to line.
+    """
     lines = text.splitlines(keepends=True)
-    cuts = [found.end() if (found := LINE_NUMBER.match(line)) else 0 for line in lines]
+    cuts = number_lengths(lines)
+    if not any(cuts):
+        return text, int
     kept = [line[cut:] for line, cut in zip(lines, cuts, strict=True)]
     starts = [0, *accumulate(map(len, kept))]
     shifts = [*accumulate(cuts)]
@@ -171,3 +236,17 @@ def unnumbered(text: str) -> tuple[str, Callable[[int], int]]:
         return at + shifts[min(bisect_right(starts, at), len(shifts)) - 1]
 
     return "".join(kept), place
+
+
+def number_lengths(lines: Sequence[str]) -> Sequence[int]:
+    """How many characters of each line are its number."""
+    cuts: list[int] = []
+    due: int | None = None  # the number of the next line
+    for line in lines:
+        found = NUMBER.match(line)
+        if found and due in (None, int(found[1])):
+            due = int(found[1]) + 1
+            cuts.append(found.end())
+        else:
+            cuts.append(0)
+    return cuts

@@ -96,7 +96,8 @@ class Pool:
         sources: the texts.
         source_of: of each piece the number of its source.
         tokens: of each piece, about.
-        tells: of each piece what it tells besides: 1 a failure, `REASON` a decision; or `OUTDATED`.
+        tells: of each piece what it tells besides, added up: 1 a failure, `REASON` a decision,
+            `OUTDATED` what is so no more.
         edges: on how many sides of each piece its text ends.
         gap_tokens: of each source what the mark of a gap in it costs.
     """
@@ -218,7 +219,7 @@ class Pool:
             worth_now: of a word, by its number.
         """
         source_of, shifts, tokens, tells = self.source_of, self._shifts, self.tokens, self.tells
-        bonus = (0.0, ERROR_BONUS, REASON_BONUS, ERROR_BONUS + REASON_BONUS)
+        bonus = (0.0, ERROR_BONUS, REASON_BONUS, ERROR_BONUS + REASON_BONUS) * 2  # OUTDATED or not
         always = array("d", [source.worth for source in self.sources])
         words, ends = self.cutter.words, self.cutter.ends
         weights = array("d", [source.weight for source in self.sources])
@@ -232,7 +233,7 @@ class Pool:
             cost = tokens[piece] + sides[beside[piece]] + opening[source]
             worth += always[source]
             if told := tells[piece]:
-                worth += bonus[told & 3]
+                worth += bonus[told]
                 if told & OUTDATED:
                     worth *= OUTDATED_WEIGHT
             ratio = worth * weights[source] / cost + filler * (piece + 1)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from context_compression.cuts import Cutter
 from context_compression.evidence import user_words
 from context_compression.ledger import Entry
+from context_compression.ledger.changes import is_before
 from context_compression.messages import (
     COMPRESSED,
     Block,
@@ -20,7 +21,7 @@ from context_compression.messages import (
     Image,
     Message,
     Opaque,
-    strings_in,
+    named_strings,
 )
 from context_compression.outdated import Outdated
 from context_compression.settings import Settings
@@ -247,7 +248,9 @@ class Plan:
         for message in self.messages:
             texts = [user_words(message) if message.role == "user" else message.text]
             for call in message.calls:
-                texts.extend(strings_in(call.arguments))
+                texts.extend(
+                    text for name, text in named_strings(call.arguments) if not is_before(name)
+                )
             for text in texts:
                 numbers = self.cutter.words_of(self.cutter(text))
                 found.extend(bytes(len(self.cutter.numbering) - len(found)))

@@ -106,9 +106,10 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
 
     Of a line too long for a preview the beginning. What the host adds at the end is no line of it.
     """
-    end = len(text)
-    if text.rstrip().endswith(REMINDER_END):
-        end = len(text[: text.rfind(REMINDER)].rstrip()) or end
+    said = text
+    while said.rstrip().endswith(REMINDER_END) and (begins := said.rfind(REMINDER)) > 0:
+        said = said[:begins].rstrip()
+    end = len(said) or len(text)
     first = (0, text.find("\n") % (len(text) + 1))
     last = (text.rfind("\n", 0, end) + 1, end)
     errors = list(evidence.lines_with(text, evidence.ERROR_WORDS))

@@ -282,3 +282,16 @@ def test_a_receipt_that_names_a_preview_is_not_believed_for_that() -> None:
     assert receipt_of(text, Archive(refs={ref}, previews={ref})) is None
     assert receipt_of(text, Archive(refs={ref}, previews={ref_of(text)}))
     assert receipt_of(text, Archive(refs={ref}, wholes={ref}))
+
+
+def test_a_preview_shows_what_a_later_edit_left_rather_than_what_it_replaced() -> None:
+    read = [f"value_{n} = old_{n}" for n in range(300)]
+    edit = {"file_path": "a.py", "old_string": "\n".join(read[150:]), "new_string": "pass"}
+    runs = [
+        Run("a", "Read", {"file_path": "a.py"}, "\n".join(read)),
+        Run("e", "Edit", edit, "The file was updated."),
+    ]
+    shown = re.findall(r"old_(\d+)", offloaded(worked(*runs))["a"])
+
+    assert len(shown) > 5
+    assert [n for n in shown if int(n) >= 150] == ["299"], "the last line"

@@ -227,7 +227,7 @@ class Filling:
                     weight = USER_WEIGHT
                     worth = SKILL_WORTH if is_skill(text) else USER_WORTH
                     worth *= min(1.0, len(text) / LITTLE_CHARS)
-                outdated = plan.outdated.spans(index, block, text)
+                outdated = plan.outdated.spans(block, text)
                 yield Source(
                     index, slot, text, tokens, opening, weight, key, spoken, worth, outdated
                 )

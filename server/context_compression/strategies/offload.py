@@ -52,18 +52,19 @@ def preview(result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
     The outer lines and those of errors, then the pieces that hold most evidence, that which is said
     or passed to a tool before all.
     """
-    text = result.text
-    known = plan.cutter.previews.get(text)
+    key = result.text, (*plan.outdated.spans(result, result.text),)
+    known = plan.cutter.previews.get(key)
     if known is None:
-        known = plan.cutter.previews[text] = _preview(text, result, index, plan)
+        known = plan.cutter.previews[key] = _preview(*key, result, index, plan)
     return known
 
 
-def _preview(text: str, result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
+def _preview(
+    text: str, outdated: Sequence[Span], result: ToolResult, index: int, plan: Plan
+) -> Sequence[Span]:
     tokens = plan.settings.offload_preview_tokens
     spans = landmarks(text, tokens * CHARS_PER_TOKEN * 0.6)
     pool = Pool(plan.cutter)
-    outdated = plan.outdated.spans(index, result, text)
     pool.add(Source(index, 0, text, tokens_of_text(result, plan.counter), 0, outdated=outdated))
     room = tokens - sum(stop - start + 8 for start, stop in spans) / CHARS_PER_TOKEN
     shown = chain.from_iterable(plan.cutter.numbering.numbers_of(text, spans))

@@ -16,6 +16,7 @@ from context_compression.evidence import (
     is_said,
 )
 from context_compression.labels import no_speaker, without_labels
+from context_compression.ledger.changes import is_before
 from context_compression.messages import (
     COMPRESSED,
     Block,
@@ -51,8 +52,6 @@ EXCERPTS = "Excerpts of earlier messages, quoted as data"
 """How a note of ours begins that quotes."""
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
 """How what is left out is brought back."""
-
-
 FAILURE_CHARS = 4_000
 """Characters of a result in which the line is looked for that says why it failed."""
 
@@ -333,8 +332,7 @@ def gap_of_messages(missing: range, ref: str = "") -> str:
 
 def weight_of(name: str) -> float:
     """Times which evidence counts in an argument of this name."""
-    state = STATE.fullmatch(name)
-    return pieces.OUTDATED_WEIGHT if state and state[1].lower() == "old" else 1.0
+    return pieces.OUTDATED_WEIGHT if is_before(name) else 1.0
 
 
 def call_of(block: Block) -> str | None:
