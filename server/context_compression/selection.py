@@ -106,10 +106,11 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
 
     Of a line too long for a preview the beginning. What the host adds at the end is no line of it.
     """
-    said = text
-    while said.rstrip().endswith(REMINDER_END) and (begins := said.rfind(REMINDER)) > 0:
-        said = said[:begins].rstrip()
-    end = len(said) or len(text)
+    end, stop = len(text), len(text.rstrip())
+    while text.endswith(REMINDER_END, 0, stop) and (stop := text.rfind(REMINDER, 0, stop)) > 0:
+        while stop and text[stop - 1].isspace():
+            stop -= 1
+        end = stop or end
     first = (0, text.find("\n") % (len(text) + 1))
     last = (text.rfind("\n", 0, end) + 1, end)
     errors = list(evidence.lines_with(text, evidence.ERROR_WORDS))

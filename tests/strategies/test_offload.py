@@ -112,6 +112,10 @@ def test_the_last_line_of_a_preview_is_the_outputs_not_the_hosts() -> None:
 
     last = LONG.splitlines()[-1]
     assert last in offloaded(worked(bash(f"{LONG}\n\n{note}")))["a"].split("\n")
+    assert last in offloaded(worked(bash(f"{LONG}\n\n{note}\n{note}")))["a"].split("\n")
+    assert offloaded(worked(bash(f"{LONG}\n</system-reminder>")))["a"].endswith(
+        "</system-reminder>"
+    )
     alone = offloaded(worked(bash(f"<system-reminder>\n{LONG}\n</system-reminder>")))["a"]
     assert alone.endswith("</system-reminder>")
 
