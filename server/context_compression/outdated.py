@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 from context_compression.evidence import ERROR_WORDS, LONGEST_LINE, exit_status, has_failed
 from context_compression.ledger.changes import Change, changes_of
@@ -24,9 +24,8 @@ from context_compression.messages import (
     is_object,
     strings_in,
 )
-from context_compression.rendering import NEWLINE
+from context_compression.rendering import LINE_NUMBER, NEWLINE, Span
 
-Span: TypeAlias = tuple[int, int]
 MOST_CHANGES, MOST_CHARS = 30, 40_000
 """Changes of a file, and characters they bring, that are looked at for one text, the next ones:
 time shall grow linearly."""
@@ -35,8 +34,6 @@ DEEPEST = 12
 AMBIGUOUS = 3
 """Paths with the same end of which no more need be known."""
 FILE_NAME = re.compile(r"[\w.@+~/\\:-]+")
-NUMBER = re.compile(r"^ {0,9}(\d{1,9})(?:[→\t:]|\| ?)")
-"""How a line begins that a tool numbered."""
 NOTHING_DONE = (*ERROR_WORDS, "no replacement", "reject", "abort", "refuse", "invalid", "unable")
 """Words one of which stands in the first line that a tool answers when it changed nothing."""
 TASKS = re.compile(r"todos|todo_?list|plan", re.IGNORECASE)
@@ -179,7 +176,8 @@ def replaced(text: str, later: Sequence[Change], *, whole: bool) -> Iterator[Spa
     for number in range(len(later) - 1, min(parts, default=len(later)) - 1, -1):
         for line in later[number].after.split(NEWLINE):
             there.add(line.strip())
-            there.add(NUMBER.sub("", line).strip())
+            if numbered := LINE_NUMBER.match(line):  # the text has lost what looks like one
+                there.add(line[numbered.end() :].strip())
         if number in parts:
             lines = lines_in(text, *parts[number])
             yield from (line for line in lines if text[slice(*line)].strip() not in there)
@@ -243,7 +241,7 @@ def number_lengths(lines: Sequence[str]) -> Sequence[int]:
     cuts: list[int] = []
     due: int | None = None  # the number of the next line
     for line in lines:
-        found = NUMBER.match(line)
+        found = LINE_NUMBER.match(line)
         if found and due in (None, int(found[1])):
             due = int(found[1]) + 1
             cuts.append(found.end())

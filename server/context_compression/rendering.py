@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from context_compression.whereabouts import JSON, whereabouts
 
+Span: TypeAlias = tuple[int, int]
+"""Characters `start` to `stop` of a text."""
 NEWLINE = "\n"
-LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})[→\t:|]")
+LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})(?:[→\t:]|\| ?)")
+"""How a line begins that a tool numbered."""
 NUMBERED = re.compile(rf"(?:[^\n]*\n){{0,3}}{LINE_NUMBER.pattern}")
 """How a text begins whose lines are numbered; a tool may say before what it is."""
 GAP_CHARS = 60
@@ -17,7 +21,7 @@ GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 12
 """What the mark of a gap costs, about; between numbered lines it is short, in JSON with a path."""
 
 
-def render(text: str, spans: Sequence[tuple[int, int]], ref: str = "") -> str:
+def render(text: str, spans: Sequence[Span], ref: str = "") -> str:
     """The chosen spans of a text in order, gaps marked with what is missing, the first with `ref`.
 
     A gap of up to `GAP_CHARS` is shown; between numbered lines `…` tells as much as a number. In

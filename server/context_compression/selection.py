@@ -6,15 +6,13 @@ They answer one question: which few lines of a long text does later work refer b
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from context_compression import evidence
 from context_compression.messages import COMPRESSED, Block, Message, Text, ToolResult
 from context_compression.plan import TEXT_WITH_REF, Archive, Counter, Plan, ref_of
+from context_compression.rendering import Span
 from context_compression.words import Lexicon
 
-Span: TypeAlias = tuple[int, int]
-"""Characters `start` to `stop` of a text."""
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 LONGEST_PREVIEW_LINE = 300
 REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
@@ -101,16 +99,22 @@ def tool_names(plan: Plan) -> dict[str, str]:
     return {call.id: call.name for message in plan.messages for call in message.calls}
 
 
-def landmarks(text: str, max_chars: float) -> list[Span]:
-    """Where the lines stand that tell what an output is: the outer ones and those of errors.
-
-    Of a line too long for a preview the beginning. What the host adds at the end is no line of it.
-    """
+def end_of_output(text: str) -> int:
+    """Where a tool's output ends: before what the host added to it, if it holds anything else."""
     end, stop = len(text), len(text.rstrip())
     while text.endswith(REMINDER_END, 0, stop) and (stop := text.rfind(REMINDER, 0, stop)) > 0:
         while stop and text[stop - 1].isspace():
             stop -= 1
         end = stop or end
+    return end
+
+
+def landmarks(text: str, max_chars: float) -> list[Span]:
+    """Where the lines stand that tell what an output is: the outer ones and those of errors.
+
+    Of a line too long for a preview the beginning. What the host adds at the end is no line of it.
+    """
+    end = end_of_output(text)
     first = (0, text.find("\n") % (len(text) + 1))
     last = (text.rfind("\n", 0, end) + 1, end)
     errors = list(evidence.lines_with(text, evidence.ERROR_WORDS))

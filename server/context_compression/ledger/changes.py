@@ -16,6 +16,7 @@ from context_compression.ledger.file_actions import (
     by_name,
     clean,
     path_in,
+    plain_name,
     text_in,
     words,
 )
@@ -25,7 +26,7 @@ BEFORE = words("old oldstring oldstr oldtext oldcode oldcontent")
 AFTER = words("new newstring newstr newtext newcode newcontent")
 REWRITING = PATHS | TEXTS | words("command description instructions overwrite")
 """Names of arguments beside which a text is all of the file from then on."""
-PATCH, UPDATE, MOVE = "*** Begin Patch", "*** Update File: ", "*** Move to: "
+BEGIN, UPDATE, MOVE = "*** Begin Patch", "*** Update File: ", "*** Move to: "
 """How an `apply_patch` begins, and what it says before the hunks of a file."""
 
 
@@ -61,12 +62,17 @@ def changes_of(call: ToolCall) -> Iterator[Change]:
 @lru_cache(1_000)
 def is_before(name: str) -> bool:
     """Whether an argument of this name is what an edit replaces."""
-    return name.replace("_", "").lower() in BEFORE
+    return plain_name(name) in BEFORE
+
+
+def is_after(name: str) -> bool:
+    """Whether it is what stands there then."""
+    return plain_name(name) in AFTER
 
 
 def _of_patch(patch: str) -> Iterator[Change]:
     """What the hunks of an `apply_patch` put into files."""
-    if PATCH not in patch:
+    if BEGIN not in patch:
         return
     path, before, after = "", list[str](), list[str]()
     for line in [*patch.splitlines(), "***"]:

@@ -76,8 +76,13 @@ def of_call(call: ToolCall, answer: str = "") -> list[FileAction]:
 
 
 def by_name(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by their names in lower case and without `_`."""
-    return {key.replace("_", "").replace("-", "").lower(): v for key, v in arguments.items()}
+    """Arguments by their `plain_name`."""
+    return {plain_name(key): value for key, value in arguments.items()}
+
+
+def plain_name(name: str) -> str:
+    """The name of an argument in lower case, without signs: `"old_string"` -> `"oldstring"`."""
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def _of_arguments(given: Mapping[str, Any], verb: str, answer: str) -> Iterator[FileAction]:

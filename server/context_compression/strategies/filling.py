@@ -20,7 +20,8 @@ from context_compression.messages import (
 )
 from context_compression.pieces import Choice, Place, Pool, Source
 from context_compression.plan import Plan
-from context_compression.selection import Span, tokens_of_text
+from context_compression.rendering import Span
+from context_compression.selection import tokens_of_text
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.quoting import (

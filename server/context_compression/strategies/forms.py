@@ -30,8 +30,8 @@ from context_compression.messages import (
     strings_in,
 )
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
-from context_compression.rendering import marked_with, render
-from context_compression.selection import Span, own_ref, ref_of_whole, tool_names
+from context_compression.rendering import Span, marked_with, render
+from context_compression.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting, holds_excerpts
 from context_compression.strategies.tool_results import (

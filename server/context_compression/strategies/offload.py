@@ -6,10 +6,9 @@ from itertools import chain
 from context_compression.messages import ToolResult
 from context_compression.pieces import Pool, Source
 from context_compression.plan import Plan, ref_of
-from context_compression.rendering import render
+from context_compression.rendering import Span, render
 from context_compression.selection import (
     CHARS_PER_TOKEN,
-    Span,
     describe,
     landmarks,
     receipt,

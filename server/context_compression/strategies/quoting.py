@@ -16,7 +16,7 @@ from context_compression.evidence import (
     is_said,
 )
 from context_compression.labels import no_speaker, without_labels
-from context_compression.ledger.changes import is_before
+from context_compression.ledger.changes import is_after, is_before
 from context_compression.messages import (
     COMPRESSED,
     Block,
@@ -40,8 +40,6 @@ MAIN = re.compile(
     r"(?:.*_)?(?:path|file|filename|pattern|query|url)s?|.*(?:Path|File|Pattern|Query|Url)s?"
 )
 """Names of arguments that tell what a call is about; a command does in any case."""
-STATE = re.compile(r"(old|new)(?:_?(?:str|string|text|content|code))?", re.IGNORECASE)
-"""Names without which it could not be told what a text was and what it became."""
 LABEL_CHARS = 80
 """Characters of that argument in the labels of what belongs to the call."""
 LABEL_TOKENS = 12
@@ -357,7 +355,7 @@ def call_texts(call: ToolCall) -> CallTexts:
     long = [(one_line(name), text) for name, text in given if is_long(text)]
     short = (each for each in given if not is_long(each[1]))
     line = SEPARATOR.join(
-        f"{name} {text}" if STATE.fullmatch(name) else text
+        f"{name} {text}" if is_before(name) or is_after(name) else text
         for name, text in sorted(short, key=lambda each: each is not about)
     )
     return CallTexts(one_line(label), one_line(line), long)

@@ -10,7 +10,8 @@ from typing import TypeAlias
 from context_compression.edits import Edit
 from context_compression.messages import Edited, Message, ToolResult
 from context_compression.plan import Plan, ref_of
-from context_compression.selection import Span, tool_names
+from context_compression.rendering import Span
+from context_compression.selection import tool_names
 
 Slots: TypeAlias = Mapping[tuple[int, str], Sequence[Span]]
 """Spans of a message to show, by block and key: a call has several texts; empty elsewhere."""

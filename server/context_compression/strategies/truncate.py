@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from context_compression.messages import ToolResult
 from context_compression.plan import Plan, ref_of
-from context_compression.selection import Span, clip
+from context_compression.rendering import Span
+from context_compression.selection import clip
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import shorten_results
 
