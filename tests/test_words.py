@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.words import Lexicon, Numbering, kind_of, trimmed
+from context_compression.words import KINDS, Lexicon, Numbering, kind_of, trimmed
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_word_has_one_number_in_whatever_dress() -> None:
     again = numbering.numbers("(src/app.py) ./src/app.py, src/app.py:7:2 parse_header")
 
     assert set(first) == set(again)
-    assert {numbering.kind(number) for number in first} == {"path", "symbol"}
+    assert {KINDS[numbering.kinds[number]] for number in first} == {"path", "symbol"}
 
 
 def test_a_lexicon_tells_words_as_they_are_without_their_dress() -> None:

@@ -7,22 +7,32 @@ of pieces worth the same the newest is taken, so the same input gives the same c
 
 from array import array
 from bisect import bisect, bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush, merge
-from itertools import accumulate, compress, islice
+from itertools import accumulate, chain, islice
 from operator import sub
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from context_compression import evidence
 from context_compression.cuts import Cutter
 from context_compression.rendering import gap_tokens
-from context_compression.words import Kind
+from context_compression.words import KINDS, Kind
 
 USED = 6.0
 """Times which a word is worth that the user, the model or a tool call mentions."""
 KIND_WEIGHT: dict[Kind, float] = {
     "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.5, "number": 0.15,
 }  # fmt: skip
+MANY = 4
+"""Messages a word is seen in from which on more make no difference."""
+WEIGHTS: Mapping[tuple[int, int, int], float] = {
+    (kind, messages, used): KIND_WEIGHT[name] * (0.5 + 0.5 * messages) * (USED if used else 1.0)
+    for kind, name in enumerate(KINDS)
+    for messages in range(MANY + 1)
+    for used in range(2)
+}
+"""What a word is worth, by the number of its kind, the messages it is seen in, whether it is used.
+Of those that no piece holds nobody asks."""
 ERROR_BONUS = 1.0
 """What a piece is worth besides that tells of a failure."""
 REASON_BONUS = 2.0
@@ -59,7 +69,6 @@ class Source(NamedTuple):
         key: which text of a call it is; empty for other blocks.
         spoken: whether somebody said it, so that decisions may stand in it.
         worth: what a piece of it is worth whatever evidence it holds.
-        outdated: where in it stands what was replaced since.
     """
 
     message: int
@@ -71,7 +80,6 @@ class Source(NamedTuple):
     key: str = ""
     spoken: bool = False
     worth: float = 0.0
-    outdated: Sequence[tuple[int, int]] = ()
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -81,21 +89,12 @@ Weights: TypeAlias = "array[float] | dict[int, float]"
 """What each word is worth, by its number."""
 
 
-class Ranking(Protocol):
-    """Ranks a piece; what the words in it are worth may be told."""
-
-    def __call__(self, piece: int, worth: float | None = None, /) -> int:
-        """Its place among all."""
-        ...
-
-
 class Pool:
     """All pieces that compete for one view, numbered in the order of their sources.
 
     Attributes:
         sources: the texts.
         source_of: of each piece the number of its source.
-        tokens: of each piece, about.
         tells: of each piece what it tells besides, added up: 1 a failure, `REASON` a decision,
             `OUTDATED` what is so no more.
         edges: on how many sides of each piece its text ends.
@@ -106,36 +105,35 @@ class Pool:
         self.cutter = cutter
         self.sources: list[Source] = []
         self.source_of = array("I")
-        self.tokens = array("f")
         self.tells = bytearray()
         self.edges = bytearray()
         self.gap_tokens = bytearray()
         self._firsts = array("I")  # of each source its first piece
         self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
-        self._seen_in = array("I")  # for each word, how many messages
+        self._per_char = array("d")  # of each source: tokens
+        self._seen_in = bytearray()  # for each word, how many messages, `MANY` at most
         self._message, self._noticed = -1, set[int]()
 
     def __len__(self) -> int:
         return len(self.source_of)
 
-    def add(self, source: Source) -> None:
-        """Cut a source into pieces and enter them."""
+    def add(self, source: Source, outdated: Iterable[tuple[int, int]] = ()) -> None:
+        """Cut a source into pieces and enter them; `outdated`: where it says what is so no more."""
         cutter, pieces = self.cutter, self.cutter(source.text)
         here = slice(pieces.start, pieces.stop)
         starts, stops = cutter.starts[here], cutter.stops[here]
-        per_char = source.tokens / max(1, len(source.text))
         tells = cutter.fails[here]
         if source.spoken:
             for at, (start, stop) in enumerate(zip(starts, stops, strict=True)):
                 if evidence.DECISION.search(source.text, start, stop):
                     tells[at] |= REASON
-        for start, stop in source.outdated:
+        for start, stop in outdated:
             for piece in range(bisect(stops, start), bisect_left(starts, stop)):
                 tells[piece] |= OUTDATED
         self._shifts.append(pieces.start - len(self))
         self._firsts.append(len(self))
+        self._per_char.append(source.tokens / max(1, len(source.text)))
         self.source_of.extend([len(self.sources)] * len(pieces))
-        self.tokens.extend([chars * per_char for chars in map(sub, stops, starts)])
         self.tells.extend(tells)
         if pieces:
             self.edges.extend(bytes(len(pieces)))
@@ -151,10 +149,11 @@ class Pool:
 
     def _count(self) -> None:
         """Count the words of the last message."""
-        seen_in, missing = self._seen_in, len(self.cutter.numbering) - len(self._seen_in)
-        seen_in.frombytes(bytes(seen_in.itemsize * missing))
+        seen_in = self._seen_in
+        seen_in.extend(bytes(len(self.cutter.numbering) - len(seen_in)))
         for number in self._noticed:
-            seen_in[number] += 1
+            if seen_in[number] < MANY:
+                seen_in[number] += 1
         self._noticed.clear()
 
     def place(self, piece: int) -> Place:
@@ -162,6 +161,11 @@ class Pool:
         source = self.source_of[piece]
         number = piece + self._shifts[source]
         return source, self.cutter.starts[number], self.cutter.stops[number]
+
+    def tokens(self, piece: int) -> float:
+        """Tokens of a piece, about."""
+        source, start, stop = self.place(piece)
+        return (stop - start) * self._per_char[source]
 
     def words(self, piece: int) -> "array[int]":
         """The evidence words of a piece."""
@@ -179,67 +183,71 @@ class Pool:
 
     def _weights(self, used: Sequence[int]) -> Weights:
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
-        kind, known = self.cutter.numbering.kind, len(used)
-
-        def weight(number: int, messages: int) -> float:
-            found = KIND_WEIGHT[kind(number)] * (0.5 + 0.5 * min(messages, 4))
-            return found * USED if number < known and used[number] else found
-
+        kinds, known = self.cutter.numbering.kinds, len(used)
         if not self._seen_in:  # one message holds few of all words
-            return {number: weight(number, 1) for number in self._noticed}
+            return {n: WEIGHTS[kinds[n], 1, n < known and used[n]] for n in self._noticed}
         self._count()
-        seen_in = self._seen_in
-        weights = array("f", bytes(4 * len(seen_in)))
-        for number in compress(range(len(seen_in)), seen_in):
-            weights[number] = weight(number, seen_in[number])
-        return weights
-
-    def worths(self, worth: Callable[[int], float]) -> Iterator[float]:
-        """What the words in each piece are worth, in order: faster for all than one by one."""
-        words, ends = self.cutter.words, self.cutter.ends
-        for first, stop, shift in zip(
-            self._firsts, [*self._firsts[1:], len(self)], self._shifts, strict=True
-        ):
-            around = ends[first + shift : stop + shift + 1]
-            sums = [*accumulate(map(worth, words[around[0] : around[-1]]), initial=0.0)]
-            until = [sums[end - around[0]] for end in around]
-            yield from map(sub, islice(until, 1, None), until)
+        later = bytes(len(kinds) - known)
+        told = zip(kinds, self._seen_in, chain(used, later), strict=True)
+        return array("f", map(WEIGHTS.__getitem__, told))
 
     def ranking(
         self, opening: "array[int]", beside: bytearray, worth_now: Callable[[int], float]
-    ) -> Ranking:
-        """The function that ranks a piece as things are: its place among all, less is better.
+    ) -> tuple[Callable[[int], int], Iterator[int]]:
+        """The function that ranks a piece as things are, and all pieces ranked by it, in order.
 
-        Its lower 32 bits tell the piece; of pieces worth the same the newest comes first. What the
-        words in the piece are worth may be told, where it is known.
+        A rank is the place among all, less is better. Its lower 32 bits tell the piece; of pieces
+        worth the same the newest comes first.
 
         Args:
             opening: for each source, tokens it costs to show anything more of it.
             beside: for each piece, on how many of its sides nothing is missing.
             worth_now: of a word, by its number.
         """
-        source_of, shifts, tokens, tells = self.source_of, self._shifts, self.tokens, self.tells
+        source_of, shifts, per_char, tells = (
+            self.source_of, self._shifts, self._per_char, self.tells,
+        )  # fmt: skip
         bonus = (0.0, ERROR_BONUS, REASON_BONUS, ERROR_BONUS + REASON_BONUS) * 2  # OUTDATED or not
         always = array("d", [source.worth for source in self.sources])
-        words, ends = self.cutter.words, self.cutter.ends
+        cutter = self.cutter
+        starts, stops, words, ends = cutter.starts, cutter.stops, cutter.words, cutter.ends
         weights = array("d", [source.weight for source in self.sources])
         filler, sides = FILLER / max(1, len(self)), SIDES
 
-        def rank(piece: int, worth: float | None = None) -> int:
+        def rank(piece: int) -> int:
             source = source_of[piece]
-            if worth is None:
-                number = piece + shifts[source]
-                worth = sum(map(worth_now, words[ends[number] : ends[number + 1]]))
-            cost = tokens[piece] + sides[beside[piece]] + opening[source]
-            worth += always[source]
+            number = piece + shifts[source]
+            worth = sum(map(worth_now, words[ends[number] : ends[number + 1]])) + always[source]
+            tokens = (stops[number] - starts[number]) * per_char[source]
+            cost = tokens + sides[beside[piece]] + opening[source]
+            return placed(piece, worth, weights[source], cost)
+
+        def placed(piece: int, worth: float, weight: float, cost: float) -> int:
             if told := tells[piece]:
                 worth += bonus[told]
                 if told & OUTDATED:
                     worth *= OUTDATED_WEIGHT
-            ratio = worth * weights[source] / cost + filler * (piece + 1)
+            ratio = worth * weight / cost + filler * (piece + 1)
             return -((int((ratio if ratio < MOST else MOST) * 1e6) << 32) + piece)
 
-        return rank
+        def ranks() -> Iterator[int]:
+            """Those of a source together, which is faster than one by one."""
+            lasts = [*self._firsts[1:], len(self)]
+            for source, (first, stop) in enumerate(zip(self._firsts, lasts, strict=True)):
+                shift, each, opens = shifts[source], per_char[source], opening[source]
+                worth, weight = always[source], weights[source]
+                here = slice(first + shift, stop + shift)
+                around = ends[here.start : here.stop + 1]
+                held = words[around[0] : around[-1]]
+                sums = [*accumulate(map(worth_now, held), initial=0.0)]
+                until = [sums[end - around[0]] for end in around]
+                worths = map(sub, islice(until, 1, None), until)
+                chars = map(sub, stops[here], starts[here])
+                for piece, new, size in zip(range(first, stop), worths, chars, strict=True):
+                    cost = size * each + sides[beside[piece]] + opens
+                    yield placed(piece, new + worth, weight, cost)
+
+        return rank, ranks()
 
 
 class Choice:
@@ -252,10 +260,9 @@ class Choice:
         self._opening = array("I", [source.opening for source in pool.sources])
         self._taken = bytearray(len(pool))
         self._beside = pool.edges[:]
-        worth = weights.__getitem__
-        self._rank = pool.ranking(self._opening, self._beside, worth)
+        self._rank, ranks = pool.ranking(self._opening, self._beside, weights.__getitem__)
         # ranks in order, as they were at first, and of pieces that were looked at again, as a heap
-        self._ranked = ascending(map(self._rank, range(len(pool)), pool.worths(worth)))
+        self._ranked = ascending(ranks)
         self._ranked.append(LAST)
         self._put_back = array("q", [LAST])
 
@@ -323,7 +330,7 @@ class Choice:
         opening = self._opening[source]
         gaps = (2 if opening else 1) - self._beside[piece]
         marks = self._pool.gap_tokens[source] * gaps
-        return max(0.0, self._pool.tokens[piece] + marks + opening)
+        return max(0.0, self._pool.tokens(piece) + marks + opening)
 
 
 def ascending(ranks: Iterator[int]) -> "array[int]":
@@ -331,4 +338,4 @@ def ascending(ranks: Iterator[int]) -> "array[int]":
     parts: list[array[int]] = []
     while part := sorted(islice(ranks, AT_ONCE)):
         parts.append(array("q", part))
-    return array("q", merge(*parts))
+    return parts[0] if len(parts) == 1 else array("q", merge(*parts))

@@ -189,19 +189,13 @@ class Plan:
                 kept.update(step)
         return frozenset(kept)
 
-    @cached_property
-    def _inside(self) -> frozenset[int]:
-        """Indices a cut would split a tool step at."""
-        return frozenset(index for step in self.steps for index in step[1:])
-
     def is_cut(self, index: int) -> bool:
         """Whether a kept part may begin at `index`."""
         if not self.head <= index < len(self.messages):
             return index == len(self.messages)
-        message = self.messages[index]
-        return index not in self._inside and not (
-            message.results or message.role in ("tool", "developer")
-        )
+        message, step = self.messages[index], self.step_of(index)
+        inside = step is not None and step.start < index
+        return not (inside or message.results or message.role in ("tool", "developer"))
 
     def cut_after(self, index: int) -> int:
         """The first legal cut at or after `index`."""
@@ -260,11 +254,15 @@ class Plan:
 
     def step_of(self, index: int) -> range | None:
         """The tool step a message belongs to."""
-        return self._step_by_index.get(index)
+        return self._steps_by_index[index]
 
     @cached_property
-    def _step_by_index(self) -> dict[int, range]:
-        return {index: step for step in self.steps for index in step}
+    def _steps_by_index(self) -> Sequence[range | None]:
+        found: list[range | None] = [None] * len(self.messages)
+        for step in self.steps:
+            for index in step:
+                found[index] = step
+        return found
 
 
 def pinned(messages: Sequence[Message], pins: Sequence[int | str]) -> frozenset[int]:

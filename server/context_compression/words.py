@@ -94,16 +94,19 @@ class Numbering:
 
     Their spelling is not kept, a hash stands for it: in a long conversation the words weigh as much
     as the view.
+
+    Attributes:
+        kinds: which of `KINDS` the word behind each number is; behind 0 there is none.
     """
 
     def __init__(self) -> None:
-        self._kinds = bytearray(1)  # by number, which of `KINDS`; no word has the number 0
+        self.kinds = bytearray(1)
         self._numbers: dict[int, int] = {}
         self._hashes, self._packed = array("q"), array("I")
         self._find: Callable[[int], int | None] = self._numbers.get
 
     def __len__(self) -> int:
-        return len(self._kinds)
+        return len(self.kinds)
 
     def pack(self) -> None:
         """Take a tenth of the memory from now on; to find a word takes longer then. Works once."""
@@ -112,10 +115,6 @@ class Numbering:
             self._packed.extend(map(self._numbers.__getitem__, self._hashes))
             self._numbers = {}
             self._find = self._find_packed
-
-    def kind(self, number: int) -> Kind:
-        """What the word behind a number is evidence of."""
-        return KINDS[self._kinds[number]]
 
     def numbers(self, text: str) -> Iterable[int]:
         """The evidence words of a text, by number, each once."""
@@ -150,10 +149,10 @@ class Numbering:
         number = None if word == raw else self._find(hash(word))
         if number is None:
             kind = kind_of(word)
-            number = len(self._kinds) if kind else 0
+            number = len(self.kinds) if kind else 0
             if kind:
-                self._kinds.append(KINDS.index(kind))
+                self.kinds.append(KINDS.index(kind))
                 self._numbers[hash(word)] = number
-        if number or len(self._numbers) < 2 * len(self._kinds) + PLAIN_WORDS:
+        if number or len(self._numbers) < 2 * len(self.kinds) + PLAIN_WORDS:
             self._numbers[hash(raw)] = number
         return number

@@ -4,7 +4,6 @@ from array import array
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
-from math import ceil
 
 from context_compression.edits import Edit
 from context_compression.evidence import constraints, constraints_in, is_said, is_skill, user_words
@@ -58,6 +57,8 @@ LEAST_FOR_REFS = 2_500
 likewise)."""
 SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
+FREED = 0.85
+"""Share of what a piece costs that is sure to be free without it, its neighbours still there."""
 ROUNDS = 3
 """Times the room is filled again with what the estimates left over."""
 
@@ -139,7 +140,7 @@ class Filling:
             if left < 0 and (chosen or refs or rules):
                 while left < 0 and chosen:
                     piece = chosen.pop()
-                    left += ceil(pool.tokens[piece]) + pool.gap_tokens[pool.source_of[piece]]
+                    left += FREED * (pool.tokens(piece) + pool.gap_tokens[pool.source_of[piece]])
                 if left < 0 and refs:
                     refs = 0.0
                 else:
@@ -195,7 +196,8 @@ class Filling:
         cutter.numbering.pack()  # all words are known, and the pool takes memory
         pool = Pool(cutter)
         for source in sources:
-            pool.add(source)
+            block = self.plan.messages[source.message].blocks[source.slot]
+            pool.add(source, self.plan.outdated.spans(block, source.text))
         return pool, pool.choice(shown, used)
 
     def competing(self) -> Sequence[Source]:
@@ -228,10 +230,7 @@ class Filling:
                     weight = USER_WEIGHT
                     worth = SKILL_WORTH if is_skill(text) else USER_WORTH
                     worth *= min(1.0, len(text) / LITTLE_CHARS)
-                outdated = plan.outdated.spans(block, text)
-                yield Source(
-                    index, slot, text, tokens, opening, weight, key, spoken, worth, outdated
-                )
+                yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
         self, pool: Pool, chosen: Iterable[Place], refs: float

@@ -64,7 +64,7 @@ def _preview(
     tokens = plan.settings.offload_preview_tokens
     spans = landmarks(text, tokens * CHARS_PER_TOKEN * 0.6)
     pool = Pool(plan.cutter)
-    pool.add(Source(index, 0, text, tokens_of_text(result, plan.counter), 0, outdated=outdated))
+    pool.add(Source(index, 0, text, tokens_of_text(result, plan.counter), 0), outdated)
     room = tokens - sum(stop - start + 8 for start, stop in spans) / CHARS_PER_TOKEN
     shown = chain.from_iterable(plan.cutter.numbering.numbers_of(text, spans))
     choice = pool.choice(shown, plan.used)

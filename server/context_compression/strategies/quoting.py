@@ -352,7 +352,7 @@ def call_texts(call: ToolCall) -> CallTexts:
     )
     said = (next(commands_of(call), "") or about[1]).strip().partition(NEWLINE)[0]
     label = f"{call.name}: {shortened(said, LABEL_CHARS)}" if said else call.name
-    long = [(one_line(name), text) for name, text in given if is_long(text)]
+    long = tuple((one_line(name), text) for name, text in given if is_long(text))
     short = (each for each in given if not is_long(each[1]))
     line = SEPARATOR.join(
         f"{name} {text}" if is_before(name) or is_after(name) else text
