@@ -614,6 +614,37 @@ def test_where_room_is_scarce_the_newest_messages_go_before_the_users_rules() ->
     assert sum(f"never touch part {n} " in shown for n in range(20)) >= 14
 
 
+def test_where_not_all_of_the_users_rules_fit_the_newest_stay() -> None:
+    turns = (
+        session(
+            said("user", f"Rule {n}: never touch part {n} of it, whatever else anybody asks for."),
+            said("assistant", f"Done {n}. " * 9),
+        )
+        for n in range(60)
+    )
+
+    shown = texts(extract(session(*turns, said("user", "Go on.")), 0.3).messages)
+    kept = [n for n in range(60) if f"never touch part {n} " in shown]
+
+    assert 5 < len(kept) < 60
+    assert kept == [*range(60 - len(kept), 60)]
+
+
+def test_a_long_specification_leaves_room_for_what_was_done_since() -> None:
+    rules = "\n".join(f"{n}. Part {n} must never call helper {n * 7}." for n in range(900))
+    messages = session(
+        said("user", f"Build this:\n{rules}"),
+        *(step(n, f"{LONG}\nwrote out/part_{n}.o", command=f"make part_{n}") for n in range(30)),
+        said("assistant", "The first part is done."),
+        said("user", "Go on."),
+    )
+
+    shown = texts(extract(messages, 0.03).messages)
+
+    assert 100 < shown.count("must never call") < 900
+    assert all(f"make part_{n}" in shown for n in range(30))
+
+
 def test_a_rule_said_twice_is_found_once() -> None:
     text = f"Never touch src/vendor.\n{LONG}\nNever touch src/vendor."
 

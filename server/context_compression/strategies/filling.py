@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import accumulate, chain
 
 from context_compression.edits import Edit
-from context_compression.evidence import constraints, constraints_in, is_said, is_skill, user_words
+from context_compression.evidence import constraints_in, is_said, is_skill
 from context_compression.labels import with_labels
 from context_compression.messages import (
     Block,
@@ -39,10 +39,16 @@ USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 LITTLE_CHARS = 60
 """Characters below which a text is worth less by that: `Yes.` tells little."""
+TYPED_TOKENS = 1_500
+"""Tokens of a text up to which every piece of it is worth that much; a longer one, more likely
+pasted than typed, is worth no more in all."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
 """What it costs to show anything of what a form leaves out: of an argument, of another text."""
 RULE_TOKENS = 8
 """What the label of a quoted constraint costs."""
+RULES_SHARE = 1 / 3
+"""Share of the room for constraints from one dropped text; what is beyond it competes like all else
+the user said."""
 MARK_TOKENS = 20
 """What the mark of a gap of messages costs with its ref."""
 NOTE_TOKENS = 40
@@ -156,29 +162,42 @@ class Filling:
     @property
     def owed(self) -> int:
         """Tokens of the user's standing constraints in messages that are dropped."""
-        texts = {
-            text
+        found = {
+            block.text[start:stop]: tokens
             for index, message in enumerate(self.plan.messages)
             if index not in self.kept and message.is_user
-            for text in constraints(user_words(message))
+            for block in message.blocks
+            if isinstance(block, Text)
+            for start, stop, tokens in self.rules_in(block.text)
         }
-        return sum(self.plan.counter.text(text) + RULE_TOKENS for text in texts)
+        return sum(found.values())
 
     def rules(self, pool: Pool) -> list[tuple[Place, int]]:
         """The user's standing constraints in messages that are dropped, with what each costs.
 
-        They are chosen before all else and are the last to go when the room is too small. Of one
-        that was said several times the last counts.
+        They are chosen before all else and are the last to go when the room is too small, of them
+        the newest, which come first. Of one that was said several times the last counts.
         """
         found: dict[str, tuple[Place, int]] = {}
         for number, source in enumerate(pool.sources):
             message = self.plan.messages[source.message]
             if source.message not in self.kept and message.is_user and source.spoken:
-                for start, stop in constraints_in(source.text):
-                    rule = source.text[start:stop]
-                    tokens = self.plan.counter.text(rule) + RULE_TOKENS
-                    found[rule] = ((number, start, stop), tokens)
-        return sorted(found.values())
+                for start, stop, tokens in self.rules_in(source.text):
+                    found[source.text[start:stop]] = ((number, start, stop), tokens)
+        return sorted(found.values(), reverse=True)
+
+    def rules_in(self, text: str) -> Iterator[tuple[int, int, int]]:
+        """Where constraints stand in a text in the user's role, and what it costs to quote each.
+
+        Of a specification, in which most sentences may be some, the first ones.
+        """
+        room = RULES_SHARE * self.room
+        for start, stop in constraints_in(text):
+            tokens = self.plan.counter.text(text[start:stop]) + RULE_TOKENS
+            room -= tokens
+            if room < 0:
+                return
+            yield start, stop, tokens
 
     def competition(self) -> tuple[Pool, Choice]:
         """All pieces that compete for the room, and the choice among them."""
@@ -229,7 +248,7 @@ class Filling:
                 if spoken and message.role == "user":
                     weight = USER_WEIGHT
                     worth = SKILL_WORTH if is_skill(text) else USER_WORTH
-                    worth *= min(1.0, len(text) / LITTLE_CHARS)
+                    worth *= min(1.0, len(text) / LITTLE_CHARS, TYPED_TOKENS / max(1, tokens))
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
