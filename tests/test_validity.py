@@ -205,6 +205,17 @@ def test_an_unknown_block_is_no_damage(dialect: Any) -> None:
     assert mended(messages, dialect) == (messages, ())
 
 
+def test_behind_an_unknown_block_no_result_is_waited_for() -> None:
+    call, result = step("anthropic", LS, CAT)
+    [first, _] = result["content"]
+    messages = [HELLO, call, {**result, "content": [first, {"type": "hologram"}]}]
+
+    view, repairs = mended(messages, "anthropic")
+
+    assert repairs == ("1 tool calls had no result: a note stands for it",)
+    assert NO_RESULT in str(view)
+
+
 def test_consecutive_messages_of_the_user_are_no_damage() -> None:
     messages = [HELLO, HELLO, DONE, HELLO]
 

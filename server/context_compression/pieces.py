@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect, bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush, merge
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, islice, pairwise
 from operator import sub
 from typing import NamedTuple, TypeAlias
 
@@ -37,8 +37,8 @@ ERROR_BONUS = 1.0
 """What a piece is worth besides that tells of a failure."""
 REASON_BONUS = 2.0
 """The same for one in which somebody says what was decided, or why."""
-REASON, OUTDATED = 2, 4
-"""Mark such a piece; and one of what was replaced since."""
+FAILURE, REASON, OUTDATED = 1, 2, 4
+"""Mark such pieces; and one of what was replaced since."""
 OUTDATED_WEIGHT = 0.5
 """Times which evidence counts in what was replaced: the file says something else now."""
 FILLER = 0.0003
@@ -95,8 +95,7 @@ class Pool:
     Attributes:
         sources: the texts.
         source_of: of each piece the number of its source.
-        tells: of each piece what it tells besides, added up: 1 a failure, `REASON` a decision,
-            `OUTDATED` what is so no more.
+        tells: of each piece what it tells besides, added up: `FAILURE`, `REASON`, `OUTDATED`.
         edges: on how many sides of each piece its text ends.
         gap_tokens: of each source what the mark of a gap in it costs.
     """
@@ -108,7 +107,7 @@ class Pool:
         self.tells = bytearray()
         self.edges = bytearray()
         self.gap_tokens = bytearray()
-        self._firsts = array("I")  # of each source its first piece
+        self._firsts = array("I", [0])  # of each source its first piece; one more than sources
         self._shifts = array("q")  # of each source: from the number of a piece here to the cutter's
         self._per_char = array("d")  # of each source: tokens
         self._seen_in = bytearray()  # for each word, how many messages, `MANY` at most
@@ -131,9 +130,9 @@ class Pool:
             for piece in range(bisect(stops, start), bisect_left(starts, stop)):
                 tells[piece] |= OUTDATED
         self._shifts.append(pieces.start - len(self))
-        self._firsts.append(len(self))
         self._per_char.append(source.tokens / max(1, len(source.text)))
         self.source_of.extend([len(self.sources)] * len(pieces))
+        self._firsts.append(len(self))
         self.tells.extend(tells)
         if pieces:
             self.edges.extend(bytes(len(pieces)))
@@ -155,6 +154,10 @@ class Pool:
             if seen_in[number] < MANY:
                 seen_in[number] += 1
         self._noticed.clear()
+
+    def count(self, source: int) -> int:
+        """How many pieces a source has."""
+        return self._firsts[source + 1] - self._firsts[source]
 
     def place(self, piece: int) -> Place:
         """Where a piece stands."""
@@ -232,8 +235,7 @@ class Pool:
 
         def ranks() -> Iterator[int]:
             """Those of a source together, which is faster than one by one."""
-            lasts = [*self._firsts[1:], len(self)]
-            for source, (first, stop) in enumerate(zip(self._firsts, lasts, strict=True)):
+            for source, (first, stop) in enumerate(pairwise(self._firsts)):
                 shift, each, opens = shifts[source], per_char[source], opening[source]
                 worth, weight = always[source], weights[source]
                 here = slice(first + shift, stop + shift)

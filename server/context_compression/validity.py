@@ -16,7 +16,6 @@ from context_compression.messages import (
     STRANGER,
     Block,
     Message,
-    Opaque,
     Role,
     Text,
     Thinking,
@@ -114,10 +113,8 @@ class _Mender:
     def close(self, *, at_end: bool) -> None:
         """Settle the calls of the last assistant message with what followed it."""
         exchange, self._exchange = self._exchange, []
-        if at_end and all(_only_results(message) for _, message in exchange):
-            waiting = True  # the step is open: more results may come
-        else:
-            waiting = False
+        # where nothing but results came, the step is open: more may come
+        waiting = at_end and all(_only_results(message) for _, message in exchange)
         if self._in_order(exchange, waiting):
             for index, message in exchange:
                 self._keep(index, message)
@@ -227,7 +224,7 @@ def _holding(message: Message, blocks: Sequence[Block]) -> Message:
 
 
 def _only_results(message: Message) -> bool:
-    return all(isinstance(block, ToolResult | Opaque) for block in message.blocks)
+    return all(isinstance(block, ToolResult) for block in message.blocks)
 
 
 def _names(call_id: str) -> Iterator[str]:

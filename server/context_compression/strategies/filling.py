@@ -1,6 +1,7 @@
 """Filling the room of a view with pieces of what is shortened or left out, chosen by evidence."""
 
 from array import array
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
@@ -17,7 +18,7 @@ from context_compression.messages import (
     named_strings,
     texts_of,
 )
-from context_compression.pieces import Choice, Place, Pool, Source
+from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool, Source
 from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.selection import tokens_of_text
@@ -65,6 +66,12 @@ SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
 FREED = 0.85
 """Share of what a piece costs that is sure to be free without it, its neighbours still there."""
+SHOWN: Mapping[Form, str] = {
+    Form.WHOLE: "whole", Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
+    Form.SKELETON: "skeleton",
+}  # fmt: skip
+TOLD: Mapping[int, str] = {FAILURE: "a failure", REASON: "a decision"}
+"""How the account calls the form of a message, and what its parts tell."""
 ROUNDS = 3
 """Times the room is filled again with what the estimates left over."""
 
@@ -89,8 +96,8 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
     if not truncated and filling.left < min(LEAST_ROOM * plan.room, LEAST_SHOWN * left_out):
         return None
     return [
-        replace(edit, reason="truncate" if edit.start in truncated else "offload")
-        for edit in filling.edits("")
+        replace(edit, reason="truncate", why={}) if edit.start in truncated else edit
+        for edit in filling.edits("offload")
     ]
 
 
@@ -156,12 +163,37 @@ class Filling:
                 rounds -= 1
                 chosen += more
             else:
-                return keep_only(plan, view, notes if left >= 0 else {}, reason)
+                why = self.why(pool, chosen, rules)
+                return keep_only(plan, view, notes if left >= 0 else {}, reason, why)
             view = notes = None  # two views at once would be the peak of all memory
+
+    def why(
+        self, pool: Pool, chosen: Iterable[int], rules: Iterable[tuple[Place, int]]
+    ) -> dict[int, str]:
+        """How each message is shown that is not whole: `quoted (2 of 9 parts, a failure)`."""
+        parts, shown = Counter[int](), Counter[int]()
+        told: dict[int, list[str]] = {}
+        for number, source in enumerate(pool.sources):
+            parts[source.message] += pool.count(number)
+        for (number, *_), _ in rules:
+            told[pool.sources[number].message] = ["a rule"]
+        for piece in chosen:
+            index = pool.sources[pool.source_of[piece]].message
+            shown[index] += 1
+            if tells := pool.tells[piece]:
+                told.setdefault(index, []).extend(w for sign, w in TOLD.items() if tells & sign)
+        found: dict[int, str] = {}
+        for index in range(self.plan.head, len(self.plan.messages)):
+            form = self.kept.get(index)
+            quoted = "quoted" if shown[index] or index in told else "left out"
+            of = [f"{shown[index]} of {parts[index]} parts"] if parts[index] else []
+            said = ", ".join([*of, *dict.fromkeys(told.get(index, ()))])
+            found[index] = f"{SHOWN[form] if form else quoted}{f' ({said})' if said else ''}"
+        return found
 
     @property
     def owed(self) -> int:
-        """Tokens of the user's standing constraints in messages that are dropped."""
+        """Tokens that a note takes with the user's standing constraints in messages dropped."""
         found = {
             block.text[start:stop]: tokens
             for index, message in enumerate(self.plan.messages)
@@ -170,7 +202,7 @@ class Filling:
             if isinstance(block, Text)
             for start, stop, tokens in self.rules_in(block.text)
         }
-        return sum(found.values())
+        return NOTE_TOKENS + sum(found.values()) if found else 0
 
     def rules(self, pool: Pool) -> list[tuple[Place, int]]:
         """The user's standing constraints in messages that are dropped, with what each costs.
