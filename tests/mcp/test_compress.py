@@ -94,11 +94,11 @@ async def test_the_account_names_steps_evidence_and_refs(
     assert facts["strategy"] in facts["tokens_after_each_step"]
     assert facts["target_met"] is True
     assert all(loss["lost"] == 0 for loss in facts["evidence"].values())
-    assert len(facts["refs"]) == 11  # ten, and a line for the others
-    rest = f"+{facts['refs_total'] - 10:,} more: context_status(response_format="
+    assert len(facts["refs"]) == 10
+    rest = f"other refs: {facts['refs_total'] - 10:,}; context_status(response_format="
     assert f'{rest}"detailed") lists the newest' in answer.text
     session = Session(workspace.store, facts["session"])
-    assert all(session.restore(ref) for ref in facts["refs"] if not ref.startswith("+"))
+    assert all(session.restore(ref) for ref in facts["refs"])
 
 
 async def test_the_removed_text_is_never_in_the_answer(client: Client) -> None:

@@ -213,8 +213,8 @@ def _how(result: Result) -> dict[str, Any]:
 
     largest = sorted(result.refs, key=rank)
     refs = {ref: _described(result, ref, result.refs[ref]) for ref in largest[:REFS]}
-    if rest := len(largest) - len(refs):
-        refs[f"+{rest:,} more"] = 'context_status(response_format="detailed") lists the newest'
+    rest = len(largest) - len(refs)
+    others = f'{rest:,}; context_status(response_format="detailed") lists the newest'
     return {
         "strategy": result.strategy,
         "tokens_after_each_step": {step.strategy: step.tokens_after for step in result.steps},
@@ -226,6 +226,7 @@ def _how(result: Result) -> dict[str, Any]:
         },
         "refs_total": len(result.refs),
         "refs": refs,
+        "other_refs": others if rest else None,
     }
 
 
