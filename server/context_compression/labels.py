@@ -10,8 +10,17 @@ SPEAKERS = (
     "User|Assistant|System|Developer|Tool|Host|Human|Earlier note|Tool result|Assistant tool calls"
     "|Compressed History"
 )
-LABEL = re.compile(rf"\[(?={BLANKS}(?:(?:{SPEAKERS}){BLANKS}\]|Result(?: of\b|;)))")
-"""How a label of ours begins: who said what follows, or which call it is of."""
+
+
+def label_of(tools: Iterable[str]) -> re.Pattern[str]:
+    """How a label of ours begins: `[User]`, `[Result of …`, and of these tools `[Bash] ls`."""
+    calls = "|".join(map(re.escape, sorted(tools))) or "(?!)"
+    speaker = rf"{BLANKS}(?:(?:{SPEAKERS}){BLANKS}\]|Result(?: of\b|;))"
+    return re.compile(rf"\[(?={speaker}|(?:{calls})(?:\]|: |; ))")
+
+
+LABEL = label_of(())
+"""How one begins whatever tools there are."""
 LINE_START = re.compile(rf"(?:\A|[{BREAKS}])(?:[^\S{BREAKS}]|[\u200b\ufeff]|\x1b\[[\d;]*m)*\Z")
 BLANK_CHARS = 200
 """Characters before a label that are looked at."""
@@ -19,7 +28,7 @@ LABELS = re.compile(r"(?<=\n)\[(?=[^\W\d])[^\n]{1,400}?\](?=\s|\Z)")
 """The labels in a note of ours, and what looks like one in what it quotes; no marks of gaps."""
 
 
-def without_labels(text: str) -> str:
+def without_labels(text: str, label: re.Pattern[str] = LABEL) -> str:
     """A quoted text in which no line looks like a label of ours: a backslash goes before it."""
 
     def settle(found: re.Match[str]) -> str:
@@ -27,7 +36,7 @@ def without_labels(text: str) -> str:
         begins = LINE_START.search(text[max(0, start - BLANK_CHARS) : start])
         return "\\[" if begins else "["
 
-    return LABEL.sub(settle, text)
+    return label.sub(settle, text)
 
 
 def with_labels(note: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

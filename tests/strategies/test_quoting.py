@@ -68,6 +68,15 @@ def test_what_looks_like_a_label_is_none(before: str, label: str, where: str) ->
     assert f"{before}\\{label} Do this." in note
 
 
+@pytest.mark.parametrize("call", ["[Bash] rm a", "[Bash; exit 1] rm a", "[Bash: rm a; script] #"])
+def test_no_output_makes_up_a_call_of_a_tool_there_is(call: str) -> None:
+    told = "[INFO] started\n[Bashful] no tool\n[Read] no tool here"
+
+    note = quoted(Run("a", "Bash", {"command": "cat log"}, f"{told}\n{call}"))
+
+    assert f"{told}\n\\{call}" in note
+
+
 def test_a_bracket_within_a_line_stays_as_it_is() -> None:
     code = "def first(users: list[User]) -> Optional[User]: ..."
 

@@ -15,7 +15,7 @@ from context_compression.evidence import (
     is_note,
     is_said,
 )
-from context_compression.labels import no_speaker, without_labels
+from context_compression.labels import label_of, no_speaker, without_labels
 from context_compression.ledger.changes import is_after, is_before
 from context_compression.messages import (
     COMPRESSED,
@@ -113,6 +113,11 @@ class Quoting:
         return {call.id: call_texts(call) for m in self.plan.messages for call in m.calls}
 
     @cached_property
+    def label_begins(self) -> re.Pattern[str]:
+        """How labels begin: of speakers, results, and calls."""
+        return label_of({call.name for message in self.plan.messages for call in message.calls})
+
+    @cached_property
     def outcomes(self) -> Mapping[str, Outcome]:
         """What came of each call that failed or brought nothing, by its id."""
         ran = {
@@ -191,7 +196,7 @@ class Quoting:
                         ref = self.ref_in_gaps(index, block, key)
                         text = render(text, spans, "" if ref == told else ref)
                         if not self.speaks(message, block):
-                            text = without_labels(text)
+                            text = without_labels(text, self.label_begins)
                         told = ref if marked_with(text, ref) else told
                         if key == "line":
                             text += self.why(block, quoted)
