@@ -107,6 +107,17 @@ def test_by_hand_it_runs_below_the_threshold_on_what_lies_before_the_tail() -> N
     assert result.tokens_after < result.tokens_before
 
 
+def test_by_hand_the_tail_takes_half_of_the_room_at_most() -> None:
+    messages = talk(60)
+    settings = {"keep_recent_tokens": int(count_tokens(messages) * 0.7), "preserve_messages": 4}
+
+    result = compress(messages, force=True, settings=settings)
+
+    assert result.target_met
+    assert messages[0]["content"] in str(result.messages)
+    assert all(a is b for a, b in zip(result.messages[-4:], messages[-4:], strict=True))
+
+
 def test_by_hand_there_may_be_nothing_before_the_tail() -> None:
     result = compress(talk(5), force=True)
 

@@ -223,18 +223,23 @@ class _Job:
 
     @cached_property
     def plan(self) -> Plan:
-        """The plan to run on: with its room, and by hand below the target only before the tail."""
+        """The plan to run on: with its room, and by hand below the target only before the tail.
+
+        The tail takes half of the room at most; where all is recent there is nothing before it.
+        """
         ask = self.ask
         unnamed = ask.target_tokens is None and self.before <= self.settings.target_tokens
         if unnamed and self.strategy in ("offload", "truncate", "window"):
             return self.whole
-        pins = self.whole.pins
-        if unnamed:
-            pins |= frozenset(range(self.whole.tail, len(self.whole.messages)))
         room = self.target - self.fixed
         if self.in_system or self.prompt.at is not None:
             room -= self.counter.message(ROOM)
-        return replace(self.whole, room=room, pins=pins)
+        plan = replace(self.whole, room=room)
+        if not unnamed:
+            return plan
+        all_recent = self.whole.tail == self.whole.head
+        tail = range(self.whole.tail if all_recent else plan.tail, len(plan.messages))
+        return replace(plan, pins=plan.pins.union(tail))
 
     @property
     def in_system(self) -> bool:

@@ -63,6 +63,23 @@ async def test_the_plan_survives_a_restart_of_the_server(tmp_path: Path) -> None
     assert session.undo() == more
 
 
+async def test_until_the_summary_comes_the_earlier_compression_stays(tmp_path: Path) -> None:
+    write_messages(tmp_path / "talk.json", conversation(30))
+    async with Client(server(tmp_path)) as client:
+        first = await ask(
+            client, "context_compress", conversation="talk.json", target_tokens=20_000
+        )
+        asked = await ask(client, "context_compress", conversation="talk.json", **ASKED)
+        session = Session(tmp_path / ".compression", first.facts["session"])
+        between = session.status()
+        done = await finished(client, asked, conversation="talk.json")
+
+    assert between.compressions == 1
+    assert sum(between.by_kind.values()) < 25_000
+    assert done.facts["changed"] is True
+    assert session.undo() == conversation(30)
+
+
 async def finished(client: Client, asked: Any, **arguments: Any) -> Any:
     answer = asked
     while "plan_id" in answer.facts:

@@ -105,9 +105,8 @@ def _covered(session: Session, asked: Asked) -> tuple[dict[str, Any], int]:
 
     Found by a rehearsal, which asks the same: the plan is a function of the conversation.
     """
-    state = session.state()
-    view = state.view[: asked.messages]
-    options = state.plans[asked.plan_id]["options"]
+    view = session.planned(asked.plan_id)
+    options = session.state().plans[asked.plan_id]["options"]
     stand_in = StandIn.of(options, session.settings.summary_tokens)
     result = session.preview(view, summarizer=stand_in, **options)
     if asked.part > len(stand_in.requests):

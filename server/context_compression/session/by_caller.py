@@ -10,7 +10,7 @@ from context_compression.errors import PlanError, SummaryError
 from context_compression.plan import ref_of
 from context_compression.result import Result
 from context_compression.session.recorded import Recorded
-from context_compression.session.state import State, age_of, news_of, timestamp
+from context_compression.session.state import State, age_of, news_of, timestamp, undoing
 from context_compression.summarizer import SummaryReply
 
 PLAN_SECONDS = 3_600
@@ -48,28 +48,33 @@ class ByCaller(Recorded):
     ) -> Asked | Result:
         """Compress, but let the caller write the summary: what it is asked for, or the result.
 
-        Takes the arguments of `compress`. The plan is kept on disk; `answer` continues it.
+        Takes the arguments of `compress`. The plan is kept on disk; `answer` continues it. Until
+        then the view is the one there was, with what is new.
 
         Raises:
             ContextCompressionError: as `compress`; the conversation is as it was.
         """
         with self._log.locked():
-            state = self.state()
+            state, later = self.state(), self.state()
             news = [] if messages is None else news_of(state, messages, anew=True)
+            recorded = [event for event in news if event["type"] != "undo"]
             for event in news:
                 state.replay(event)
+            for event in recorded:
+                later.replay(event)
             plan = {
                 "type": "plan",
                 "created_at": timestamp(),
                 "plan_id": token_hex(6),
                 "messages_in": len(state.view),
                 "covered": ref_of(state.view),
+                "undoes": len(later.compressions) - len(state.compressions),
                 "options": {name: value for name, value in options.items() if value is not None},
             }
             asked = self._continued(plan, state, news, [], before_writing)
             if isinstance(asked, Asked):
                 before_writing()
-                self._log.append(*news, plan)
+                self._log.append(*recorded, plan)
             return asked
 
     def answer(
@@ -94,17 +99,34 @@ class ByCaller(Recorded):
                     f"Plan {plan_id} has expired: it was made more than {PLAN_SECONDS // 60} "
                     "minutes ago. Call context_compress without plan_id to get a new one."
                 )
+            news = self._undoing_for(plan, state)
             if ref_of(state.view[: plan["messages_in"]]) != plan["covered"]:
                 raise PlanError(
                     f"What plan {plan_id} covers has changed since it was made, so its summary "
                     "does not fit any more. Call context_compress without plan_id to get a new one."
                 )
             answers = [*state.answers.get(plan_id, []), summary]
-            asked = self._continued(plan, state, [], answers, before_writing)
+            asked = self._continued(plan, state, news, answers, before_writing)
             if isinstance(asked, Asked):
                 event = {"type": "answer", "created_at": timestamp(), "plan_id": plan_id}
                 self._log.append({**event, "text": summary})
             return asked
+
+    def planned(self, plan_id: str) -> list[dict[str, Any]]:
+        """The view that a plan looks at: without the compressions that its result replaces."""
+        state = self.state()
+        plan = state.plans[plan_id]
+        self._undoing_for(plan, state)
+        return state.view[: plan["messages_in"]]
+
+    def _undoing_for(self, plan: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
+        """The events that take back what a plan replaces; the state is as they leave it."""
+        undoes, now = plan.get("undoes", 0), timestamp()
+        replaced = state.compressions if undoes == len(state.compressions) else []
+        events = [undoing(last, now) for last in reversed(replaced)]
+        for event in events:
+            state.replay(event)
+        return events
 
     def _continued(
         self,
