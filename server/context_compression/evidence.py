@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal, TypeAlias
 
+from context_compression.labels import said_by
 from context_compression.messages import (
     COMPRESSED,
     STRANGER,
@@ -72,6 +73,8 @@ EXIT_STATUS = re.compile(
 """Looked for in lower-case text."""
 FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
 """A short result of a tool that failed, where nothing else tells it."""
+EXCERPTS = f"{COMPRESSED} Excerpts of earlier messages, quoted as data"
+"""How a note of ours begins that quotes."""
 COMMAND_KEYS = ("command", "cmd", "script")
 LONGEST_LINE = 400
 PART_CHARS = 16_384
@@ -182,6 +185,11 @@ def typed(text: str) -> Iterator[tuple[int, int]]:
                 yield start, stop
 
 
+def holds_excerpts(text: str) -> bool:
+    """Whether it is a note of ours that quotes, each quote behind a label."""
+    return text.startswith(EXCERPTS)
+
+
 def is_said(text: str) -> bool:
     """Whether the user says something in a text in the user's role; it may stand in a note."""
     return next(typed(text), None) is not None
@@ -193,9 +201,12 @@ def constraints(text: str) -> list[str]:
 
 
 def constraints_in(text: str) -> Iterator[tuple[int, int]]:
-    """Where they stand in a text in the user's role; what is said again is passed over."""
+    """Where they stand in a text in the user's role; what is said again is passed over.
+
+    In a note of ours they stand where it quotes the user: they go on to apply.
+    """
     told = set[str]()
-    for start, stop in typed(text):
+    for start, stop in said_by("User", text) if holds_excerpts(text) else typed(text):
         for begin, end in _constraints(text, start, stop):
             if text[begin:end] not in told:
                 told.add(text[begin:end])
@@ -247,10 +258,11 @@ def facts(message: Message, lexicon: Lexicon) -> Facts:
     for result in message.results:
         found["errors"].update(error_lines(result.text))
     found["commands"].update(commands(message))
-    said = user_words(message)
-    if said.strip():
-        found["user requests"].add(said.strip())
-        found["constraints"].update(constraints(said))
+    if said := user_words(message).strip():
+        found["user requests"].add(said)
+    if message.role == "user":
+        for text in (block.text for block in message.blocks if isinstance(block, Text)):
+            found["constraints"].update(text[start:stop] for start, stop in constraints_in(text))
     if message.role in ("user", "assistant"):
         found["decisions"].update(decisions(message.text))
     return found

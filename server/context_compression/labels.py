@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 BLANKS = r"[\s\u200b\ufeff]*"
@@ -39,19 +39,36 @@ def without_labels(text: str, label: re.Pattern[str] = LABEL) -> str:
     return label.sub(settle, text)
 
 
-def with_labels(note: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans of a note of ours, each with that of the label above it, in any order.
+def with_labels(
+    note: str, spans: Iterable[tuple[int, int]], label: re.Pattern[str] = LABEL
+) -> list[tuple[int, int]]:
+    """The spans of a note of ours, each with the labels that say what it is of, in any order.
 
-    Above `[Result; ref …]` stands the call it is of, whose label then comes along.
+    What looks like a label, and is none by `label`, may stand in a quoted log: the sure one above
+    it comes along, too. Above `[Result; ref …]` stands the call it is of, which does likewise.
     """
     labels = [found.span() for found in LABELS.finditer(note)]
+    sure = [-1]  # for no label and for each one: the sure one at it or above
+    for number, (start, _) in enumerate(labels):
+        sure.append(number if label.match(note, start) else sure[-1])
     found: list[tuple[int, int]] = []
     for span in spans:
-        above = bisect(labels, (span[0], len(note) + 1))
-        first = max(0, above - 1)
-        first -= first > 0 and note.startswith("[Result;", labels[first][0])
-        found += [*labels[first:above], span]
+        last = bisect(labels, (span[0], len(note) + 1)) - 1
+        first = sure[last + 1]
+        if first > 0 and note.startswith("[Result;", labels[first][0]):
+            found.append(labels[first - 1])
+        found += [labels[number] for number in {first, last} if number >= 0]
+        found.append(span)
     return found
+
+
+def said_by(speaker: str, note: str) -> Iterator[tuple[int, int]]:
+    """Where in a note of ours stands what it quotes of a speaker: up to the next label."""
+    starts = [found.span() for found in LABELS.finditer(note)]
+    ends = [start for start, _ in starts[1:]]
+    for (start, stop), end in zip(starts, [*ends, len(note)], strict=True):
+        if note[start:stop] == f"[{speaker}]":
+            yield stop, end
 
 
 def no_speaker(name: str) -> str:

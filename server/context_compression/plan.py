@@ -27,6 +27,12 @@ from context_compression.outdated import Outdated
 from context_compression.settings import Settings
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
+TYPED_TOKENS = 1_500
+"""Tokens up to which a text of the user's is taken for typed. A longer one is more likely pasted:
+it tells as much as a tool's output, and as a whole is worth no more than one that was typed."""
+MENTIONED_TOKENS = 3_000
+"""Tokens of the user's words in a message up to which those count as used: with a long text nobody
+means each."""
 TEXT_WITH_REF = 400
 """Characters from which on a text has a ref of its own beside that of its message."""
 
@@ -241,6 +247,8 @@ class Plan:
         found = bytearray()
         for message in self.messages:
             texts = [user_words(message) if message.role == "user" else message.text]
+            if message.role == "user" and self.counter.text(texts[0]) > MENTIONED_TOKENS:
+                texts.clear()
             for call in message.calls:
                 texts.extend(
                     text for name, text in named_strings(call.arguments) if not is_before(name)

@@ -647,19 +647,57 @@ def test_where_not_all_of_the_users_rules_fit_the_newest_stay() -> None:
     assert kept == [*range(60 - len(kept), 60)]
 
 
-def test_a_long_specification_leaves_room_for_what_was_done_since() -> None:
-    rules = "\n".join(f"{n}. Part {n} must never call helper {n * 7}." for n in range(900))
+def specification(number: int, lines: int = 300) -> str:
+    return "\n".join(
+        f"Component{number} must never call handler{n} without token {n * 7}." for n in range(lines)
+    )
+
+
+def decided(number: int) -> Messages:
+    text = f"I decided to change src/mod{number}.py because func_{number} raced."
+    return said("assistant", text) + said("user", f"All right, {number}.")
+
+
+@pytest.mark.parametrize("target", [1_000, 2_000, 4_000, 8_000])
+def test_pasted_specifications_push_out_neither_a_typed_rule_nor_the_work(target: int) -> None:
     messages = session(
-        said("user", f"Build this:\n{rules}"),
-        *(step(n, f"{LONG}\nwrote out/part_{n}.o", command=f"make part_{n}") for n in range(30)),
-        said("assistant", "The first part is done."),
+        said("user", "You must never push to main. Build the thing."),
+        *(said("assistant", "Read it.") + said("user", specification(n)) for n in range(5)),
+        *map(decided, range(30)),
+        said("assistant", "Done."),
         said("user", "Go on."),
     )
 
-    shown = texts(extract(messages, 0.03).messages)
+    shown = texts(compress(messages, target_tokens=target).messages)
 
-    assert 100 < shown.count("must never call") < 900
-    assert all(f"make part_{n}" in shown for n in range(30))
+    assert "never push to main" in shown
+    assert shown.count("I decided to change") >= min(30, target // 100)
+
+
+def test_a_rule_too_long_for_the_room_does_not_keep_out_the_others() -> None:
+    long = f"Please make sure that the importer handles {'all the strange records, ' * 14}too."
+    messages = session(
+        said("user", f"{long} Never push to main."), *map(decided, range(30)), said("user", "Go.")
+    )
+
+    shown = texts(compress(messages, target_tokens=80).messages)
+
+    assert "Never push to main." in shown
+
+
+@pytest.mark.parametrize("target", [1_000, 4_000])
+def test_rules_outlive_any_number_of_compressions(target: int) -> None:
+    rules = ["You must never push to main.", "Only use tabs in Makefiles.", "必须保留 key 42。"]
+    view: Messages = session(*(said("user", f"Next. {rule}") + decided(0) for rule in rules))
+
+    for round_ in range(12):
+        work = session(*(step(n, f"{LONG}\n{n}", path=f"a{n}.py") for n in range(6)))
+        view = [*view, *work, *decided(round_), *said("user", f"Now look at src/mod{round_}.py.")]
+        result = compress(view, target_tokens=target)
+        view = [*result.messages]
+
+        assert all(rule in texts(view) for rule in rules)
+        assert result.loss["constraints"].retained == len(rules)
 
 
 @pytest.mark.parametrize("target", [180, 250, 300])

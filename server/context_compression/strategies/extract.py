@@ -52,9 +52,13 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
 
     (*generous, least), tight = levels(plan)
     last = filling(least)  # where it does not fit, those before it hardly ever do
-    fillings = chain(map(filling, generous), [last]) if last else map(filling, tight)
-    found = next(filter(None, fillings))
-    return found.edits("extract")
+    with_skeletons = chain(map(filling, generous), [last]) if last else ()
+    edits: Sequence[Edit] = ()
+    for found in filter(None, chain(with_skeletons, map(filling, tight))):
+        edits = found.edits("extract")
+        if not found.evicted:
+            break
+    return edits
 
 
 @dataclass(frozen=True)

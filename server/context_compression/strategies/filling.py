@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
+from typing import NamedTuple
 
 from context_compression.edits import Edit
-from context_compression.evidence import constraints_in, is_said, is_skill
+from context_compression.evidence import constraints_in, holds_excerpts, is_said, is_skill
 from context_compression.labels import with_labels
 from context_compression.messages import (
     Block,
@@ -19,7 +20,7 @@ from context_compression.messages import (
     texts_of,
 )
 from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool, Source
-from context_compression.plan import Plan
+from context_compression.plan import TYPED_TOKENS, Plan
 from context_compression.rendering import Span
 from context_compression.selection import tokens_of_text
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms
@@ -28,7 +29,6 @@ from context_compression.strategies.quoting import (
     ARGUMENT_CHARS,
     Part,
     gaps,
-    holds_excerpts,
     weight_of,
 )
 from context_compression.strategies.tool_results import Slots, with_results
@@ -40,16 +40,15 @@ USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 LITTLE_CHARS = 60
 """Characters below which a text is worth less by that: `Yes.` tells little."""
-TYPED_TOKENS = 1_500
-"""Tokens of a text up to which every piece of it is worth that much; a longer one, more likely
-pasted than typed, is worth no more in all."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
 """What it costs to show anything of what a form leaves out: of an argument, of another text."""
 RULE_TOKENS = 8
 """What the label of a quoted constraint costs."""
-RULES_SHARE = 1 / 3
-"""Share of the room for constraints from one dropped text; what is beyond it competes like all else
-the user said."""
+FEW = 3
+"""Constraints of a pasted text that count like typed ones."""
+PASTED_SHARE = 1 / 3
+"""Share of what the kept messages leave for constraints from pasted texts; those beyond it compete
+like all else."""
 MARK_TOKENS = 20
 """What the mark of a gap of messages costs with its ref."""
 NOTE_TOKENS = 40
@@ -101,12 +100,29 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
     ]
 
 
+class Rule(NamedTuple):
+    """A standing constraint of the user's.
+
+    Attributes:
+        place: where it stands.
+        tokens: that it costs to quote it.
+        pasted: whether it is one of many in a text too long to be typed.
+    """
+
+    place: Place
+    tokens: int
+    pasted: bool
+
+
 class Filling:
     """A view in the making: messages in their forms, and the room that pieces may fill.
 
     Attributes:
         left: tokens of the room that the messages leave; negative when they take more.
+        evicted: whether the edits had no room for a constraint that the user typed.
     """
+
+    evicted = False
 
     def __init__(
         self,
@@ -142,12 +158,11 @@ class Filling:
         plan = self.plan
         pool, choice = self.competition()
         rules = self.rules(pool)
-        chosen = choice.take(self.left - NOTE_TOKENS - sum(tokens for _, tokens in rules))
+        chosen = choice.take(self.left - NOTE_TOKENS - sum(rule.tokens for rule in rules))
         rounds = ROUNDS
         refs = GAPS_SHARE * self.room
         while True:
-            places_of_rules = (place for place, _ in rules)
-            found = chain(places_of_rules, map(pool.place, sorted(chosen)))
+            found = chain((rule.place for rule in rules), map(pool.place, sorted(chosen)))
             view, notes = self.assembled(pool, found, refs)
             left = self.room - cost(plan, view, notes)
             if left < 0 and (chosen or refs or rules):
@@ -158,7 +173,9 @@ class Filling:
                     refs = 0.0
                 else:
                     while left < 0 and rules:
-                        left += rules.pop()[1]
+                        rule = rules.pop()
+                        left += rule.tokens
+                        self.evicted |= not rule.pasted
             elif left > SLACK * self.room and rounds and (more := choice.take(left)):
                 rounds -= 1
                 chosen += more
@@ -167,16 +184,14 @@ class Filling:
                 return keep_only(plan, view, notes if left >= 0 else {}, reason, why)
             view = notes = None  # two views at once would be the peak of all memory
 
-    def why(
-        self, pool: Pool, chosen: Iterable[int], rules: Iterable[tuple[Place, int]]
-    ) -> dict[int, str]:
+    def why(self, pool: Pool, chosen: Iterable[int], rules: Iterable[Rule]) -> dict[int, str]:
         """How each message is shown that is not whole: `quoted (2 of 9 parts, a failure)`."""
         parts, shown = Counter[int](), Counter[int]()
         told: dict[int, list[str]] = {}
         for number, source in enumerate(pool.sources):
             parts[source.message] += pool.count(number)
-        for (number, *_), _ in rules:
-            told[pool.sources[number].message] = ["a rule"]
+        for rule in rules:
+            told[pool.sources[rule.place[0]].message] = ["a rule"]
         for piece in chosen:
             index = pool.sources[pool.source_of[piece]].message
             shown[index] += 1
@@ -194,42 +209,54 @@ class Filling:
     @property
     def owed(self) -> int:
         """Tokens that a note takes with the user's standing constraints in messages dropped."""
-        found = {
-            block.text[start:stop]: tokens
+        texts = [
+            (index, block.text)
             for index, message in enumerate(self.plan.messages)
-            if index not in self.kept and message.is_user
+            if index not in self.kept and message.role == "user"
             for block in message.blocks
             if isinstance(block, Text)
-            for start, stop, tokens in self.rules_in(block.text)
-        }
-        return NOTE_TOKENS + sum(found.values()) if found else 0
+        ]
+        rules = self.rules_in(texts)
+        return NOTE_TOKENS + sum(rule.tokens for rule in rules) if rules else 0
 
-    def rules(self, pool: Pool) -> list[tuple[Place, int]]:
-        """The user's standing constraints in messages that are dropped, with what each costs.
+    def rules(self, pool: Pool) -> list[Rule]:
+        """The user's standing constraints in messages that are dropped.
 
-        They are chosen before all else and are the last to go when the room is too small, of them
-        the newest, which come first. Of one that was said several times the last counts.
+        They are chosen before all else and are the last to go when the room is too small.
         """
-        found: dict[str, tuple[Place, int]] = {}
-        for number, source in enumerate(pool.sources):
-            message = self.plan.messages[source.message]
-            if source.message not in self.kept and message.is_user and source.spoken:
-                for start, stop, tokens in self.rules_in(source.text):
-                    found[source.text[start:stop]] = ((number, start, stop), tokens)
-        return sorted(found.values(), reverse=True)
+        return self.rules_in(
+            (number, source.text)
+            for number, source in enumerate(pool.sources)
+            if source.message not in self.kept
+            and self.plan.messages[source.message].role == "user"
+            and (source.spoken or holds_excerpts(source.text))
+        )
 
-    def rules_in(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """Where constraints stand in a text in the user's role, and what it costs to quote each.
+    def rules_in(self, texts: Iterable[tuple[int, str]]) -> list[Rule]:
+        """The constraints in texts in the user's role, given with their numbers.
 
-        Of a specification, in which most sentences may be some, the first ones.
+        What is most likely to go on to apply comes first: what was typed, and the first few of a
+        pasted text, the newest text first. Then what else pasted texts hold (in a specification
+        most sentences may be constraints), the next one of each, and so on, as far as their share
+        of the room goes. Of one that was said several times the last counts.
         """
-        room = RULES_SHARE * self.room
-        for start, stop in constraints_in(text):
-            tokens = self.plan.counter.text(text[start:stop]) + RULE_TOKENS
-            room -= tokens
-            if room < 0:
-                return
-            yield start, stop, tokens
+        found: dict[str, tuple[tuple[int, int, int], Rule]] = {}
+        for number, text in texts:
+            long = self.plan.counter.text(text) > TYPED_TOKENS and not holds_excerpts(text)
+            for rank, (start, stop) in enumerate(constraints_in(text), 1):
+                said = text[start:stop]
+                tokens = self.plan.counter.text(said) + RULE_TOKENS
+                pasted = long and rank > FEW
+                if not (pasted and said in found):
+                    order = pasted * rank, -number, start
+                    found[said] = order, Rule((number, start, stop), tokens, pasted)
+        room = PASTED_SHARE * self.left
+        chosen: list[Rule] = []
+        for _, rule in sorted(found.values()):
+            room -= rule.pasted * rule.tokens
+            if not rule.pasted or room >= 0:
+                chosen.append(rule)
+        return chosen
 
     def competition(self) -> tuple[Pool, Choice]:
         """All pieces that compete for the room, and the choice among them."""
@@ -278,7 +305,7 @@ class Filling:
                 spoken = isinstance(block, Text) and is_instruction(block)
                 worth = 0.0
                 if spoken and message.role == "user":
-                    weight = USER_WEIGHT
+                    weight = USER_WEIGHT if tokens <= TYPED_TOKENS else 1.0
                     worth = SKILL_WORTH if is_skill(text) else USER_WORTH
                     worth *= min(1.0, len(text) / LITTLE_CHARS, TYPED_TOKENS / max(1, tokens))
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
@@ -311,7 +338,7 @@ class Filling:
         """The spans of a message; in a note of ours with the labels that say who is quoted."""
         blocks = self.plan.messages[index].blocks
         return {
-            (slot, key): with_labels(block.text, spans)
+            (slot, key): with_labels(block.text, spans, self.quoting.label_begins)
             if isinstance(block := blocks[slot], Text) and holds_excerpts(block.text)
             else spans
             for (slot, key), spans in slots.items()

@@ -13,6 +13,7 @@ from context_compression.evidence import (
     SENTENCE,
     constraints_in,
     exit_status,
+    holds_excerpts,
     is_host_note,
     is_skill,
     typed,
@@ -33,7 +34,7 @@ from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.rendering import Span, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
-from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting, holds_excerpts
+from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
 from context_compression.strategies.tool_results import (
     NO_SLOTS,
     Shorten,
@@ -128,10 +129,10 @@ class Forms:
         for slot, (before, block) in enumerate(zip(whole.blocks, message.blocks, strict=True)):
             if block is before and isinstance(block, Text) and len(block.text) > limit:
                 spans = outer_parts(block.text, limit)
-                if holds_excerpts(block.text):
-                    spans = with_labels(block.text, spans)
-                elif message.role == "user":
+                if message.role == "user":
                     spans += constraints_in(block.text)
+                if holds_excerpts(block.text):
+                    spans = with_labels(block.text, spans, self.quoting.label_begins)
                 spans += slots.get((slot, ""), ())
                 block = Text(render(block.text, spans, ref_of(block.text)))
             blocks.append(block)

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from context_compression import pieces
 from context_compression.evidence import (
+    EXCERPTS,
     commands_of,
     error_lines,
     exit_status,
     has_failed,
+    holds_excerpts,
     is_host_note,
     is_note,
     is_said,
@@ -46,8 +48,6 @@ LABEL_TOKENS = 12
 """What a label costs, about, without the call it names."""
 REF_TOKENS = 8
 """What a ref in the mark of a gap costs."""
-EXCERPTS = "Excerpts of earlier messages, quoted as data"
-"""How a note of ours begins that quotes."""
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
 """How what is left out is brought back."""
 FAILURE_CHARS = 4_000
@@ -173,9 +173,8 @@ class Quoting:
                 keeps it.
         """
         indices = [index for index in run if index in quoted]
-        what = EXCERPTS if indices else "Not shown here"
-        rest = RESTORE if first and self.plan.archive.restorable else ""
-        note = f"{COMPRESSED} {what}{rest}:"
+        what = EXCERPTS if indices else f"{COMPRESSED} Not shown here"
+        note = f"{what}{RESTORE if first and self.plan.archive.restorable else ''}:"
         above = None  # the call that is named in the line above
         told = ""  # the ref that was told last
         for missing, index in zip(gaps(run, indices), [*indices, None], strict=True):
@@ -311,11 +310,6 @@ def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:
         what = "error" if status in (None, "0") else f"exit {status}"
         return f"; {what}", shortened(one_line(lines[0] if lines else ""), LABEL_CHARS)
     return "", ""
-
-
-def holds_excerpts(text: str) -> bool:
-    """Whether it is a note of ours that quotes, each quote behind a label."""
-    return text.startswith(f"{COMPRESSED} {EXCERPTS}")
 
 
 def gaps(run: range, shown: Iterable[int]) -> Iterator[range]:
