@@ -14,9 +14,12 @@ from typing import Any
 from context_compression.errors import ConversationNotFound, PathNotAllowed
 from context_compression.formats import parse
 from context_compression.hosts import Access, Readings, Transcript
+from context_compression.hosts.base import name_of
 from context_compression.hosts.caller import NOBODY, Asking, Caller
 from context_compression.hosts.current import find_current, is_of_this_project
+from context_compression.plan import ref_of
 from context_compression.session import Session, name_for
+from context_compression.session.state import is_another, opening
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summarizer import Summarizer
@@ -207,13 +210,22 @@ class Workspace:
             settings = settings.changed({"summary_role": "user"})
         session = Session(
             self.store,
-            transcript.session_id,
+            self._id(transcript),
             settings=settings,
             model=model or transcript.model,
             system=transcript.system,
             tools=transcript.tools,
         )
         return Opened(session, transcript)
+
+    def _id(self, transcript: Transcript) -> str:
+        """The id of its session; two files of one name may hold two conversations."""
+        id, messages = transcript.session_id, transcript.messages
+        after_file = transcript.host == "messages" and id == name_of(transcript.path)
+        if not after_file or id not in self.store.sessions():
+            return id
+        other = is_another(Session(self.store, id).state(), messages)
+        return f"{id}-{ref_of(opening(messages))[:6]}" if other else id
 
     def recorded(self) -> list[str]:
         """The ids of the recorded conversations, the one last written to first."""

@@ -110,6 +110,27 @@ def test_undo_gives_the_conversation_back(used: Desk, messages: Messages):
     assert b"no compression to undo" in used.run("compress", "chat", "--undo").stderr
 
 
+@pytest.mark.parametrize("begins", ["user", "system"])
+def test_two_files_of_one_name_are_two_conversations(desk: Desk, messages: Messages, begins: str):
+    (desk.folder / "other").mkdir()
+    head = [{"role": "system", "content": "Be brief."}] * (begins == "system")
+    other = [*head, {"role": "user", "content": "Something else."}, *messages[1:]]
+    mine = [*head, *messages]
+    for name, content in (("chat.json", mine), ("other/chat.json", other)):
+        desk.write(name, content)
+        desk.does("compress", name, "--target-tokens", str(TARGET))
+
+    assert json.loads(desk.does("compress", "chat.json", "--undo").stdout) == mine
+    assert json.loads(desk.does("compress", "other/chat.json", "--undo").stdout) == other
+
+
+def test_a_file_that_was_replaced_by_its_view_is_the_same_conversation(desk: Desk):
+    for _ in range(2):
+        desk.does("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "chat.json")
+
+    assert [each.name for each in (desk.store / "sessions").iterdir()] == ["chat"]
+
+
 def test_pins_and_settings_of_one_run_count(desk: Desk, messages: Messages):
     account = compressed(desk, "--pin", "2", "--strategy", "window", "--set", "keepRecent=3")
 

@@ -267,6 +267,23 @@ def news_of(
     return events
 
 
+def is_another(state: State, messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a conversation begins with other words than ours, and did not take our view over.
+
+    Raises:
+        InvalidConversation: not messages in a format we know.
+    """
+    if not state.recorded or opening(messages) == opening(state.recorded):
+        return False
+    return not _hold(parse(messages).messages, parse(state.view).messages)
+
+
+def opening(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The messages up to the first one of the user's."""
+    first = next((i for i, message in enumerate(messages) if message.get("role") == "user"), 0)
+    return [*messages[: first + 1]]
+
+
 def _hold(theirs: Sequence[Message], view: Sequence[Message]) -> bool:
     """Whether they took our view over, however they spell it."""
     return len(theirs) >= len(view) and all(map(_holds, theirs, view))
