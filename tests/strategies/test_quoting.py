@@ -1,5 +1,6 @@
 """How dropped messages are quoted: in order, each text labelled with what it is of."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -88,6 +89,18 @@ def test_a_line_of_a_log_is_never_quoted_again_as_the_users() -> None:
     again = render(note, with_labels(note, [(asked, asked + 16), (told, len(note))]))
 
     assert again.index("[User]") < again.index("[Result;") < again.index("[admin]")
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_is_missing_before_and_behind_all_quotes_is_told_where_there_is_room(
+    ends: bool,
+) -> None:
+    plan = plan_of([{"role": "assistant", "content": f"Step {n}."} for n in range(9)])
+
+    note = Quoting(plan).note(range(9), {3: {(0, ""): [(0, 7)]}}, ends=ends).text
+
+    marks = re.findall(r"\[… \d+ messages\]", note)
+    assert marks == (["[… 3 messages]", "[… 5 messages]"] if ends else [])
 
 
 def test_a_bracket_within_a_line_stays_as_it_is() -> None:

@@ -59,8 +59,8 @@ recorded sessions: below both, `extract` keeps more at the same size, above eith
 GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first."""
 LEAST_FOR_REFS = 2_500
-"""Tokens of room below which gaps between quotes have none: evidence is worth more then (measured
-likewise)."""
+"""Tokens of room below which gaps between quotes have none, and those before and behind all quotes
+are not told: evidence is worth more then (measured likewise)."""
 SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
 FREED = 0.85
@@ -160,16 +160,18 @@ class Filling:
         rules = self.rules(pool)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(rule.tokens for rule in rules))
         rounds = ROUNDS
-        refs = GAPS_SHARE * self.room
+        refs, ends = GAPS_SHARE * self.room, self.room >= LEAST_FOR_REFS
         while True:
             found = chain((rule.place for rule in rules), map(pool.place, sorted(chosen)))
-            view, notes = self.assembled(pool, found, refs)
+            view, notes = self.assembled(pool, found, refs, ends=ends)
             left = self.room - cost(plan, view, notes)
-            if left < 0 and (chosen or refs or rules):
+            if left < 0 and (chosen or ends or refs or rules):
                 while left < 0 and chosen:
                     piece = chosen.pop()
                     left += FREED * (pool.tokens(piece) + pool.gap_tokens[pool.source_of[piece]])
-                if left < 0 and refs:
+                if left < 0 and ends:
+                    ends = False
+                elif left < 0 and refs:
                     refs = 0.0
                 else:
                     while left < 0 and rules:
@@ -311,11 +313,12 @@ class Filling:
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
-        self, pool: Pool, chosen: Iterable[Place], refs: float
+        self, pool: Pool, chosen: Iterable[Place], refs: float, *, ends: bool
     ) -> tuple[dict[int, Message], dict[int, Message]]:
         """The view with the chosen pieces in their places, and the notes for dropped runs.
 
-        For refs in marks of gaps they may take `refs` tokens.
+        For refs in marks of gaps they may take `refs` tokens; with `ends` they also tell of what is
+        missing before and behind all quotes.
         """
         slots_of: dict[int, dict[tuple[int, str], list[Span]]] = {}
         for number, start, stop in chosen:
@@ -332,7 +335,7 @@ class Filling:
                 view[index] = self.forms.shaped(index, Form.SKELETON, slots)
             else:
                 quoted[index] = slots
-        return view, self.notes(view, quoted, refs)
+        return view, self.notes(view, quoted, refs, ends=ends)
 
     def with_labels_of_ours(self, index: int, slots: Slots) -> Slots:
         """The spans of a message; in a note of ours with the labels that say who is quoted."""
@@ -350,7 +353,7 @@ class Filling:
         return message.role == "assistant" and not message.calls and not message.has_thinking
 
     def notes(
-        self, view: Mapping[int, Message], quoted: dict[int, Slots], refs: float
+        self, view: Mapping[int, Message], quoted: dict[int, Slots], refs: float, *, ends: bool
     ) -> dict[int, Message]:
         """For each dropped run a message of ours that quotes the chosen pieces and tells of gaps.
 
@@ -362,7 +365,10 @@ class Filling:
         with_ref = self.gaps_with_ref(runs, quoted, refs)
         noted = [run for run in runs if run.start in with_ref or any(i in quoted for i in run)]
         note = self.quoting.note
-        return {run.start: note(run, quoted, with_ref, first=run is noted[0]) for run in noted}
+        return {
+            run.start: note(run, quoted, with_ref, first=run is noted[0], ends=ends)
+            for run in noted
+        }
 
     def gaps_with_ref(self, runs: Sequence[range], quoted: Container[int], room: float) -> set[int]:
         """Where the largest gaps of whole messages begin, as many as may tell a ref in `room`."""

@@ -161,16 +161,17 @@ class Quoting:
         with_ref: Container[int] = (),
         *,
         first: bool = False,
+        ends: bool = False,
     ) -> Message:
         """A message of ours in place of some: excerpts of them, and marks where others are missing.
 
         Args:
             run: the messages it stands for.
             quoted: what to quote of each; what is quoted is taken out.
-            with_ref: where gaps begin that tell the ref of the first message missing. Before and
-                behind all quotes only these are marked.
+            with_ref: where gaps begin that tell the ref of the first message missing.
             first: whether it is the view's first, which says how to get the rest, where a store
                 keeps it.
+            ends: whether gaps before and behind all quotes are marked that tell no ref.
         """
         indices = [index for index in run if index in quoted]
         what = EXCERPTS if indices else f"{COMPRESSED} Not shown here"
@@ -182,7 +183,7 @@ class Quoting:
                 above = None
                 if missing.start in with_ref:
                     note += f"\n{gap_of_messages(missing, self.ref_of_message(missing.start))}"
-                elif index is not None and self.must_mark(run, missing, index):
+                elif ends if index is None else self.must_mark(run, missing, index, ends=ends):
                     note += f"\n{gap_of_messages(missing)}"
             if index is None:
                 break
@@ -232,13 +233,13 @@ class Quoting:
             case _:
                 return ""
 
-    def must_mark(self, run: range, missing: range, index: int) -> bool:
+    def must_mark(self, run: range, missing: range, index: int, *, ends: bool) -> bool:
         """Whether it must be said that messages are missing before the one at `index`.
 
-        Not before the first that is quoted; nor where it answers a single one with calls alone: the
-        labels of its results name them.
+        Before the first that is quoted where `ends` says so; nowhere if it answers a single one
+        with calls alone: the labels of its results name them.
         """
-        if missing.start == run.start:
+        if missing.start == run.start and not ends:
             return False
         if len(missing) > 1:
             return True
