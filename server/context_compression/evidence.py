@@ -148,6 +148,11 @@ def is_host_note(text: str) -> bool:
     return text.lstrip().startswith((*HOST_NOTES, *HOST_SUMMARIES, *SKILLS))
 
 
+def is_host_summary(text: str) -> bool:
+    """Whether a text in the user's role is what a host put in place of what it compacted."""
+    return text.lstrip().startswith(HOST_SUMMARIES)
+
+
 def is_skill(text: str) -> bool:
     """Whether a text in the user's role is a skill that the host loaded: it goes on to apply."""
     return text.lstrip().startswith(SKILLS)

@@ -110,6 +110,16 @@ def test_undo_gives_the_conversation_back(used: Desk, messages: Messages):
     assert b"no compression to undo" in used.run("compress", "chat", "--undo").stderr
 
 
+def test_an_account_without_a_target_names_none(desk: Desk):
+    broken = [{"role": "user", "content": "Hi."}, {"role": "user", "content": ""}]
+    desk.write("short.json", broken)
+
+    page = desk.does("compress", "short.json").stderr.decode()
+
+    assert "mended" in page
+    assert "target" not in page
+
+
 @pytest.mark.parametrize("begins", ["user", "system"])
 def test_two_files_of_one_name_are_two_conversations(desk: Desk, messages: Messages, begins: str):
     (desk.folder / "other").mkdir()

@@ -253,7 +253,7 @@ async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can
     note = answer.text.splitlines()[1]
     assert "The host's own history is unchanged" in note
     assert f"session s-1 of {workspace.store.folder}" in note
-    for way in ("context_summary", "context_restore", "/compact", "/clear"):
+    for way in ("context-compression export s-1", "context_restore", "/compact", "/clear"):
         assert way in note
     assert answer.facts["note"] == note
     assert "system prompt, tools and the like" in answer.facts["not_counted"]

@@ -55,6 +55,7 @@ async def test_the_plan_survives_a_restart_of_the_server(tmp_path: Path) -> None
     assert asked.facts["valid_for"].startswith("60 minutes")
     assert "## Goal" in asked.facts["instructions"]
     assert asked.facts["covers_from"] and asked.facts["kept_from"]
+    assert asked.facts["read_it_in"] == str(talk)
     assert parts == asked.facts["parts"]
     assert answer.facts["strategy"] == "summarize"
     assert answer.facts["summary"]["written_by"] == "caller"
@@ -158,7 +159,7 @@ async def test_an_outdated_plan_is_refused(client: Client, workspace: Workspace)
     asked = await ask(
         client, "context_compress", conversation=str(write_messages(path, messages)), **ASKED
     )
-    write_messages(path, [{"role": "user", "content": "Something else."}, *messages[1:]])
+    write_messages(path, [messages[0], *messages[2:]])
 
     said = await refusal(
         client, "context_compress", conversation=str(path), plan_id=asked.facts["plan_id"],

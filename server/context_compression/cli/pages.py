@@ -37,7 +37,7 @@ def account(
         headline(result),
         "",
         f"steps    {steps or 'repair'}",
-        f"target   {result.target_tokens or 0:,} tokens, {met}",
+        *([f"target   {target:,} tokens, {met}"] if (target := result.target_tokens) else []),
         f"as came  {result.messages_kept} of {result.messages_in} messages; a prompt cache "
         f"stays valid for {cached}",
         *_summary(result, foreseen),

@@ -162,7 +162,7 @@ def account(
         if dry_run:
             first = f"dry run, nothing was changed: {first}"
         else:
-            more |= {"note": _what_now(opened, held), "session": opened.session.id}
+            more |= {"note": _what_now(opened, result, held), "session": opened.session.id}
     if aimed and result.target_tokens is not None:
         more |= {"target_tokens": result.target_tokens, "target_met": result.target_met}
     if aimed and not result.target_met:
@@ -184,7 +184,7 @@ def account(
     return answer(first, said, more, **hidden)
 
 
-def _what_now(opened: Opened, held: bool) -> str:
+def _what_now(opened: Opened, result: Result, held: bool) -> str:
     """Whose history changed, and what the agent can do with the view."""
     session = opened.session
     place = f"session {session.id} of {session.store.folder}"
@@ -194,10 +194,16 @@ def _what_now(opened: Opened, held: bool) -> str:
         return "This is now the session's view; undo takes it back."
     if opened.transcript.host == "messages":
         return f"The file is unchanged. The compressed view is kept in {place}."
+    fresh = (
+        "a fresh chat in which context_summary and context_restore bring back what is needed"
+        if result.summary
+        else f"the command `context-compression export {session.id} --host HOST`, which writes it "
+        "as a session for Claude Code, Codex or Pi to resume, where context_restore brings back "
+        "the rest"
+    )
     return (
         "The host's own history is unchanged: a tool alone cannot change it. The compressed view "
-        f"is kept in {place}. Ways to use it: a fresh chat in which context_summary and "
-        "context_restore bring back what is needed; or the host's own /compact or /clear, after "
+        f"is kept in {place}. Ways to use it: {fresh}; or the host's own /compact or /clear, after "
         "which every ref here can still be restored."
     )
 

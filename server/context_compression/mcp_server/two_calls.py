@@ -43,7 +43,7 @@ async def asked_of_the_caller(
         outcome = session.ask(messages=elsewhere, before_writing=call.before_writing, **options)
         if isinstance(outcome, Result):
             return account(outcome, opened, options, writer, held=messages is not None)
-        return _request(session, outcome, where, writer.warning)
+        return _request(opened, outcome, where, writer.warning)
 
     return await call.working("planning the summary", work)
 
@@ -73,14 +73,15 @@ async def answered(
             session.follow(elsewhere)
         outcome = session.answer(plan_id, summary, before_writing=call.before_writing)
         if isinstance(outcome, Asked):
-            return _request(session, outcome, where, None)
+            return _request(opened, outcome, where, None)
         view = session.view() if held else None
         return account(outcome, opened, plan["options"], held=held, view=view)
 
     return await call.working("applying the summary", work)
 
 
-def _request(session: Session, asked: Asked, where: str, warning: str | None) -> CallToolResult:
+def _request(opened: Opened, asked: Asked, where: str, warning: str | None) -> CallToolResult:
+    session, transcript = opened.session, opened.transcript
     covers, parts = _covered(session, asked)
     which = f"part {asked.part:,} of {parts:,} of the" if parts > 1 else "a"
     headline = (
@@ -94,6 +95,7 @@ def _request(session: Session, asked: Asked, where: str, warning: str | None) ->
         ),
         "valid_for": f"{PLAN_SECONDS // 60} minutes, as long as what it covers does not change",
         **covers,
+        "read_it_in": str(transcript.path) if transcript and where else None,
         "instructions": asked.instructions,
         "warnings": [warning] if warning else [],
     }

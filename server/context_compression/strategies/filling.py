@@ -8,7 +8,13 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 from context_compression.edits import Edit
-from context_compression.evidence import constraints_in, holds_excerpts, is_said, is_skill
+from context_compression.evidence import (
+    constraints_in,
+    holds_excerpts,
+    is_host_summary,
+    is_said,
+    is_skill,
+)
 from context_compression.labels import with_labels
 from context_compression.messages import (
     Block,
@@ -33,9 +39,9 @@ from context_compression.strategies.quoting import (
 )
 from context_compression.strategies.tool_results import Slots, with_results
 
-USER_WORTH, SKILL_WORTH = 40.0, 30.0
-"""What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; what a
-piece of a skill is worth that the host loaded."""
+USER_WORTH, SKILL_WORTH, SUMMARY_WORTH = 40.0, 30.0, 4.0
+"""What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; of a
+skill that the host loaded; of the host's summary, all that is left of what it compacted."""
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 LITTLE_CHARS = 60
@@ -310,6 +316,8 @@ class Filling:
                     weight = USER_WEIGHT if tokens <= TYPED_TOKENS else 1.0
                     worth = SKILL_WORTH if is_skill(text) else USER_WORTH
                     worth *= min(1.0, len(text) / LITTLE_CHARS, TYPED_TOKENS / max(1, tokens))
+                elif message.role == "user" and is_host_summary(text):
+                    worth = SUMMARY_WORTH
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
