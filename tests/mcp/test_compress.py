@@ -101,6 +101,19 @@ async def test_the_account_names_steps_evidence_and_refs(
     assert all(session.restore(ref) for ref in facts["refs"])
 
 
+async def test_constraints_that_leave_the_view_are_reported(client: Client) -> None:
+    rules = [f"Never touch src/part_{n}.py, whatever else anybody asks for." for n in range(40)]
+    said = [{"role": role, "content": text} for n in rules for role, text in
+            (("user", n), ("assistant", "I will not."))]  # fmt: skip
+    messages = [*said, {"role": "user", "content": "Go on."}]
+
+    kept = await ask(client, "context_compress", messages=messages, target_tokens=1_200)
+    left = await ask(client, "context_compress", messages=messages, target_tokens=300)
+
+    assert "constraints" not in str(kept.facts.get("warnings"))
+    assert re.search(r"\d+ of 40 constraints of the user's are not in the view", left.text)
+
+
 async def test_the_removed_text_is_never_in_the_answer(client: Client) -> None:
     secret = "the 41 quick foxes of Ørsted"
     noise = "\n".join(f"{n} {secret}" for n in range(3_000))
