@@ -28,6 +28,8 @@ QUOTED_SHARE = 0.25
 """The same where old tool steps are only quoted: the newest messages alone are in the set then."""
 FEWEST_RECENT = 4
 """Messages to which the newest shrink before old turns go."""
+FEWEST_SPARE = 0.1
+"""Share of the room they must leave free: one long result shall not take the place of all else."""
 
 
 def propose(plan: Plan) -> Proposal:
@@ -100,7 +102,7 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
     turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
     return with_skeletons, (
         Level(head, recent, clipped, skeletons=False, spare=1 - QUOTED_SHARE),
-        Level(head, fewest, clipped, skeletons=False),
+        Level(head, fewest, clipped, skeletons=False, spare=FEWEST_SPARE),
         Level(head, end, clipped, skeletons=False),
         *(Level(turn, max(turn, fewest), clipped, skeletons=False) for turn in turns),
         Level(end, end, clipped, spare=float("-inf")),
