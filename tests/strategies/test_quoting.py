@@ -91,16 +91,18 @@ def test_a_line_of_a_log_is_never_quoted_again_as_the_users() -> None:
     assert again.index("[User]") < again.index("[Result;") < again.index("[admin]")
 
 
-@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize(
+    ("where", "marks"),
+    [({"ends": True}, ["3 messages", "5 messages"]), ({"last": True}, ["5 messages"]), ({}, [])],
+)
 def test_what_is_missing_before_and_behind_all_quotes_is_told_where_there_is_room(
-    ends: bool,
+    where: dict[str, bool], marks: list[str]
 ) -> None:
     plan = plan_of([{"role": "assistant", "content": f"Step {n}."} for n in range(9)])
 
-    note = Quoting(plan).note(range(9), {3: {(0, ""): [(0, 7)]}}, ends=ends).text
+    note = Quoting(plan).note(range(9), {3: {(0, ""): [(0, 7)]}}, **where).text
 
-    marks = re.findall(r"\[… \d+ messages\]", note)
-    assert marks == (["[… 3 messages]", "[… 5 messages]"] if ends else [])
+    assert re.findall(r"\[… (\d+ messages)\]", note) == marks
 
 
 def test_a_bracket_within_a_line_stays_as_it_is() -> None:

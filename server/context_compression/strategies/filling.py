@@ -373,10 +373,11 @@ class Filling:
         with_ref = self.gaps_with_ref(runs, quoted, refs)
         noted = [run for run in runs if run.start in with_ref or any(i in quoted for i in run)]
         note = self.quoting.note
-        return {
-            run.start: note(run, quoted, with_ref, first=run is noted[0], ends=ends)
-            for run in noted
-        }
+        found: dict[int, Message] = {}
+        for run in noted:
+            first, last = run is noted[0], run is noted[-1]
+            found[run.start] = note(run, quoted, with_ref, first=first, last=last, ends=ends)
+        return found
 
     def gaps_with_ref(self, runs: Sequence[range], quoted: Container[int], room: float) -> set[int]:
         """Where the largest gaps of whole messages begin, as many as may tell a ref in `room`."""

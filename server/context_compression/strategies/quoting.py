@@ -161,6 +161,7 @@ class Quoting:
         with_ref: Container[int] = (),
         *,
         first: bool = False,
+        last: bool = False,
         ends: bool = False,
     ) -> Message:
         """A message of ours in place of some: excerpts of them, and marks where others are missing.
@@ -171,7 +172,8 @@ class Quoting:
             with_ref: where gaps begin that tell the ref of the first message missing.
             first: whether it is the view's first, which says how to get the rest, where a store
                 keeps it.
-            ends: whether gaps before and behind all quotes are marked that tell no ref.
+            last: whether it is the view's last: what is missing behind its quotes happened last.
+            ends: whether gaps before and behind all quotes of any note are marked.
         """
         indices = [index for index in run if index in quoted]
         what = EXCERPTS if indices else f"{COMPRESSED} Not shown here"
@@ -183,7 +185,7 @@ class Quoting:
                 above = None
                 if missing.start in with_ref:
                     note += f"\n{gap_of_messages(missing, self.ref_of_message(missing.start))}"
-                elif ends if index is None else self.must_mark(run, missing, index, ends=ends):
+                elif self.must_mark(run, missing, index, before=ends, behind=ends or last):
                     note += f"\n{gap_of_messages(missing)}"
             if index is None:
                 break
@@ -233,13 +235,17 @@ class Quoting:
             case _:
                 return ""
 
-    def must_mark(self, run: range, missing: range, index: int, *, ends: bool) -> bool:
+    def must_mark(
+        self, run: range, missing: range, index: int | None, *, before: bool, behind: bool
+    ) -> bool:
         """Whether it must be said that messages are missing before the one at `index`.
 
-        Before the first that is quoted where `ends` says so; nowhere if it answers a single one
-        with calls alone: the labels of its results name them.
+        Before the first that is quoted, and behind the last (`None`), as the caller says; nowhere
+        if it answers a single one with calls alone: the labels of its results name them.
         """
-        if missing.start == run.start and not ends:
+        if index is None:
+            return behind
+        if missing.start == run.start and not before:
             return False
         if len(missing) > 1:
             return True
