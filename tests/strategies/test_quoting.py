@@ -96,7 +96,7 @@ def test_a_line_of_a_log_is_never_quoted_again_as_the_users() -> None:
     [({"ends": True}, ["3 messages", "5 messages"]), ({"last": True}, ["5 messages"]), ({}, [])],
 )
 def test_what_is_missing_before_and_behind_all_quotes_is_told_where_there_is_room(
-    where: dict[str, bool], marks: list[str]
+    where: dict[str, Any], marks: list[str]
 ) -> None:
     plan = plan_of([{"role": "assistant", "content": f"Step {n}."} for n in range(9)])
 
