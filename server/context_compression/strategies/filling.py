@@ -188,7 +188,9 @@ class Filling:
                 rounds -= 1
                 chosen += more
             else:
+                del choice, found  # what is as large as the view goes before more is made
                 why = self.why(pool, chosen, rules)
+                del pool
                 return keep_only(plan, view, notes if left >= 0 else {}, reason, why)
             view = notes = None  # two views at once would be the peak of all memory
 
