@@ -165,20 +165,23 @@ class Filling:
         pool, choice = self.competition()
         rules = self.rules(pool)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(rule.tokens for rule in rules))
-        rounds = ROUNDS
+        rounds, misses = ROUNDS, 0
         refs, ends = GAPS_SHARE * self.room, self.room >= LEAST_FOR_REFS
         while True:
             found = chain((rule.place for rule in rules), map(pool.place, sorted(chosen)))
             view, notes = self.assembled(pool, found, refs, ends=ends)
             left = self.room - cost(plan, view, notes)
             if left < 0 and (chosen or ends or refs or rules):
-                while left < 0 and chosen:
-                    piece = chosen.pop()
-                    left += FREED * (pool.tokens(piece) + pool.gap_tokens[pool.source_of[piece]])
-                if left < 0 and ends:
-                    ends = False
-                elif left < 0 and refs:
-                    refs = 0.0
+                misses += 1
+                left *= 2 ** max(0, misses - ROUNDS)  # rounds shall be few, whatever a counter says
+                if chosen:
+                    while left < 0 and chosen:
+                        piece = chosen.pop()
+                        gap = pool.gap_tokens[pool.source_of[piece]]
+                        left += FREED * (pool.tokens(piece) + gap)
+                    misses = misses if chosen else 0
+                elif ends or refs:
+                    ends, refs, misses = False, refs if ends else 0.0, 0
                 else:
                     while left < 0 and rules:
                         rule = rules.pop()
