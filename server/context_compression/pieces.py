@@ -234,7 +234,7 @@ class Pool:
             return -((int((ratio if ratio < MOST else MOST) * 1e6) << 32) + piece)
 
         def ranks() -> Iterator[int]:
-            """Those of a source together, which is faster than one by one."""
+            """Of all pieces, those of a source together: faster than one by one."""
             for source, (first, stop) in enumerate(pairwise(self._firsts)):
                 shift, each, opens = shifts[source], per_char[source], opening[source]
                 worth, weight = always[source], weights[source]

@@ -27,9 +27,6 @@ from context_compression.outdated import Outdated
 from context_compression.settings import Settings
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
-TYPED_TOKENS = 1_500
-"""Tokens up to which a text of the user's is taken for typed. A longer one is more likely pasted:
-it tells as much as a tool's output, and as a whole is worth no more than one that was typed."""
 MENTIONED_TOKENS = 3_000
 """Tokens of the user's words in a message up to which those count as used: with a long text nobody
 means each."""

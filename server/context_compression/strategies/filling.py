@@ -26,7 +26,7 @@ from context_compression.messages import (
     texts_of,
 )
 from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool, Source
-from context_compression.plan import TYPED_TOKENS, Plan
+from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.selection import tokens_of_text
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms
@@ -46,6 +46,9 @@ USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 LITTLE_CHARS = 60
 """Characters below which a text is worth less by that: `Yes.` tells little."""
+TYPED_TOKENS = 1_500
+"""Tokens up to which a text of the user's is taken for typed. A longer one is more likely pasted:
+it tells as much as a tool's output, and as a whole is worth no more than one that was typed."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
 """What it costs to show anything of what a form leaves out: of an argument, of another text."""
 RULE_TOKENS = 8
@@ -66,19 +69,21 @@ GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first."""
 LEAST_FOR_REFS = 2_500
 """Tokens of room below which gaps between quotes have none, and those before and behind all quotes
-are not told: evidence is worth more then (measured likewise)."""
+of a note are not told, but behind the last: evidence is worth more then (measured likewise)."""
 SLACK = 0.02
 """Share of the room that may stay empty: to count a view once more takes time."""
 FREED = 0.85
 """Share of what a piece costs that is sure to be free without it, its neighbours still there."""
+ROUNDS = 3
+"""Times the room is filled again with what the estimates left over, and that a view too large is
+corrected by what they say; then by more."""
 SHOWN: Mapping[Form, str] = {
-    Form.WHOLE: "whole", Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
+    Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
     Form.SKELETON: "skeleton",
 }  # fmt: skip
+"""How the account calls the form of a message that is not whole."""
 TOLD: Mapping[int, str] = {FAILURE: "a failure", REASON: "a decision"}
-"""How the account calls the form of a message, and what its parts tell."""
-ROUNDS = 3
-"""Times the room is filled again with what the estimates left over."""
+"""How it calls what the parts tell that are shown."""
 
 
 def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
@@ -213,6 +218,8 @@ class Filling:
         found: dict[int, str] = {}
         for index in range(self.plan.head, len(self.plan.messages)):
             form = self.kept.get(index)
+            if form is Form.WHOLE:
+                continue
             quoted = "quoted" if shown[index] or index in told else "left out"
             of = [f"{shown[index]} of {parts[index]} parts"] if parts[index] else []
             said = ", ".join([*of, *dict.fromkeys(told.get(index, ()))])
@@ -242,7 +249,7 @@ class Filling:
             for number, source in enumerate(pool.sources)
             if source.message not in self.kept
             and self.plan.messages[source.message].role == "user"
-            and (source.spoken or holds_excerpts(source.text))
+            and isinstance(self.block_of(source), Text)  # what a tool put out is nobody's rule
         )
 
     def rules_in(self, texts: Iterable[tuple[int, str]]) -> list[Rule]:
@@ -287,9 +294,12 @@ class Filling:
         cutter.numbering.pack()  # all words are known, and the pool takes memory
         pool = Pool(cutter)
         for source in sources:
-            block = self.plan.messages[source.message].blocks[source.slot]
-            pool.add(source, self.plan.outdated.spans(block, source.text))
+            pool.add(source, self.plan.outdated.spans(self.block_of(source), source.text))
         return pool, pool.choice(shown, used)
+
+    def block_of(self, source: Source) -> Block:
+        """The block that a source is a text of."""
+        return self.plan.messages[source.message].blocks[source.slot]
 
     def competing(self) -> Sequence[Source]:
         """The texts that compete for the room; of what the user said twice the newest."""
