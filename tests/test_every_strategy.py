@@ -23,6 +23,7 @@ from context_compression import (
     hosts,
     validity,
 )
+from context_compression.cuts import Cutter, keep
 from context_compression.evidence import constraints, user_words
 from context_compression.formats import parse
 from context_compression.messages import is_array, is_object
@@ -272,6 +273,24 @@ def test_recorded_conversations_keep_the_laws(
     result = run(messages, strategy, share, settings=None)
 
     check(messages, result)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.1])
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_was_compressed_before_changes_nothing(
+    name: str, share: float, data_folder: Path
+) -> None:
+    with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
+        messages = json.load(file)["messages"]
+    keep(Cutter())  # that knows nothing
+    alone = run(messages, "auto", share, settings=None)
+    keep(Cutter())
+
+    run(messages[len(messages) // 3 :], "auto", share, settings={"offload_preview_tokens": 100})
+    after = run(messages, "auto", share, settings=None)
+
+    assert json_of(after.messages) == json_of(alone.messages)
+    assert after.refs == alone.refs
 
 
 @pytest.mark.parametrize("share", [0.5, 0.2, 0.05])

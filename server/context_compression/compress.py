@@ -9,10 +9,11 @@ from bisect import bisect
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Protocol, TypeAlias
 
 from context_compression import edits, validity
+from context_compression.cuts import cutter_for, keep
 from context_compression.edits import Edit, View
 from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, SummaryError
 from context_compression.formats import Conversation, parse
@@ -281,6 +282,9 @@ class _Job:
 
     def run(self) -> Run:
         """Run the strategy and account for it."""
+        blocks = chain.from_iterable(message.blocks for message in self.plan.messages)
+        texts = (block.text for block in blocks if isinstance(block, Text | ToolResult))
+        self.plan = replace(self.plan, cutter=cutter_for(texts))
         if self.strategy == "summarize":
             outcome = yield from self._summarize_or_extract(())
             return self.account(outcome) if outcome else self.unchanged(*self.failures)
@@ -461,7 +465,8 @@ class _Job:
         met = target is None or after <= target
         smallest = None if met else self.floor
         short = () if met else (self._falls_short(outcome.strategy, after),)
-        self.plan.cutter.clear()
+        keep(self.plan.cutter)
+        self.plan.previews.clear()
         if not self.mended.repairs and (not view.edits or after >= self.before):
             return replace(
                 self.unchanged("nothing could be removed", *self.failures, *short),

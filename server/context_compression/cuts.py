@@ -1,9 +1,12 @@
-"""Texts cut into pieces, each with the evidence it holds; done once for each text."""
+"""Texts cut into pieces, each with the evidence it holds; done once for each text.
+
+A conversation is compressed again and again as it grows, so what was cut for it last is kept.
+"""
 
 import re
 from array import array
 from bisect import bisect, bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from context_compression.evidence import ERROR_WORDS, lines_with
 from context_compression.words import Numbering
@@ -21,6 +24,11 @@ PART_ENDS = re.compile(r'(?:\\n)+|,\s?(?=["{])|[.!?]\s|[。！？]')
 first is taken that makes a piece of `PIECE_CHARS`."""
 SEPARATORS = ',;"'
 """Behind these a line is divided where it has neither such an end nor a blank: no word goes on."""
+MOST_KEPT = 50_000
+"""Pieces up to which a cutter is kept for the next compression: some 500,000 tokens, 2 MB."""
+KNOWN = 0.5
+"""Share of a conversation's characters that a cutter must have met to be the one for it."""
+_LENGTH = 40  # bits of a text's key that tell its length
 
 
 class Cutter:
@@ -34,8 +42,6 @@ class Cutter:
         words: the evidence words of all pieces, by number, piece after piece.
         ends: where in `words` those of the pieces before a piece end; one more than pieces.
         fails: 1 for a piece that tells of a failure.
-        previews: where the parts of a text stand that its preview shows; by the text and by where
-            in it stands what was replaced since.
     """
 
     def __init__(self) -> None:
@@ -47,17 +53,25 @@ class Cutter:
         self.starts, self.stops = array("I"), array("I")
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
-        self.previews: dict[tuple[str, Sequence[tuple[int, int]]], Sequence[tuple[int, int]]] = {}
-        self._numbers: dict[str, int] = {}  # of each text its number, in the order they came
+        self._numbers: dict[int, int] = {}  # of each text, by its key, its number as they came
         self._firsts = array("I", [0])  # of each text its first piece; one more than texts
 
     def __call__(self, text: str) -> range:
         """The pieces of a text, by number."""
-        number = self._numbers.get(text)
+        key = _key(text)
+        number = self._numbers.get(key)
         if number is None:
             self._cut(text)
-            number = self._numbers[text] = len(self._numbers)
+            number = self._numbers[key] = len(self._numbers)
         return range(self._firsts[number], self._firsts[number + 1])
+
+    def knows(self, texts: Iterable[str]) -> bool:
+        """Whether it has cut most of some texts, by their characters."""
+        known = total = 0
+        for text in texts:
+            total += len(text)
+            known += len(text) if _key(text) in self._numbers else 0
+        return known >= KNOWN * total
 
     def words_of(self, pieces: range) -> "array[int]":
         """The evidence words of neighbouring pieces, by number."""
@@ -76,6 +90,32 @@ class Cutter:
         self.stops.extend(stops)
         self.fails.extend(fails)
         self._firsts.append(len(self.starts))
+
+
+_kept: list[Cutter] = []
+"""The cutter that was given back last. Threads may meet here: one gets it, the others a new one."""
+
+
+def cutter_for(texts: Iterable[str]) -> Cutter:
+    """The cutter for the texts of a conversation: the one kept, if it knows most of them."""
+    try:
+        cutter = _kept.pop()
+    except IndexError:
+        return Cutter()
+    return cutter if cutter.knows(texts) else Cutter()
+
+
+def keep(cutter: Cutter) -> None:
+    """Take a cutter back, for the next compression; one that has grown large forgets all."""
+    if len(cutter.starts) > MOST_KEPT:
+        cutter.clear()
+    else:
+        _kept[:] = [cutter]
+
+
+def _key(text: str) -> int:
+    """What stands for a text: no text is kept alive."""
+    return hash(text) << _LENGTH | len(text)
 
 
 def spans(text: str) -> tuple["array[int]", "array[int]"]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from context_compression.cuts import Cutter
 from context_compression.evidence import user_words
@@ -24,6 +24,7 @@ from context_compression.messages import (
     named_strings,
 )
 from context_compression.outdated import Outdated
+from context_compression.rendering import Span
 from context_compression.settings import Settings
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -32,6 +33,11 @@ MENTIONED_TOKENS = 3_000
 means each."""
 TEXT_WITH_REF = 400
 """Characters from which on a text has a ref of its own beside that of its message."""
+
+
+Previews: TypeAlias = dict[tuple[str, Sequence[Span]], Sequence[Span]]
+"""Where the parts of a text stand that its preview shows, by the text and by where in it stands
+what was replaced since."""
 
 
 class Counter(Protocol):
@@ -94,6 +100,8 @@ class Plan:
         pins: messages that stay whole, with their call or result partners.
         batch: messages before this one are shortened together, even where the room needs less.
         model: the conversation's, where it is known.
+        cutter: what cuts its texts.
+        previews: those of its texts that were made already.
     """
 
     messages: tuple[Message, ...]
@@ -108,6 +116,7 @@ class Plan:
     focus: str | None = None
     model: str | None = None
     cutter: Cutter = field(default_factory=Cutter)
+    previews: Previews = field(default_factory=Previews)
 
     @cached_property
     def total(self) -> int:

@@ -52,9 +52,9 @@ def preview(result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
     or passed to a tool before all.
     """
     key = result.text, (*plan.outdated.spans(result, result.text),)
-    known = plan.cutter.previews.get(key)
+    known = plan.previews.get(key)
     if known is None:
-        known = plan.cutter.previews[key] = _preview(*key, result, index, plan)
+        known = plan.previews[key] = _preview(*key, result, index, plan)
     return known
 
 
