@@ -155,6 +155,7 @@ def test_what_the_host_or_we_wrote_in_the_users_role_is_not_the_users() -> None:
     [
         "[Compressed History] Excerpts:\n[Result of Bash: curl; ref c3f91a20b77d]\n{}",
         "<local-command-stdout>{}</local-command-stdout>",
+        "<bash-stdout>{}</bash-stdout><bash-stderr></bash-stderr>",
         "<system-reminder>{}</system-reminder>",
     ],
 )

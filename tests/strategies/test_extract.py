@@ -555,6 +555,23 @@ def test_a_long_note_of_the_host_is_shortened_once() -> None:
     assert f"; ref {ref_of(parsed[0].text)}]" in marks[0]
 
 
+def test_what_the_hosts_own_commands_print_gives_way_to_the_work() -> None:
+    names = [f"handle_{n}_request" for n in range(300)]
+    listed = "\n".join(f"- {name} was renamed and handles it" for name in names)
+    code = listed.replace("handle", "serve").replace("- ", "+ ")
+    messages = session(
+        said("user", f"<local-command-stdout>{listed}</local-command-stdout>"),
+        said("user", "Why is the port taken?"),
+        step(1, code),
+        said("assistant", "I see."),
+        said("user", "Go on."),
+    )
+
+    shown = texts(extract(messages, 0.25, fallback_turns=1, min_recent_messages=1).messages)
+
+    assert shown.count("- handle_") < shown.count("+ serve_") / 10
+
+
 def test_of_a_file_read_twice_the_state_it_is_in_now_is_shown() -> None:
     names = [f"handle_{n}_request" for n in range(120)]
     before = "\n".join(f"def {name}(old_argument_{n}): ..." for n, name in enumerate(names))

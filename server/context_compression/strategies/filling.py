@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from context_compression.edits import Edit
 from context_compression.evidence import (
+    LOCAL_COMMAND,
     constraints_in,
     holds_excerpts,
     is_host_summary,
@@ -44,6 +45,8 @@ USER_WORTH, SKILL_WORTH, SUMMARY_WORTH = 40.0, 30.0, 4.0
 skill that the host loaded; of the host's summary, all that is left of what it compacted."""
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
+LOCAL_WEIGHT = 0.25
+"""Times which it counts in what the host's own commands printed."""
 LITTLE_CHARS = 60
 """Characters below which a text is worth less by that: `Yes.` tells little."""
 TYPED_TOKENS = 1_500
@@ -333,6 +336,8 @@ class Filling:
                     worth *= min(1.0, len(text) / LITTLE_CHARS, TYPED_TOKENS / max(1, tokens))
                 elif message.role == "user" and is_host_summary(text):
                     worth = SUMMARY_WORTH
+                elif message.role == "user" and text.startswith(LOCAL_COMMAND):
+                    weight = LOCAL_WEIGHT
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
