@@ -197,6 +197,58 @@ def test_a_file_that_the_user_mentioned_stands_in_the_users_message(tmp_path: Pa
     ]
 
 
+@pytest.mark.parametrize(
+    ("attachment", "told"),
+    [
+        (
+            {"type": "file", "filename": "a.py", "content": {"file": {"content": "x = 1\n"}}},
+            "a.py:\nx = 1",
+        ),
+        (
+            {"type": "nested_memory", "path": "sub/CLAUDE.md", "content": {"content": "Use uv."}},
+            "sub/CLAUDE.md:\nUse uv.",
+        ),
+        (
+            {
+                "type": "hook_additional_context",
+                "hookName": "UserPromptSubmit",
+                "content": ["Be terse.", "No lists."],
+            },
+            "UserPromptSubmit hook:\nBe terse.\nNo lists.",
+        ),
+    ],
+)
+def test_what_an_attachment_says_is_told_where_the_host_does_not_write_how(
+    tmp_path: Path, attachment: Row, told: str
+):
+    rows = rows_of("subagent")[:1]
+    attached: Row = {"type": "attachment", "uuid": "f1", "attachment": attachment}
+    rows.append({**rows[0], **attached, "parentUuid": "u1"})
+    rows.append({**rows_of("subagent")[3], "parentUuid": "f1"})
+
+    transcript = hosts.read(written(tmp_path / "s.jsonl", rows))
+
+    reminder = f"<system-reminder>\n{told}\n</system-reminder>"
+    assert shown(transcript) == [f"user | Find the tests.\n{reminder}", "assistant | In tests/."]
+    assert transcript.warnings == []
+
+
+@pytest.mark.parametrize("content", [None, "", [1], {"file": []}, {"file": {"content": 3}}])
+def test_an_attachment_that_says_nothing_is_reported(tmp_path: Path, content: object):
+    attachment: Row = {"type": "file", "filename": "a.py", "content": content}
+    rows = rows_of("subagent")[:1]
+    attached: Row = {"type": "attachment", "uuid": "f1", "attachment": attachment}
+    rows.append({**rows[0], **attached, "parentUuid": "u1"})
+    rows.append({**rows_of("subagent")[3], "parentUuid": "f1"})
+
+    transcript = hosts.read(written(tmp_path / "s.jsonl", rows))
+
+    assert shown(transcript) == ["user | Find the tests.", "assistant | In tests/."]
+    assert transcript.warnings == [
+        "Attachments whose text is not in the file were left out: 1 (file 1)."
+    ]
+
+
 def test_what_the_host_puts_between_a_call_and_its_result_costs_neither(tmp_path: Path):
     rows = rows_of("subagent")
     noted = {"rendered": [{"content": "Mind the time."}], "renderedRole": "user"}

@@ -40,12 +40,14 @@ class Context:
         self.beside: list[Mapping[str, Any]] = []
         """Text blocks that the model was told by the system in the course of the conversation."""
         self.textless: Counter[str] = Counter()
-        """Attachments by type, where the host's version does not write the text the model saw."""
+        """Attachments by type whose text is not in the file."""
         self._branch = branch
         self._uuids: dict[int, list[str]] = {}  # of rows, by the identity of their message
         self._steps: dict[str, Step] = {}  # by message id
         self._calls: dict[str, Step] = {}  # by call id, in the order of the calls
         self._cleared = _cleared(branch.rows)
+        # versions of the host that write how they word what attachments say
+        self._worders = {row.get("version") for row in branch.rows if "rendered" in row}
         for row in branch.rows:
             match row["type"]:
                 case "user":
@@ -113,16 +115,19 @@ class Context:
         with the system prompt. Files that the user mentioned stand in the user's message.
         """
         about, rendered = as_object(row.get("attachment")), row.get("rendered")
+        role, worded = row.get("renderedRole"), row.get("version") in self._worders
+        if not worded:
+            rendered, role = _worded(about), "user"
         if about.get("type") == "queued_command":  # the user's, typed while the agent was at work
             said = about.get("prompt")
             readable = bool(said) and (isinstance(said, str) or is_array(said))
             self._add({"role": "user", "content": said if readable else []}, row)
-        elif not is_array(rendered):
-            self.textless[string(about, "type") or "none"] += 1
+        elif not rendered or not is_array(rendered):  # else the model was not shown it
+            self.textless.update(() if worded else [string(about, "type") or "none"])
         else:
             parts = [blocks_of(as_object(part).get("content")) for part in rendered]
             texts = [block for part in parts for block in part]
-            if row.get("renderedRole") != "user":
+            if role != "user":
                 self.beside += texts
             elif not self.messages:
                 self._add({"role": "user", "content": texts}, row)
@@ -133,8 +138,6 @@ class Context:
                 last["content"] += texts  # the same list: results may follow in it
 
     def _finish(self) -> None:
-        if any("rendered" in row for row in self._branch.rows):
-            self.textless.clear()  # this version writes it; the others were not shown to the model
         order = {call: number for number, call in enumerate(self._calls)}
         for step in self._steps.values():
             step.results.sort(key=lambda block: order.get(string(block, "tool_use_id"), len(order)))
@@ -152,6 +155,25 @@ def _cleared(rows: Sequence[Row]) -> set[str]:
             named = about.get(key)
             ids.update(map(str, named) if is_array(named) else ())
     return ids
+
+
+def _worded(about: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    """What an attachment tells, between the marks of what nobody typed; the wording is ours."""
+    content = about.get("content")
+    match string(about, "type"):
+        case "file":
+            title = string(about, "filename")
+            texts = [string(as_object(as_object(content).get("file")), "content")]
+        case "nested_memory":
+            title, texts = string(about, "path"), [string(as_object(content), "content")]
+        case "hook_additional_context":
+            title = f"{string(about, 'hookName')} hook"
+            texts = [text for text in content if isinstance(text, str)] if is_array(content) else []
+        case _:
+            return []
+    told = "\n".join(texts).strip()
+    reminder = f"<system-reminder>\n{title}:\n{told}\n</system-reminder>"
+    return [{"content": reminder}] if told else []
 
 
 def _prompt_tokens(row: Row) -> int:
