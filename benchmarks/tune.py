@@ -36,7 +36,8 @@ MODULES = {
     "USED": pieces, "ERROR_BONUS": pieces, "REASON_BONUS": pieces, "FILLER": pieces,
     "GAP_TOKENS": rendering, "GAP_CHARS": rendering, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
     "OUTDATED_WEIGHT": pieces, "USER_WEIGHT": filling, "USER_WORTH": filling,
-    "SKILL_WORTH": filling, "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
+    "SKILL_WORTH": filling, "SUMMARY_WORTH": filling, "LOCAL_WEIGHT": filling,
+    "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
 }  # fmt: skip
 """Where each weight stands; the kinds of evidence, in `KIND_WEIGHT`, come beside them."""
 
@@ -55,6 +56,7 @@ def put(weights: Weights) -> None:
             setattr(MODULES[name], name, weight)
     for kind in pieces.KIND_WEIGHT:
         pieces.KIND_WEIGHT[kind] = weights[f"kind {kind}"]
+    pieces.WEIGHTS = pieces.word_weights()
 
 
 def loaded(task: Task) -> Iterator[Place]:

@@ -28,14 +28,6 @@ on the order of its words.
 """
 MANY = 4
 """Messages a word is seen in from which on more make no difference."""
-WEIGHTS: Mapping[tuple[int, int, int], float] = {
-    (kind, messages, used): KIND_WEIGHT[name] * (0.5 + 0.5 * messages) * (USED if used else 1.0)
-    for kind, name in enumerate(KINDS)
-    for messages in range(MANY + 1)
-    for used in range(2)
-}
-"""What a word is worth, by the number of its kind, the messages it is seen in, whether it is used.
-Of those that no piece holds nobody asks."""
 ERROR_BONUS = 1.0
 """What a piece is worth besides that tells of a failure."""
 REASON_BONUS = 2.0
@@ -57,6 +49,22 @@ AT_ONCE = 1 << 14
 """Ranks that are sorted at once."""
 LAST = (1 << 63) - 1
 """Behind all ranks."""
+
+
+def word_weights() -> Mapping[tuple[int, int, int], float]:
+    """What a word is worth: by the number of its kind, messages it is seen in, whether it is used.
+
+    Of those that no piece holds nobody asks.
+    """
+    return {
+        (kind, messages, used): KIND_WEIGHT[name] * (0.5 + 0.5 * messages) * (USED if used else 1.0)
+        for kind, name in enumerate(KINDS)
+        for messages in range(MANY + 1)
+        for used in range(2)
+    }
+
+
+WEIGHTS = word_weights()
 
 
 class Source(NamedTuple):
