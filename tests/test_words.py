@@ -109,6 +109,20 @@ def test_packed_words_keep_their_numbers_and_others_get_new_ones(texts: list[str
     assert len(packed) == len(plain)
 
 
+@given(st.text("a1.:,-+@~$#\\/", max_size=30))
+def test_what_was_trimmed_stays_as_it_is(word: str) -> None:
+    assert trimmed(trimmed(word)) == trimmed(word)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_word_has_one_number_whichever_way_it_was_met_first(first: int) -> None:
+    met = ("+page.svelte:12", "./+page.svelte")
+    numbering = Numbering()
+    numbering.numbers(met[first])
+
+    assert [*numbering.numbers(met[0])] == [*numbering.numbers(met[1])] == [1]
+
+
 def test_the_place_behind_a_path_goes_and_a_long_row_of_numbers_is_no_work() -> None:
     assert trimmed("src/a.py:12") == trimmed("src/a.py:12:3") == "src/a.py"
     assert trimmed("12:" * 50_000 + "Z") == "12:" * 50_000 + "Z"

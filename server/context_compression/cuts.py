@@ -25,7 +25,7 @@ first is taken that makes a piece of `PIECE_CHARS`."""
 SEPARATORS = ',;"'
 """Behind these a line is divided where it has neither such an end nor a blank: no word goes on."""
 MOST_KEPT = 50_000
-"""Pieces up to which a cutter is kept for the next compression: some 500,000 tokens, 2 MB."""
+"""Pieces, and words, up to which a cutter is kept for the next compression: a million tokens."""
 KNOWN = 0.5
 """Share of a conversation's characters that a cutter must have met to be the one for it."""
 _LENGTH = 40  # bits of a text's key that tell its length
@@ -107,7 +107,7 @@ def cutter_for(texts: Iterable[str]) -> Cutter:
 
 def keep(cutter: Cutter) -> None:
     """Take a cutter back, for the next compression; one that has grown large forgets all."""
-    if len(cutter.starts) > MOST_KEPT:
+    if max(len(cutter.starts), len(cutter.numbering)) > MOST_KEPT:
         cutter.clear()
     else:
         _kept[:] = [cutter]

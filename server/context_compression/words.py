@@ -30,6 +30,8 @@ SYMBOL = re.compile(
     r"[a-z0-9][A-Z]|[A-Za-z]_[A-Za-z0-9]|[A-Za-z]\d|^[A-Z][A-Z0-9_]{3,}$|\w(?:\.|::|->)\w"
 )
 PLACE = re.compile(r"(?::\d{1,9}){1,3}$")
+LONGEST_NAME = 400
+"""Characters beyond which a word is nobody's name for anything."""
 PLAIN_WORDS = 500
 """Words that are no evidence and are remembered all the same, beside as many as are: all of them
 would fill the memory."""
@@ -61,9 +63,17 @@ def kind_of(word: str) -> Kind | None:
 
 
 def trimmed(word: str) -> str:
-    """A word without the punctuation around it and the `:line` behind a path."""
-    word = word.rstrip(".:,-+@~$#\\/").lstrip(":,+@#").removeprefix("./")
-    return PLACE.sub("", word) if ":" in word else word
+    """A word without the punctuation around it and the `:line` behind a path.
+
+    What is trimmed once more stays as it is, up to `LONGEST_NAME`: a word is the same whatever
+    stood around it.
+    """
+    while True:
+        bare = word.rstrip(".:,-+@~$#\\/").lstrip(":,+@#").removeprefix("./")
+        bare = PLACE.sub("", bare) if ":" in bare else bare
+        if bare == word or len(word) > LONGEST_NAME:
+            return bare
+        word = bare
 
 
 class Lexicon:

@@ -139,8 +139,8 @@ def status(session: str, found: Status) -> str:
     if found.compressions:
         saved = f"{found.tokens_saved:,} tokens saved"
         lines.append(
-            f"{found.compressions} compressions, {found.messages_compressed} of "
-            f"{found.messages_recorded} messages compressed, {saved}"
+            f"compressions: {found.compressions}, of {found.messages_recorded} messages "
+            f"{found.messages_compressed}; {saved}"
         )
     if (told := found.savings.told()) != {"net": 0}:
         said = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in told.items())
