@@ -9,8 +9,8 @@ TEXTS = ("Read src/app.py.", "def main():\n    return 1\n", "build 4711 failed: 
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept() -> None:
-    keep(Cutter())
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuts, "_kept", [])
 
 
 def cutter_of(*texts: str) -> Cutter:
@@ -31,11 +31,24 @@ def test_a_conversation_that_grew_gets_its_cutter_back() -> None:
     assert again(TEXTS[1]) == pieces
 
 
-def test_another_conversation_gets_a_new_one_and_the_old_one_is_forgotten() -> None:
+def test_conversations_that_take_turns_have_each_its_own() -> None:
+    cutter, other = cutter_of(*TEXTS), cutter_of("Something else, which is long.")
+    keep(cutter)
+    keep(other)
+
+    assert cutter_for(TEXTS) is cutter
+    assert cutter_for(("Something else, which is long.", TEXTS[0])) is other
+    assert cutter_for(("Nothing of this was cut before.",)) not in (cutter, other)
+
+
+def test_only_the_last_few_are_kept_and_none_that_knows_nothing() -> None:
     cutter = cutter_of(*TEXTS)
     keep(cutter)
+    keep(Cutter())
+    for n in range(cuts.KEPT):
+        assert cutter_for(()) is not cutter
+        keep(cutter_of(f"Conversation {n}."))
 
-    assert cutter_for(("Something else, which is long.", TEXTS[0])) is not cutter
     assert cutter_for(TEXTS) is not cutter
 
 

@@ -20,10 +20,10 @@ from context_compression import (
     Session,
     compress,
     count_tokens,
+    cuts,
     hosts,
     validity,
 )
-from context_compression.cuts import Cutter, keep
 from context_compression.evidence import constraints, user_words
 from context_compression.formats import parse
 from context_compression.messages import is_array, is_object
@@ -278,13 +278,13 @@ def test_recorded_conversations_keep_the_laws(
 @pytest.mark.parametrize("share", [0.25, 0.1])
 @pytest.mark.parametrize("name", RECORDED)
 def test_what_was_compressed_before_changes_nothing(
-    name: str, share: float, data_folder: Path
+    name: str, share: float, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
         messages = json.load(file)["messages"]
-    keep(Cutter())  # that knows nothing
+    monkeypatch.setattr(cuts, "_kept", [])
     alone = run(messages, "auto", share, settings=None)
-    keep(Cutter())
+    monkeypatch.setattr(cuts, "_kept", [])
 
     run(messages[len(messages) // 3 :], "auto", share, settings={"offload_preview_tokens": 100})
     after = run(messages, "auto", share, settings=None)

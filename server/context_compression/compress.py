@@ -283,7 +283,7 @@ class _Job:
     def run(self) -> Run:
         """Run the strategy and account for it."""
         blocks = chain.from_iterable(message.blocks for message in self.plan.messages)
-        texts = (block.text for block in blocks if isinstance(block, Text | ToolResult))
+        texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
         self.plan = replace(self.plan, cutter=cutter_for(texts))
         if self.strategy == "summarize":
             outcome = yield from self._summarize_or_extract(())

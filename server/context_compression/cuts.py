@@ -6,7 +6,8 @@ A conversation is compressed again and again as it grows, so what was cut for it
 import re
 from array import array
 from bisect import bisect, bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from context_compression.evidence import ERROR_WORDS, lines_with
 from context_compression.words import Numbering
@@ -26,6 +27,8 @@ SEPARATORS = ',;"'
 """Behind these a line is divided where it has neither such an end nor a blank: no word goes on."""
 MOST_KEPT = 50_000
 """Pieces, and words, up to which a cutter is kept for the next compression: a million tokens."""
+KEPT = 4
+"""Cutters that are kept: several conversations may take turns."""
 KNOWN = 0.5
 """Share of a conversation's characters that a cutter must have met to be the one for it."""
 _LENGTH = 40  # bits of a text's key that tell its length
@@ -66,12 +69,12 @@ class Cutter:
         return range(self._firsts[number], self._firsts[number + 1])
 
     def knows(self, texts: Iterable[str]) -> bool:
-        """Whether it has cut most of some texts, by their characters."""
+        """Whether it has cut half of some texts or more, by their characters."""
         known = total = 0
         for text in texts:
             total += len(text)
             known += len(text) if _key(text) in self._numbers else 0
-        return known >= KNOWN * total
+        return 0 < known >= KNOWN * total
 
     def words_of(self, pieces: range) -> "array[int]":
         """The evidence words of neighbouring pieces, by number."""
@@ -93,24 +96,26 @@ class Cutter:
 
 
 _kept: list[Cutter] = []
-"""The cutter that was given back last. Threads may meet here: one gets it, the others a new one."""
+"""Those given back last. Threads may meet here: one gets a cutter, the others another."""
 
 
-def cutter_for(texts: Iterable[str]) -> Cutter:
-    """The cutter for the texts of a conversation: the one kept, if it knows most of them."""
-    try:
-        cutter = _kept.pop()
-    except IndexError:
-        return Cutter()
-    return cutter if cutter.knows(texts) else Cutter()
+def cutter_for(texts: Sequence[str]) -> Cutter:
+    """The cutter for the texts of a conversation: one that knows them, else a new one."""
+    for cutter in reversed(_kept[:]):
+        if cutter.knows(texts):
+            with suppress(ValueError):  # another took it just now
+                _kept.remove(cutter)
+                return cutter
+    return Cutter()
 
 
 def keep(cutter: Cutter) -> None:
     """Take a cutter back, for the next compression; one that has grown large forgets all."""
     if max(len(cutter.starts), len(cutter.numbering)) > MOST_KEPT:
         cutter.clear()
-    else:
-        _kept[:] = [cutter]
+    elif cutter.starts:
+        _kept.append(cutter)
+        del _kept[:-KEPT]
 
 
 def _key(text: str) -> int:

@@ -65,15 +65,15 @@ def kind_of(word: str) -> Kind | None:
 def trimmed(word: str) -> str:
     """A word without the punctuation around it and the `:line` behind a path.
 
-    What is trimmed once more stays as it is, up to `LONGEST_NAME`: a word is the same whatever
-    stood around it.
+    Until there is no more of that, so that a word is the same whatever stood around it; one longer
+    than `LONGEST_NAME` stays as it is.
     """
-    while True:
-        bare = word.rstrip(".:,-+@~$#\\/").lstrip(":,+@#").removeprefix("./")
-        bare = PLACE.sub("", bare) if ":" in bare else bare
-        if bare == word or len(word) > LONGEST_NAME:
-            return bare
-        word = bare
+    before = ""
+    while word != before and len(word) <= LONGEST_NAME:
+        before = word
+        word = word.rstrip(".:,-+@~$#\\/").lstrip(":,+@#").removeprefix("./")
+        word = PLACE.sub("", word) if ":" in word else word
+    return word
 
 
 class Lexicon:

@@ -233,6 +233,26 @@ def test_what_an_attachment_says_is_told_where_the_host_does_not_write_how(
     assert transcript.warnings == []
 
 
+def test_a_look_again_adds_nothing_to_what_the_user_typed_meanwhile(tmp_path: Path):
+    first, *_, answer = rows_of("subagent")
+    typed: Row = {"type": "queued_command", "prompt": [{"type": "text", "text": "And the docs?"}]}
+    hook: Row = {"type": "hook_additional_context", "hookName": "Stop", "content": ["Be terse."]}
+    between = [
+        {**first, "type": "attachment", "uuid": uuid, "parentUuid": parent, "attachment": about}
+        for uuid, parent, about in (("q", "u1", typed), ("h", "q", hook))
+    ]
+    rows = [first, *between, {**answer, "parentUuid": "h"}]
+    path = written(tmp_path / "s.jsonl", rows)
+    readings = hosts.Readings()
+    readings.look(path)
+    written(path, [*rows, {**first, "uuid": "u2", "parentUuid": answer["uuid"]}])
+
+    again = readings.look(path)
+
+    assert shown(again) == shown(hosts.read(path))
+    assert str(again.messages).count("Be terse.") == 1
+
+
 @pytest.mark.parametrize("content", [None, "", [1], {"file": []}, {"file": {"content": 3}}])
 def test_an_attachment_that_says_nothing_is_reported(tmp_path: Path, content: object):
     attachment: Row = {"type": "file", "filename": "a.py", "content": content}

@@ -46,8 +46,7 @@ class Context:
         self._steps: dict[str, Step] = {}  # by message id
         self._calls: dict[str, Step] = {}  # by call id, in the order of the calls
         self._cleared = _cleared(branch.rows)
-        # versions of the host that write how they word what attachments say
-        self._worders = {row.get("version") for row in branch.rows if "rendered" in row}
+        self._words_them = False  # whether the host writes how it words what attachments say
         for row in branch.rows:
             match row["type"]:
                 case "user":
@@ -115,15 +114,17 @@ class Context:
         with the system prompt. Files that the user mentioned stand in the user's message.
         """
         about, rendered = as_object(row.get("attachment")), row.get("rendered")
-        role, worded = row.get("renderedRole"), row.get("version") in self._worders
-        if not worded:
+        role = row.get("renderedRole")
+        self._words_them |= "rendered" in row
+        if not self._words_them:
             rendered, role = _worded(about), "user"
         if about.get("type") == "queued_command":  # the user's, typed while the agent was at work
             said = about.get("prompt")
             readable = bool(said) and (isinstance(said, str) or is_array(said))
+            said = [*said] if is_array(said) else said  # more may follow in it
             self._add({"role": "user", "content": said if readable else []}, row)
-        elif not rendered or not is_array(rendered):  # else the model was not shown it
-            self.textless.update(() if worded else [string(about, "type") or "none"])
+        elif not rendered or not is_array(rendered):
+            self.textless[string(about, "type") or "none"] += 1
         else:
             parts = [blocks_of(as_object(part).get("content")) for part in rendered]
             texts = [block for part in parts for block in part]
@@ -138,6 +139,8 @@ class Context:
                 last["content"] += texts  # the same list: results may follow in it
 
     def _finish(self) -> None:
+        if self._words_them:
+            self.textless.clear()  # the others were not shown to the model
         order = {call: number for number, call in enumerate(self._calls)}
         for step in self._steps.values():
             step.results.sort(key=lambda block: order.get(string(block, "tool_use_id"), len(order)))
