@@ -68,6 +68,8 @@ HOST_SUMMARIES = (
 """How hosts begin the summary that stands in place of what they compacted, in the user's role."""
 SKILLS = ("Base directory for this skill:", "<skill>")
 """How hosts begin the text of a skill they load into the user's role."""
+SKILL_LINES = 3
+"""Lines of such a text that name the skill."""
 SLASH_COMMAND = "<command-"
 """How the host's note of a slash command begins."""
 ARGUMENTS = ("<command-args>", "</command-args>")
@@ -161,6 +163,11 @@ def is_host_summary(text: str) -> bool:
 def is_skill(text: str) -> bool:
     """Whether a text in the user's role is a skill that the host loaded: it goes on to apply."""
     return text.lstrip().startswith(SKILLS)
+
+
+def skill_in(text: str) -> str:
+    """The lines that name the skill which a text holds, whatever it was called with; else empty."""
+    return "\n".join(text.strip().splitlines()[:SKILL_LINES]) if is_skill(text) else ""
 
 
 def user_words(message: Message) -> str:

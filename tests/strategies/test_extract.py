@@ -287,7 +287,85 @@ def test_where_nothing_of_a_long_stretch_is_chosen_a_note_says_so() -> None:
 
     notes = [m["content"] for m in result.messages if "Not shown here" in str(m["content"])]
     assert notes
-    assert all(re.search(r":\n\[… \d+ messages?; (?:first )?ref \w+\]$", note) for note in notes)
+    assert all(re.search(r":\n\[… \d+ messages?(; (first )?ref \w+)?\]$", note) for note in notes)
+    assert any("; first ref " in note for note in notes)
+
+
+def test_the_first_note_says_what_is_missing_before_its_quotes() -> None:
+    result = compress(conversation(60), target_tokens=1_200, strategy="extract")
+
+    notes = [m["content"] for m in result.messages if "[Compressed" in str(m["content"])]
+    assert re.match(r".*, quoted as data:\n\[… \d+ messages[];]", notes[0])
+
+
+def test_in_the_smallest_room_one_mark_says_that_messages_are_missing() -> None:
+    messages = session(conversation(60), said("user", "Thank you."))
+
+    shown = compress(messages, target_tokens=60, strategy="extract").messages
+
+    assert [message["content"] for message in shown] == [
+        f"[Compressed History] Not shown here:\n[… {len(messages) - 1} messages]",
+        "Thank you.",
+    ]
+
+
+def test_what_the_model_answered_comes_before_the_lines_it_read() -> None:
+    turns = (
+        session(
+            said("user", f"What does module_{n} do?"),
+            step(n, "\n".join(f"def read_{n}_{k}(): ..." for k in range(60))),
+            said("assistant", f"It keeps the number {n} for the others, as far as can be seen."),
+        )
+        for n in range(30)
+    )
+
+    shown = texts(extract(session(*turns, said("user", "Go on.")), 0.15).messages)
+
+    assert shown.count("It keeps the number") == 30
+
+
+def test_what_the_host_adds_behind_an_output_is_not_quoted_in_part() -> None:
+    added = "\n\n<system-reminder>\nMind app/rules_{n}.md.\n</system-reminder>"
+    outputs = (
+        "\n".join(f"def read_{n}_{k}(): ..." for k in range(60)) + added.format(n=n)
+        for n in range(30)
+    )
+    steps = (step(n, output) for n, output in enumerate(outputs))
+
+    view = extract(session(said("user", "Look."), *steps, said("user", "Go on.")), 0.2).messages
+    shown = texts([message for message in view if "[Compressed" in str(message["content"])])
+
+    assert "def read_" in shown
+    assert shown.count("</system-reminder>") == shown.count("<system-reminder>")
+
+
+def test_of_a_skill_that_was_loaded_twice_the_newest_text_is_enough() -> None:
+    skill = "Base directory for this skill: /skills/review\n\n# Review\n\n" + "\n".join(
+        f"Look at part_{n} first." for n in range(40)
+    )
+    turns = (
+        session(
+            [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "text", "text": "<command-name>/review</command-name>"},
+                        {"type": "text", "text": f"{skill}\n\nARGUMENTS: {n}"},
+                    ],
+                }
+            ],
+            step(n, LONG),
+            said("assistant", f"Done with {n}."),
+        )
+        for n in range(4)
+    )
+
+    messages = session(*turns, said("user", "Go on."))
+
+    shown = texts(extract(messages, 0.2, min_recent_messages=1, keep_recent_tokens=0).messages)
+
+    assert shown.count("Look at part_7 first.") == 1
+    assert "ARGUMENTS: 3" in shown
 
 
 def test_a_rule_of_the_user_is_worth_more_than_the_ref_of_a_gap() -> None:
@@ -1025,7 +1103,7 @@ def test_a_users_yes_does_not_go_before_what_he_asks() -> None:
 
     view = texts(extract(session(*turns, said("user", "Go on.")), 0.15).messages)
 
-    assert view.count("Could you please look") >= 15
+    assert view.count("Could you please look") >= 14
     assert view.count("Could you please look") > view.count("Yes.")
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from context_compression.edits import Edit
+from context_compression.evidence import is_said, is_skill, skill_in
 from context_compression.messages import Message, Text
 from context_compression.plan import Plan
 from context_compression.selection import SUMMARY_MARKS
@@ -43,10 +44,11 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
     room = max(room, 1)  # a system prompt may have taken more than all
     forms = Forms(plan)
     records = {i for i, message in enumerate(plan.messages) if is_record(message, plan)}
+    again = loaded_again(plan)
 
     def filling(level: Level) -> Filling | None:
         """The view of a level; `None` when its must-keep set takes too much of the room."""
-        kept = must_keep(plan, level, room, records)
+        kept = must_keep(plan, level, room, records, again)
         found = Filling(forms, kept, room, level.first)
         if found.left < level.spare * room:
             return None
@@ -109,14 +111,24 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
     )
 
 
-def must_keep(plan: Plan, level: Level, room: int, records: Container[int]) -> dict[int, Form]:
-    """What stays at a level and in which form, by index; `records` are the indices of records."""
+def must_keep(
+    plan: Plan, level: Level, room: int, records: Container[int], again: Container[int] = ()
+) -> dict[int, Form]:
+    """What stays at a level and in which form, by index.
+
+    Args:
+        plan: of the conversation.
+        level: how much stays.
+        room: tokens the view may take.
+        records: indices of records.
+        again: of messages that hold nothing but what a later one holds, too.
+    """
     kept = anchored_forms(plan, room if level.newest is Form.WHOLE else None)
     first_turn = plan.turns[0].stop if plan.turns else plan.head
     older = Form.CLIPPED if level.newest is Form.CLIPPED else Form.PREVIEW
     for index in range(max(level.first, plan.head), len(plan.messages)):
         message = plan.messages[index]
-        if index in kept:
+        if index in kept or (index in again and index < level.recent):
             continue
         if index >= level.recent:
             kept[index] = level.newest
@@ -133,6 +145,25 @@ def must_keep(plan: Plan, level: Level, room: int, records: Container[int]) -> d
         for partner in plan.step_of(index) or ():
             kept.setdefault(partner, kept[index])
     return kept
+
+
+def loaded_again(plan: Plan) -> set[int]:
+    """The messages that hold nothing but the host's notes and skills which later ones hold, too."""
+    skills = {
+        index: names
+        for index, message in enumerate(plan.messages)
+        if (names := {*filter(None, (skill_in(text) for text in notes_in(message)))})
+    }
+    newest = {name: index for index, names in skills.items() for name in names}
+    return {i for i, names in skills.items() if all(i < newest[name] for name in names)}
+
+
+def notes_in(message: Message) -> Sequence[str]:
+    """The texts of a message in the user's role that holds nothing of the user's own."""
+    texts = [block.text for block in message.blocks if isinstance(block, Text)]
+    others = len(message.blocks) - len(texts)
+    said = others or any(is_said(text) and not is_skill(text) for text in texts)
+    return [] if said or message.role != "user" else texts
 
 
 def is_users(message: Message) -> bool:

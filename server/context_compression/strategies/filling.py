@@ -15,6 +15,7 @@ from context_compression.evidence import (
     is_host_summary,
     is_said,
     is_skill,
+    skill_in,
 )
 from context_compression.labels import with_labels
 from context_compression.messages import (
@@ -29,7 +30,7 @@ from context_compression.messages import (
 from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool, Source
 from context_compression.plan import Plan
 from context_compression.rendering import Span
-from context_compression.selection import tokens_of_text
+from context_compression.selection import end_of_output, tokens_of_text
 from context_compression.strategies.forms import SKILL_CHARS, Form, Forms
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.quoting import (
@@ -43,6 +44,10 @@ from context_compression.strategies.tool_results import Slots, with_results
 USER_WORTH, SKILL_WORTH, SUMMARY_WORTH = 40.0, 30.0, 4.0
 """What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; of a
 skill that the host loaded; of the host's summary, all that is left of what it compacted."""
+ANSWER_WORTH, REMARK_WORTH = 8.0, 2.0
+"""The same of what the model answers the user; of what it says beside its calls."""
+REPORT_TOKENS = 400
+"""Tokens up to which such a text has all of that; a longer one no more as a whole."""
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 LOCAL_WEIGHT = 0.25
@@ -63,13 +68,16 @@ PASTED_SHARE = 1 / 3
 like all else."""
 MARK_TOKENS = 20
 """What the mark of a gap of messages costs with its ref."""
+BARE_TOKENS = 16
+"""What a note costs that tells only how many messages are missing."""
 NOTE_TOKENS = 40
 """What a note costs beside its quotations; kept free for the first."""
 LEAST_ROOM, LEAST_SHOWN = 0.15, 0.4
 """Share of the room, and of what previews leave out, one of which they must leave free (measured on
 recorded sessions: below both, `extract` keeps more at the same size, above either not)."""
 GAPS_SHARE = 0.03
-"""Share of the room for refs of gaps of whole messages, the largest first."""
+"""Share of the room for refs of gaps of whole messages, the largest first; and as much again for
+notes in place of others of which nothing is quoted, one of them in any room."""
 LEAST_FOR_REFS = 2_500
 """Tokens of room below which gaps between quotes have none, and those before and behind all quotes
 of a note are not told, but behind the last: evidence is worth more then (measured likewise)."""
@@ -174,7 +182,7 @@ class Filling:
         rules = self.rules(pool)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(rule.tokens for rule in rules))
         rounds, misses = ROUNDS, 0
-        refs, ends = GAPS_SHARE * self.room, self.room >= LEAST_FOR_REFS
+        refs, ends = max(GAPS_SHARE * self.room, BARE_TOKENS), self.room >= LEAST_FOR_REFS
         while True:
             found = chain((rule.place for rule in rules), map(pool.place, sorted(chosen)))
             view, notes = self.assembled(pool, found, refs, ends=ends)
@@ -202,7 +210,10 @@ class Filling:
                 del choice, found  # what is as large as the view goes before more is made
                 why = self.why(pool, chosen, rules)
                 del pool
-                return keep_only(plan, view, notes if left >= 0 else {}, reason, why)
+                if left < 0 or not notes:  # where nothing is quoted one mark may still fit
+                    notes = self.notes(view, {}, BARE_TOKENS, ends=False)
+                    notes = notes if cost(plan, view, notes) <= self.room else {}
+                return keep_only(plan, view, notes, reason, why)
             view = notes = None  # two views at once would be the peak of all memory
 
     def why(self, pool: Pool, chosen: Iterable[int], rules: Iterable[Rule]) -> dict[int, str]:
@@ -305,16 +316,21 @@ class Filling:
         return self.plan.messages[source.message].blocks[source.slot]
 
     def competing(self) -> Sequence[Source]:
-        """The texts that compete for the room; of what the user said twice the newest."""
+        """The texts that compete for the room; of what the user said twice the newest.
+
+        Of a skill that was loaded twice likewise.
+        """
         indices = range(self.plan.head, len(self.plan.messages))
         sources = [*chain.from_iterable(map(self.sources, indices))]
         newest = {
-            block.text: index
+            said_in(block.text): index
             for index, message in enumerate(self.plan.messages)
             for block in message.blocks
             if isinstance(block, Text) and message.role == "user"
         }
-        return [s for s in sources if not s.worth or newest[s.text] == s.message]
+        return [
+            s for s in sources if not s.worth or newest.get(said_in(s.text), s.message) == s.message
+        ]
 
     def sources(self, index: int) -> Iterator[Source]:
         """The texts of a message that compete, with what it costs to show anything of them."""
@@ -327,17 +343,12 @@ class Filling:
                 continue
             parts = clipped(block) if shown else self.quoting.parts(block)
             for text, key, opening, weight in parts:
+                if isinstance(block, ToolResult):
+                    text = text[: end_of_output(text)]
                 tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
                 spoken = isinstance(block, Text) and is_instruction(block)
-                worth = 0.0
-                if spoken and message.role == "user":
-                    weight = USER_WEIGHT if tokens <= TYPED_TOKENS else 1.0
-                    worth = SKILL_WORTH if is_skill(text) else USER_WORTH
-                    worth *= min(1.0, len(text) / LITTLE_CHARS, TYPED_TOKENS / max(1, tokens))
-                elif message.role == "user" and is_host_summary(text):
-                    worth = SUMMARY_WORTH
-                elif message.role == "user" and text.startswith(LOCAL_COMMAND):
-                    weight = LOCAL_WEIGHT
+                times, worth = value_of(message, text, tokens, spoken=spoken)
+                weight *= times
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
 
     def assembled(
@@ -385,19 +396,30 @@ class Filling:
     ) -> dict[int, Message]:
         """For each dropped run a message of ours that quotes the chosen pieces and tells of gaps.
 
-        A run of which nothing was chosen has one where its gap is among the largest. `quoted` is
-        empty afterwards.
+        A run of which nothing was chosen has one where its gap is among the largest: with a ref, or
+        without, where as much room does for that. `quoted` is empty afterwards.
         """
         behind_head = range(self.plan.head, len(self.plan.messages))
         runs = [*filter(None, gaps(behind_head, sorted({*behind_head}.intersection(view))))]
         with_ref = self.gaps_with_ref(runs, quoted, refs)
-        noted = [run for run in runs if run.start in with_ref or any(i in quoted for i in run)]
+        noted = self.noted(runs, quoted, with_ref, refs)
         note = self.quoting.note
         found: dict[int, Message] = {}
         for run in noted:
             first, last = run is noted[0], run is noted[-1]
             found[run.start] = note(run, quoted, with_ref, first=first, last=last, ends=ends)
         return found
+
+    def noted(
+        self, runs: Sequence[range], quoted: Container[int], with_ref: Container[int], room: float
+    ) -> Sequence[range]:
+        """The runs that have a note: they are quoted, or tell a ref, or are the largest others."""
+        tokens = [0, *accumulate(self.plan.tokens)]
+        told = {r for r in runs if r.start in with_ref or any(i in quoted for i in r)}
+        sizes = {run: tokens[run.stop] - tokens[run.start] for run in runs if run not in told}
+        large = sorted((-size, r.start, r) for r, size in sizes.items() if size > 2 * BARE_TOKENS)
+        most = int(room // BARE_TOKENS)
+        return sorted(told.union(r for *_, r in large[:most]), key=lambda r: r.start)
 
     def gaps_with_ref(self, runs: Sequence[range], quoted: Container[int], room: float) -> set[int]:
         """Where the largest gaps of whole messages begin, as many as may tell a ref in `room`."""
@@ -429,6 +451,37 @@ def clipped(block: Block) -> Iterator[Part]:
             yield Part(block.text, "", TEXT_TOKENS)
         case _:
             return
+
+
+def value_of(message: Message, text: str, tokens: int, *, spoken: bool) -> tuple[float, float]:
+    """Times which the evidence in a text of a message counts, and what a piece is worth beside it.
+
+    Args:
+        message: whose text it is.
+        text: one of its texts.
+        tokens: of the text.
+        spoken: whether somebody says it, neither a tool nor the host.
+    """
+    little = min(1.0, len(text) / LITTLE_CHARS)
+    match message.role:
+        case "user" if spoken:
+            worth = SKILL_WORTH if is_skill(text) else USER_WORTH
+            typed = tokens <= TYPED_TOKENS
+            return USER_WEIGHT if typed else 1.0, worth * min(little, TYPED_TOKENS / max(1, tokens))
+        case "assistant" if spoken:
+            worth = REMARK_WORTH if message.calls else ANSWER_WORTH
+            return 1.0, worth * min(little, REPORT_TOKENS / max(1, tokens))
+        case "user" if is_host_summary(text):
+            return 1.0, SUMMARY_WORTH
+        case "user" if text.startswith(LOCAL_COMMAND):
+            return LOCAL_WEIGHT, 0.0
+        case _:
+            return 1.0, 0.0
+
+
+def said_in(text: str) -> str:
+    """What a text in the user's role says; of a skill which one it is."""
+    return skill_in(text) or text
 
 
 def is_instruction(text: Text) -> bool:

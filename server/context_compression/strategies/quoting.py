@@ -170,8 +170,8 @@ class Quoting:
             run: the messages it stands for.
             quoted: what to quote of each; what is quoted is taken out.
             with_ref: where gaps begin that tell the ref of the first message missing.
-            first: whether it is the view's first, which says how to get the rest, where a store
-                keeps it.
+            first: whether it is the view's first, which tells what is missing before its quotes,
+                and how to get the rest, where a store keeps it.
             last: whether it is the view's last: what is missing behind its quotes happened last.
             ends: whether gaps before and behind all quotes of any note are marked.
         """
@@ -185,7 +185,9 @@ class Quoting:
                 above = None
                 if missing.start in with_ref:
                     note += f"\n{gap_of_messages(missing, self.ref_of_message(missing.start))}"
-                elif self.must_mark(run, missing, index, before=ends, behind=ends or last):
+                elif self.must_mark(
+                    run, missing, index, before=ends or first, behind=ends or last or not indices
+                ):
                     note += f"\n{gap_of_messages(missing)}"
             if index is None:
                 break
