@@ -172,6 +172,14 @@ def test_the_breakdown_is_by_kind_of_content() -> None:
     }  # fmt: skip
 
 
+def test_a_note_of_ours_is_not_the_users_text() -> None:
+    note = {"role": "user", "content": "[Compressed History] Not shown here:\n[… 60 messages]"}
+    parsed = parse([note, HELLO]).messages
+
+    assert {"our notes", "user text"} <= breakdown(parsed, Counter()).keys()
+    assert [item.what for item in largest(parsed, Counter())] == ["our note", "text of the user"]
+
+
 def test_the_largest_blocks_are_named_with_their_tool() -> None:
     long = Run("a", "Bash", {"command": "cat"}, "line of text\n" * 400)
     messages = [HELLO, *tool_step([long, Run("b", "Read", {}, "x")], "anthropic")]

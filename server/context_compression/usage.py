@@ -7,6 +7,7 @@ from typing import Any
 
 from context_compression.formats import parse
 from context_compression.messages import (
+    COMPRESSED,
     Block,
     Document,
     Image,
@@ -85,7 +86,7 @@ def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
         for block in message.blocks:
             kind = KINDS[type(block)]
             if kind == "text":
-                kind = f"{message.role} text"
+                kind = "our notes" if is_ours(block) else f"{message.role} text"
             tokens = counter.block(block)
             found[kind] = found.get(kind, 0) + tokens
             left -= tokens
@@ -111,9 +112,14 @@ def _what(message: Message, block: Block, names: Mapping[str, str]) -> str:
         case ToolResult():
             return f"result of {names.get(block.call_id, 'a tool')}"
         case Text():
-            return f"text of the {message.role}"
+            return "our note" if is_ours(block) else f"text of the {message.role}"
         case _:
             return KINDS[type(block)].removesuffix("s")
+
+
+def is_ours(block: Block) -> bool:
+    """Whether a text is a note of ours in place of what was compressed."""
+    return isinstance(block, Text) and block.text.startswith(COMPRESSED)
 
 
 def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) -> Settings:

@@ -294,6 +294,14 @@ async def test_a_recorded_session_is_really_changed_and_undo_takes_it_back(
     assert agrees(undone)
 
 
+async def test_undo_goes_without_what_a_compression_takes(client: Client) -> None:
+    asked = {"messages": conversation(2), "undo": True, "target_tokens": 5}
+
+    said = await refusal(client, "context_compress", **asked)
+
+    assert said.startswith("undo takes the last compression back")
+
+
 async def test_without_a_compression_there_is_nothing_to_undo(
     client: Client, workspace: Workspace
 ) -> None:

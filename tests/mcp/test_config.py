@@ -91,6 +91,7 @@ async def test_reset_sets_back_some_or_all(client: Client, workspace: Workspace)
         ({"strategy": "trunkate"}, "nearest valid: truncate"),
         ({"trigger_threshold": 2}, "nearest valid: 1"),
         ({"keep_recnt": 5}, "did you mean keep_recent?"),
+        ({"set": {"keepRecent": 5}}, "'set' (pass keepRecent without it)"),
         ({"reset": ["keep_recnt"]}, "did you mean"),
     ],
 )

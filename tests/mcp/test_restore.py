@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from mcp_door import Answer, ask, everything_in, refusal, write_messages
 
 from context_compression import Session
 from context_compression.mcp_server.quoting import LABEL, PAGE, fenced, page
-from context_compression.testing import conversation
+from context_compression.testing import Run, conversation, tool_step
 from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -119,12 +120,37 @@ async def test_lines_and_patterns(client: Client) -> None:
     assert none.pages == []
 
 
+async def test_lines_and_patterns_of_a_message_are_those_of_its_texts(
+    client: Client, workspace: Workspace
+) -> None:
+    written = {"path": "app.py", "content": "import os\n\ndef main():\n    return os.getcwd()\n"}
+    call = tool_step([Run("a", "Write", written, "done")], "anthropic")
+    session = Session(workspace.store, "mine")
+    session.record(*call, *conversation(8))
+    refs = session.compress(target_tokens=9_000).refs
+    ref = next(ref for ref, about in refs.items() if about.block is None and about.indices == (0,))
+
+    found = await ask(client, "context_restore", ref=ref, pattern="^def ")
+    whole = await ask(client, "context_restore", ref=ref)
+
+    assert found.pages == ["5: def main():"]
+    assert json.loads(whole.pages[0]) == call[0]
+
+
+async def test_a_ref_may_be_copied_with_its_mark(client: Client) -> None:
+    kept = await ask(client, "context_offload", content="alpha")
+
+    for copied in ("ref {}", "[ref {}]", "; first ref {}]"):
+        answer = await ask(client, "context_restore", ref=copied.format(kept.facts["ref"]))
+        assert answer.pages == ["alpha"]
+
+
 @pytest.mark.parametrize(
     ("asked", "wanted"),
     [
         ({"lines": "a-b"}, "lines must be as 10-40"),
         ({"lines": "90-95"}, "this has lines 1-3"),
-        ({"lines": "3-2"}, "this has lines 1-3"),
+        ({"lines": "3-2"}, "run backwards; this has lines 1-3"),
         ({"pattern": "("}, "is not a regular expression"),
         ({"pattern": "(a|aa)+$"}, "takes too long"),
         ({"cursor": "next"}, "is no cursor of this text"),
@@ -156,6 +182,7 @@ async def test_an_unknown_ref_is_answered_with_the_newest(client: Client) -> Non
     for ref in ("c3f9c3f9c3f9", "../../etc/passwd", "x", " "):
         said = await refusal(client, "context_restore", ref=ref)
         assert kept.facts["ref"] in said
+        assert ("at least 4 digits" in said) == (len(ref) < 4)
 
     assert "Nothing is archived yet" in empty
 

@@ -7,14 +7,14 @@ bounds is answered with what is allowed).
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from context_compression.messages import is_array
+from context_compression.messages import is_array, is_object
 from context_compression.settings import GUARDED, Value, snake_case
 
 LISTED = 3  # wrong arguments named in one answer
@@ -70,7 +70,7 @@ def checked(model: type[Asked], given: Mapping[str, Any]) -> Asked:
         if value is not None:
             named[snake] = _unpacked(value, known.get(snake, {}))
     if unknown := [name for name in named if name not in known]:
-        raise ToolError(_unknown(unknown, known))
+        raise ToolError(_unknown({name: named[name] for name in unknown}, known))
     try:
         return model.model_validate(named)
     except ValidationError as problem:
@@ -103,11 +103,14 @@ def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
     return value
 
 
-def _unknown(names: Iterable[str], known: Mapping[str, Any]) -> str:
+def _unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> str:
     hints: list[str] = []
-    for name in list(names)[:LISTED]:
+    for name, value in list(given.items())[:LISTED]:
+        inside = [n for n in value if snake_case(n) in known] if is_object(value) else []
         near = difflib.get_close_matches(name, known, 1)
-        hints.append(f"{name[:SHOWN]!r}" + (f" (did you mean {near[0]}?)" if near else ""))
+        hint = f"did you mean {near[0]}?" if near else ""
+        hint = f"pass {', '.join(inside[:LISTED])} without it" if inside else hint
+        hints.append(f"{name[:SHOWN]!r}" + (f" ({hint})" if hint else ""))
     accepted = ", ".join(name for name in known if name not in GUARDED)
     return f"Unknown argument {', '.join(hints)}. Accepted: {accepted}."
 

@@ -51,7 +51,7 @@ def answer(found: Found, query: str | None, pattern: str | None, skip: int) -> C
 def _headline(found: Found, sought: str, pattern: str | None, skip: int) -> str:
     count = len(found.hits)
     numbers = f"{skip + 1}-{skip + count}" if skip else f"{count}"
-    held = f"that hold words of {sought}, the best first"
+    held = f"for {sought}, the best first"
     if pattern:
         held = f"in which {sought} is found, {'the best' if found.words else 'the newest'} first"
     total = "" if found.total is None else f" of {found.total:,}"

@@ -1,8 +1,11 @@
 """Reading what was archived: whole, some lines, the lines a pattern is found in."""
 
+from contextlib import suppress
 from typing import Any
 
-from context_compression.errors import StoreError
+from context_compression.errors import ContextCompressionError, StoreError
+from context_compression.formats import parse
+from context_compression.messages import Opaque, texts_of
 from context_compression.plan import canonical
 from context_compression.store import Pattern
 
@@ -12,6 +15,21 @@ NO_LINE = "no line matches"
 def as_text(original: Any) -> str:
     """An original as text: itself, or its JSON."""
     return original if isinstance(original, str) else canonical(original)
+
+
+def in_lines(original: Any) -> str:
+    """An original as lines to choose among: of a message those of all its texts.
+
+    A block that we do not know is one line of JSON.
+    """
+    if isinstance(original, str):
+        return original
+    texts: list[str] = []
+    with suppress(ContextCompressionError):
+        for block in (block for message in parse([original]).messages for block in message.blocks):
+            known = not isinstance(block, Opaque)
+            texts += texts_of(block) if known else [canonical(block.source)]
+    return "\n".join(texts) or canonical(original)
 
 
 def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str:
@@ -25,10 +43,9 @@ def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str
     numbered = list(enumerate(text.split("\n"), 1))
     if lines is not None:
         first, last = lines
+        wrong = "run backwards" if last < first else "are not there"
         if first < 1 or last < first or first > len(numbered):
-            raise StoreError(
-                f"lines {first}-{last} are not there; this has lines 1-{len(numbered)}."
-            )
+            raise StoreError(f"lines {first}-{last} {wrong}; this has lines 1-{len(numbered)}.")
         numbered = numbered[first - 1 : last]
     if pattern is None:
         return "\n".join(line for _, line in numbered)

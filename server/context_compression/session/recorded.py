@@ -16,7 +16,7 @@ from context_compression.formats import parse
 from context_compression.plan import ref_of
 from context_compression.result import Result
 from context_compression.session.archiver import Archiver, Rehearsal, promises
-from context_compression.session.reading import as_text, select
+from context_compression.session.reading import as_text, in_lines, select
 from context_compression.session.state import (
     State,
     news_of,
@@ -174,8 +174,9 @@ class Recorded:
         if full is None:
             known = ", ".join(list(self.state().refs)[-5:]) or "none yet"
             raise UnknownRef(f"Nothing is archived under {ref!r} here. The newest refs: {known}.")
-        text = as_text(self.original(full))
-        shown = select(text, lines, pattern)
+        original = self.original(full)
+        whole = lines is None and pattern is None
+        shown = as_text(original) if whole else select(in_lines(original), lines, pattern)
         if note:
             with suppress(StoreUnwritable):  # what cannot be written down is shown all the same
                 self.note_restored(full, shown)

@@ -71,6 +71,10 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
     """
     if asked.summary is not None and asked.plan_id is None:
         return await _keep_checkpoint(call, asked)
+    if asked.undo and (asked.target_tokens is not None or asked.pins or asked.focus):
+        raise ToolError(
+            "undo takes the last compression back; leave out what a new one would take."
+        )
     if asked.plan_id is not None and (asked.summary is None or asked.dry_run or asked.undo):
         raise ToolError(
             "plan_id goes with the summary that the plan asked for, and without dry_run and undo."

@@ -20,6 +20,8 @@ from context_compression.tokens import Counter
 
 NEWEST = 5  # refs named where one is unknown
 SHORTEST_REF = 4
+AROUND_REF = re.compile(r"^\W*(?:first\W+)?(?:ref\W+)?|\W+$")
+"""What stands around a ref where it was copied from a mark: `[… 9 lines; ref c3f91a20b77d]`."""
 
 
 class RestoreArguments(Arguments):
@@ -74,7 +76,7 @@ async def _session(call: Call, conversation: str | None) -> str | None:
 
 
 def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult:
-    ref = ref.strip()
+    ref = AROUND_REF.sub("", ref)
     lines = _span(asked.lines)
     log = store.locate(ref)
     session = following = None
@@ -128,8 +130,9 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
         if (full := ref_of(text)).startswith(ref.lower()):
             return full, f"summary of {entry.get('session')}", text
     newest = [r for id in store.sessions()[:1] for r in Session(store, id).state().refs][-NEWEST:]
+    short = f" (at least {SHORTEST_REF} digits name a ref)" if len(ref) < SHORTEST_REF else ""
     known = f"The newest refs: {', '.join(newest)}." if newest else "Nothing is archived yet."
     raise UnknownRef(
-        f"Nothing is archived under {ref[:40]!r}. {known} context_restore(query=…) searches all "
-        "that is archived."
+        f"Nothing is archived under {ref[:40]!r}{short}. {known} context_restore(query=…) searches "
+        "all that is archived."
     )

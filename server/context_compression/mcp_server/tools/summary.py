@@ -37,8 +37,9 @@ async def context_summary(call: Call, asked: SummaryArguments) -> CallToolResult
     if not entries:
         of = f" of {session}" if session else ""
         return quotation(
-            f"No summaries{of} yet. context_compress makes them; with summary it keeps a "
-            "checkpoint."
+            f"No summaries{of} yet. context_compress makes them with strategy window or summarize "
+            "(extract quotes instead); with summary it keeps a checkpoint of yours. What was "
+            "compressed is found with context_restore(query=…)."
         )
     shown = _that_fit(entries[: asked.limit])
     count = f"{len(shown)} of {len(entries)} summaries, newest first"
