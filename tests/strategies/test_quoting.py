@@ -248,6 +248,17 @@ def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:
     ]
 
 
+def test_a_number_is_no_name_for_what_a_call_was_about() -> None:
+    waiting = Run("a", "write_stdin", {"session_id": "84145", "chars": ""}, "still running")
+    typing = Run("b", "write_stdin", {"session_id": "84145", "chars": "yes"}, "done")
+
+    note = quoted(waiting, typing, only=(2, 3), dialect="openai")
+
+    assert [line.partition(";")[0] for line in note.splitlines() if "Result" in line] == [
+        "[Result of write_stdin", "[Result of write_stdin: yes",
+    ]  # fmt: skip
+
+
 def test_a_result_behind_a_gap_names_its_call() -> None:
     runs = [Run(name, "bash", {"command": f"cat {name}.py"}, f"# {name}") for name in "ab"]
 

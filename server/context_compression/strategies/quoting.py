@@ -355,9 +355,8 @@ def call_of(block: Block) -> str | None:
 def call_texts(call: ToolCall) -> CallTexts:
     """What a call says; arguments of several lines are long, too, and empty ones left out."""
     given = [(name or "argument", text) for name, text in named_strings(call.arguments) if text]
-    about = next(
-        (each for each in given if MAIN.fullmatch(each[0])), given[0] if given else ("", "")
-    )
+    telling = [each for each in given if any(map(str.isalpha, each[1]))]  # a number names nothing
+    about = next((e for e in telling if MAIN.fullmatch(e[0])), (*telling, ("", ""))[0])
     said = (next(commands_of(call), "") or about[1]).strip().partition(NEWLINE)[0]
     label = f"{call.name}: {shortened(said, LABEL_CHARS)}" if said else call.name
     long = tuple((one_line(name), text) for name, text in given if is_long(text))
