@@ -16,7 +16,9 @@ from context_compression.messages import Image, Text, ToolResult
 from context_compression.pieces import Pool, Source
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import render
+from context_compression.strategies import filling
 from context_compression.strategies.forms import Form, Forms, outer_parts
+from context_compression.strategies.keep import cost
 from context_compression.strategies.quoting import outcome
 from context_compression.testing import PIXEL, Run, ScriptedSummarizer, conversation, tool_step
 from context_compression.tokens import Counter
@@ -596,6 +598,33 @@ def test_no_count_of_a_callers_counter_breaks_the_choice() -> None:
         )
 
         assert result.tokens_after <= target
+
+
+def test_a_view_that_came_out_too_large_is_corrected_in_few_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every round counts the view anew, which in a long conversation takes a tenth of a second."""
+    steps = (
+        step(n, "\n".join(f"src/a{n}_{k}.py:{k} fails" for k in range(60)), command=f"cat {n}.log")
+        for n in range(40)
+    )
+    messages = session(said("user", "Go."), *steps, said("user", "Go on."))
+    rounds = 0
+
+    def counted(*args: Any) -> int:
+        nonlocal rounds
+        rounds += 1
+        return cost(*args)
+
+    monkeypatch.setattr(filling, "cost", counted)
+    compress(
+        messages,
+        target_tokens=200,
+        strategy="extract",
+        counter=lambda text: len(text) if "Compressed" in text else 0,
+    )
+
+    assert 0 < rounds < 30
 
 
 def test_of_what_the_user_said_twice_one_is_enough() -> None:
