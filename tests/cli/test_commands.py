@@ -120,6 +120,15 @@ def test_an_account_without_a_target_names_none(desk: Desk):
     assert "target" not in page
 
 
+def test_the_account_says_when_constraints_of_the_user_left_the_view(desk: Desk):
+    rules = [{"role": "user", "content": f"Never touch file_{n}.c, please."} for n in range(40)]
+    desk.write("rules.json", json.dumps([*rules, {"role": "user", "content": "Go on."}]).encode())
+
+    told = desk.does("compress", "rules.json", "--target-tokens", "200").stderr.decode()
+
+    assert re.search(r"\nnote     \d+ of 40 constraints of the user's are not in the view", told)
+
+
 @pytest.mark.parametrize("begins", ["user", "system"])
 def test_two_files_of_one_name_are_two_conversations(desk: Desk, messages: Messages, begins: str):
     (desk.folder / "other").mkdir()

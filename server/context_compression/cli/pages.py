@@ -44,12 +44,21 @@ def account(
         *([BESIDE.format(not_counted)] if not_counted else []),
         *(f"mended   {repair}" for repair in result.repairs),
         *(f"note     {note}" for note in result.notes),
+        *_rules(result),
         "",
         *loss(result),
         "",
         *_archived(result, restorable),
     ]
     return "\n".join(lines)
+
+
+def _rules(result: Result) -> list[str]:
+    """That constraints of the user's left the view, if so."""
+    rules = result.loss["constraints"]
+    gone = rules.total - rules.retained
+    said = f"{gone:,} of {rules.total:,} constraints of the user's are not in the view"
+    return [f"note     {said}; a larger target keeps them"] if gone else []
 
 
 def _summary(result: Result, foreseen: Forecast | None) -> list[str]:
