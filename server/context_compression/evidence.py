@@ -68,6 +68,7 @@ HOST_SUMMARIES = (
 """How hosts begin the summary that stands in place of what they compacted, in the user's role."""
 SKILLS = ("Base directory for this skill:", "<skill>")
 """How hosts begin the text of a skill they load into the user's role."""
+NOTES_OF_HOSTS = (*HOST_NOTES, *HOST_SUMMARIES, *SKILLS)
 SKILL_LINES = 3
 """Lines of such a text that name the skill."""
 SLASH_COMMAND = "<command-"
@@ -152,7 +153,7 @@ def is_note(text: str) -> bool:
 
 def is_host_note(text: str) -> bool:
     """Whether a text in the user's role was put there by the host."""
-    return text.lstrip().startswith((*HOST_NOTES, *HOST_SUMMARIES, *SKILLS))
+    return text.lstrip().startswith(NOTES_OF_HOSTS)
 
 
 def is_host_summary(text: str) -> bool:
