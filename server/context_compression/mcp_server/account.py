@@ -199,7 +199,11 @@ def _what_now(opened: Opened, result: Result, held: bool) -> str:
     if opened.transcript is None:
         return "This is now the session's view; undo takes it back."
     if opened.transcript.host == "messages":
-        return f"The file is unchanged. The compressed view is kept in {place}."
+        return (
+            f"The file is unchanged. The compressed view is kept in {place}. The command "
+            f"`context-compression export {session.id} --host HOST` writes it as a session for "
+            "Claude Code, Codex or Pi; `compress FILE --output VIEW` as messages."
+        )
     fresh = (
         "a fresh chat in which context_summary and context_restore bring back what is needed"
         if result.summary
