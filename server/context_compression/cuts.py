@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from context_compression.evidence import ERROR_WORDS, lines_with
+from context_compression.tokens.remembered import key_of
 from context_compression.words import Numbering
 
 PIECE_CHARS = 80
@@ -31,7 +32,6 @@ KEPT = 4
 """Cutters that are kept: several conversations may take turns."""
 KNOWN = 0.5
 """Share of a conversation's characters that a cutter must have met to be the one for it."""
-_LENGTH = 40  # bits of a text's key that tell its length
 
 
 class Cutter:
@@ -61,7 +61,7 @@ class Cutter:
 
     def __call__(self, text: str) -> range:
         """The pieces of a text, by number."""
-        key = _key(text)
+        key = key_of(text)  # no text is kept alive
         number = self._numbers.get(key)
         if number is None:
             self._cut(text)
@@ -73,7 +73,7 @@ class Cutter:
         known = total = 0
         for text in texts:
             total += len(text)
-            known += len(text) if _key(text) in self._numbers else 0
+            known += len(text) if key_of(text) in self._numbers else 0
         return 0 < known >= KNOWN * total
 
     def words_of(self, pieces: range) -> "array[int]":
@@ -116,11 +116,6 @@ def keep(cutter: Cutter) -> None:
     elif cutter.starts:
         _kept.append(cutter)
         del _kept[:-KEPT]
-
-
-def _key(text: str) -> int:
-    """What stands for a text: no text is kept alive."""
-    return hash(text) << _LENGTH | len(text)
 
 
 def spans(text: str) -> tuple["array[int]", "array[int]"]:

@@ -23,9 +23,8 @@ USED = 6.0
 KIND_WEIGHT: dict[Kind, float] = {
     "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.5, "number": 0.15625,
 }  # fmt: skip
-"""The same by kind. Each is a sum of few powers of two, so that what a piece is worth does not hang
-on the order of its words.
-"""
+"""What a word of a kind is worth. Each is a sum of few powers of two, so that what a piece is worth
+does not hang on the order of its words."""
 MANY = 4
 """Messages a word is seen in from which on more make no difference."""
 ERROR_BONUS = 1.0

@@ -40,6 +40,11 @@ def fingerprint(value: Any) -> int:
     return hash(tuple(parts))
 
 
+def key_of(text: str) -> int:
+    """What stands for a text within one process."""
+    return hash(text) << _LENGTH | len(text)
+
+
 class Recent:
     """Counts by key: at least the `size / 2` used last, at most `size`.
 
@@ -80,7 +85,7 @@ class Remembered:
         """Tokens of a text."""
         if len(text) < SHORT:
             return self._count(text) if text else 0
-        key = hash(text) << _LENGTH | len(text)
+        key = key_of(text)
         count = self._recent.get(key)
         if count is None:
             count = self._count(text)
