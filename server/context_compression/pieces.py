@@ -21,7 +21,7 @@ from context_compression.words import KINDS, Kind
 USED = 6.0
 """Times which a word is worth that the user, the model or a tool call mentions."""
 KIND_WEIGHT: dict[Kind, float] = {
-    "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 1.5, "number": 0.15625,
+    "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 3.0, "number": 0.15625,
 }  # fmt: skip
 """What a word of a kind is worth. Each is a sum of few powers of two, so that what a piece is worth
 does not hang on the order of its words."""
