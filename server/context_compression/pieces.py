@@ -79,6 +79,7 @@ class Source(NamedTuple):
         key: which text of a call it is; empty for other blocks.
         spoken: whether somebody said it, so that decisions may stand in it.
         worth: what a piece of it is worth whatever evidence it holds.
+        end: no piece of it begins there or behind; `None`: all of it competes.
     """
 
     message: int
@@ -90,6 +91,7 @@ class Source(NamedTuple):
     key: str = ""
     spoken: bool = False
     worth: float = 0.0
+    end: int | None = None
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -129,6 +131,9 @@ class Pool:
     def add(self, source: Source, outdated: Iterable[tuple[int, int]] = ()) -> None:
         """Cut a source into pieces and enter them; `outdated`: where it says what is so no more."""
         cutter, pieces = self.cutter, self.cutter(source.text)
+        if source.end is not None:
+            end = bisect_left(cutter.starts, source.end, pieces.start, pieces.stop)
+            pieces = range(pieces.start, end)
         here = slice(pieces.start, pieces.stop)
         starts, stops = cutter.starts[here], cutter.stops[here]
         tells = cutter.fails[here]

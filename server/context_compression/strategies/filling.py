@@ -343,13 +343,12 @@ class Filling:
                 continue
             parts = clipped(block) if shown else self.quoting.parts(block)
             for text, key, opening, weight in parts:
-                if isinstance(block, ToolResult):
-                    text = text[: end_of_output(text)]
+                end = end_of_output(text) if isinstance(block, ToolResult) else None
                 tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
                 spoken = isinstance(block, Text) and is_instruction(block)
                 times, worth = value_of(message, text, tokens, spoken=spoken)
                 weight *= times
-                yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth)
+                yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth, end)
 
     def assembled(
         self, pool: Pool, chosen: Iterable[Place], refs: float, *, ends: bool
