@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from typing import Any, Protocol, TypeAlias
 
 from context_compression import edits, validity
-from context_compression.cuts import cutter_for, keep
+from context_compression.cuts import Cutter, cutter_for, keep
 from context_compression.edits import Edit, View
 from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, SummaryError
 from context_compression.formats import Conversation, parse
@@ -282,9 +282,7 @@ class _Job:
 
     def run(self) -> Run:
         """Run the strategy and account for it."""
-        blocks = chain.from_iterable(message.blocks for message in self.plan.messages)
-        texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
-        self.plan = replace(self.plan, cutter=cutter_for(texts))
+        self.plan = replace(self.plan, cutter=_cutter(self.plan.messages))
         if self.strategy == "summarize":
             outcome = yield from self._summarize_or_extract(())
             return self.account(outcome) if outcome else self.unchanged(*self.failures)
@@ -622,6 +620,12 @@ def _check_strategy(name: str, can_ask: bool) -> None:
         Settings.checked({"strategy": name})  # names the nearest valid one
     if name == "summarize" and not can_ask:
         raise InvalidSettings("summarize needs a summarizer, and none was given. Use auto.")
+
+
+def _cutter(messages: Sequence[Message]) -> Cutter:
+    """The cutter for their texts, which are held no longer than it takes to find it."""
+    blocks = chain.from_iterable(message.blocks for message in messages)
+    return cutter_for([block.text for block in blocks if isinstance(block, Text | ToolResult)])
 
 
 def _with(plan: Plan, taken: Mapping[int, Edit]) -> Plan:

@@ -56,16 +56,19 @@ class Cutter:
         self.starts, self.stops = array("I"), array("I")
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
-        self._numbers: dict[int, int] = {}  # of each text, by its key, its number as they came
+        self._numbers: dict[str, int] = {}  # of each text of this compression, as they came
+        self._known: dict[int, int] = {}  # of those of earlier ones, by their keys
         self._firsts = array("I", [0])  # of each text its first piece; one more than texts
 
     def __call__(self, text: str) -> range:
         """The pieces of a text, by number."""
-        key = key_of(text)  # no text is kept alive
-        number = self._numbers.get(key)
+        number = self._numbers.get(text)
         if number is None:
-            self._cut(text)
-            number = self._numbers[key] = len(self._numbers)
+            number = self._known.get(key_of(text)) if self._known else None
+            if number is None:
+                number = len(self._firsts) - 1
+                self._cut(text)
+            self._numbers[text] = number
         return range(self._firsts[number], self._firsts[number + 1])
 
     def knows(self, texts: Iterable[str]) -> bool:
@@ -73,8 +76,13 @@ class Cutter:
         known = total = 0
         for text in texts:
             total += len(text)
-            known += len(text) if key_of(text) in self._numbers else 0
+            known += len(text) if key_of(text) in self._known else 0
         return 0 < known >= KNOWN * total
+
+    def rest(self) -> None:
+        """Let go of the texts; what was cut of them stays known."""
+        self._known |= {key_of(text): number for text, number in self._numbers.items()}
+        self._numbers.clear()
 
     def words_of(self, pieces: range) -> "array[int]":
         """The evidence words of neighbouring pieces, by number."""
@@ -114,6 +122,7 @@ def keep(cutter: Cutter) -> None:
     if max(len(cutter.starts), len(cutter.numbering)) > MOST_KEPT:
         cutter.clear()
     elif cutter.starts:
+        cutter.rest()
         _kept.append(cutter)
         del _kept[:-KEPT]
 
