@@ -293,6 +293,7 @@ class _Job:
         limit = self.fixed + self.floor.tokens
         if self.target < limit:
             if self.ask.target_tokens is not None:
+                keep(self.plan.cutter)  # a larger target may follow
                 raise BudgetTooSmall(self.target, limit, self.floor.parts | self._beside())
             self.plan = replace(self.plan, room=self.floor.tokens)
         outcome = yield from self._auto()

@@ -69,8 +69,6 @@ HOST_SUMMARIES = (
 SKILLS = ("Base directory for this skill:", "<skill>")
 """How hosts begin the text of a skill they load into the user's role."""
 NOTES_OF_HOSTS = (*HOST_NOTES, *HOST_SUMMARIES, *SKILLS)
-SKILL_LINES = 3
-"""Lines of such a text that name the skill."""
 SLASH_COMMAND = "<command-"
 """How the host's note of a slash command begins."""
 ARGUMENTS = ("<command-args>", "</command-args>")
@@ -166,9 +164,9 @@ def is_skill(text: str) -> bool:
     return text.lstrip().startswith(SKILLS)
 
 
-def skill_in(text: str) -> str:
-    """The lines that name the skill which a text holds, whatever it was called with; else empty."""
-    return "\n".join(text.strip().splitlines()[:SKILL_LINES]) if is_skill(text) else ""
+def is_bare_command(text: str) -> bool:
+    """Whether a text only says that a command of the host's ran, without what the user typed."""
+    return text.lstrip().startswith((SLASH_COMMAND, LOCAL_COMMAND)) and not is_said(text)
 
 
 def user_words(message: Message) -> str:

@@ -131,16 +131,18 @@ async def test_lines_and_patterns_of_a_message_are_those_of_its_texts(
     ref = next(ref for ref, about in refs.items() if about.block is None and about.indices == (0,))
 
     found = await ask(client, "context_restore", ref=ref, pattern="^def ")
+    beside = await ask(client, "context_restore", ref=ref, pattern="tool_use")
     whole = await ask(client, "context_restore", ref=ref)
 
     assert found.pages == ["5: def main():"]
+    assert beside.pages == [f"1: {whole.pages[0]}"]
     assert json.loads(whole.pages[0]) == call[0]
 
 
 async def test_a_ref_may_be_copied_with_its_mark(client: Client) -> None:
     kept = await ask(client, "context_offload", content="alpha")
 
-    for copied in ("ref {}", "[ref {}]", "; first ref {}]"):
+    for copied in ("ref {}", "[Ref {}]", "[… 9 lines; first ref {}]", 'context_restore(ref="{}")'):
         answer = await ask(client, "context_restore", ref=copied.format(kept.facts["ref"]))
         assert answer.pages == ["alpha"]
 

@@ -341,33 +341,54 @@ def test_what_the_host_adds_behind_an_output_is_not_quoted_in_part() -> None:
     assert shown.count("</system-reminder>") == shown.count("<system-reminder>")
 
 
+def loaded(skill: str, *notes: str) -> Messages:
+    texts = ["<command-name>/review</command-name>", *notes, skill]
+    return [{"role": "user", "content": [{"type": "text", "text": text} for text in texts]}]
+
+
+SKILL = "Base directory for this skill: /skills/review\n\n# Review\n\n" + "\n".join(
+    f"Look at part_{n} first." for n in range(40)
+)
+
+
 def test_of_a_skill_that_was_loaded_twice_the_newest_text_is_enough() -> None:
-    skill = "Base directory for this skill: /skills/review\n\n# Review\n\n" + "\n".join(
-        f"Look at part_{n} first." for n in range(40)
-    )
     turns = (
-        session(
-            [
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "<command-name>/review</command-name>"},
-                        {"type": "text", "text": f"{skill}\n\nARGUMENTS: {n}"},
-                    ],
-                }
-            ],
-            step(n, LONG),
-            said("assistant", f"Done with {n}."),
-        )
+        session(loaded(SKILL), step(n, LONG), said("assistant", f"Done with {n}."))
         for n in range(4)
     )
-
     messages = session(*turns, said("user", "Go on."))
 
     shown = texts(extract(messages, 0.2, min_recent_messages=1, keep_recent_tokens=0).messages)
 
     assert shown.count("Look at part_7 first.") == 1
-    assert "ARGUMENTS: 3" in shown
+
+
+@pytest.mark.parametrize(
+    ("first", "wanted"),
+    [
+        (loaded(SKILL + "\n\nARGUMENTS: never push to main"), "never push to main"),
+        (loaded(SKILL, "<task-notification>Build 77 is at gs://b/g77.tgz"), "gs://b/g77.tgz"),
+    ],
+)
+def test_what_stood_beside_a_skill_that_was_loaded_again_stays(
+    first: Messages, wanted: str
+) -> None:
+    turn = session(step(1, LONG), said("assistant", "Done."))
+    messages = session(first, turn, loaded(SKILL), turn[2:], said("user", "Go on."))
+
+    shown = texts(extract(messages, 0.3, min_recent_messages=1, keep_recent_tokens=0).messages)
+
+    assert wanted in shown
+
+
+def test_an_answer_that_begins_like_a_skill_is_an_answer() -> None:
+    answer = f"{SKILL[:80]}\nDecision: we chose canary_rollout because of OPS-4411."
+    turn = session(step(1, LONG), said("assistant", answer))
+    messages = session(said("user", "Go."), turn, loaded(SKILL), said("user", "Go on."))
+
+    shown = texts(extract(messages, 0.3, min_recent_messages=1, keep_recent_tokens=0).messages)
+
+    assert "canary_rollout" in shown
 
 
 def test_a_rule_of_the_user_is_worth_more_than_the_ref_of_a_gap() -> None:

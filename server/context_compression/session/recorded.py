@@ -16,7 +16,7 @@ from context_compression.formats import parse
 from context_compression.plan import ref_of
 from context_compression.result import Result
 from context_compression.session.archiver import Archiver, Rehearsal, promises
-from context_compression.session.reading import as_text, in_lines, select
+from context_compression.session.reading import NO_LINE, as_text, in_lines, select
 from context_compression.session.state import (
     State,
     news_of,
@@ -177,6 +177,8 @@ class Recorded:
         original = self.original(full)
         whole = lines is None and pattern is None
         shown = as_text(original) if whole else select(in_lines(original), lines, pattern)
+        if shown == NO_LINE and lines is None:  # it may stand in what is no text
+            shown = select(as_text(original), None, pattern)
         if note:
             with suppress(StoreUnwritable):  # what cannot be written down is shown all the same
                 self.note_restored(full, shown)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from context_compression.edits import Edit
-from context_compression.evidence import is_said, is_skill, skill_in
+from context_compression.evidence import is_bare_command, is_skill
 from context_compression.messages import Message, Text
 from context_compression.plan import Plan
 from context_compression.selection import SUMMARY_MARKS
@@ -148,22 +148,22 @@ def must_keep(
 
 
 def loaded_again(plan: Plan) -> set[int]:
-    """The messages that hold nothing but the host's notes and skills which later ones hold, too."""
-    skills = {
-        index: names
+    """The messages with skills that hold nothing but what later ones of the user's hold, too.
+
+    That the host ran a command of its own is no loss.
+    """
+    texts = {
+        index: [block.text for block in message.blocks if isinstance(block, Text)]
         for index, message in enumerate(plan.messages)
-        if (names := {*filter(None, (skill_in(text) for text in notes_in(message)))})
+        if message.role == "user" and all(isinstance(block, Text) for block in message.blocks)
     }
-    newest = {name: index for index, names in skills.items() for name in names}
-    return {i for i, names in skills.items() if all(i < newest[name] for name in names)}
-
-
-def notes_in(message: Message) -> Sequence[str]:
-    """The texts of a message in the user's role that holds nothing of the user's own."""
-    texts = [block.text for block in message.blocks if isinstance(block, Text)]
-    others = len(message.blocks) - len(texts)
-    said = others or any(is_said(text) and not is_skill(text) for text in texts)
-    return [] if said or message.role != "user" else texts
+    newest = {text: index for index, told in texts.items() for text in told}
+    return {
+        index
+        for index, told in texts.items()
+        if any(map(is_skill, told))
+        and all(newest[text] > index or is_bare_command(text) for text in told)
+    }
 
 
 def is_users(message: Message) -> bool:

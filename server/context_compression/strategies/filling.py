@@ -15,7 +15,6 @@ from context_compression.evidence import (
     is_host_summary,
     is_said,
     is_skill,
-    skill_in,
 )
 from context_compression.labels import with_labels
 from context_compression.messages import (
@@ -316,20 +315,21 @@ class Filling:
         return self.plan.messages[source.message].blocks[source.slot]
 
     def competing(self) -> Sequence[Source]:
-        """The texts that compete for the room; of what the user said twice the newest.
-
-        Of a skill that was loaded twice likewise.
-        """
+        """The texts that compete for the room; of what the user said twice the newest."""
         indices = range(self.plan.head, len(self.plan.messages))
         sources = [*chain.from_iterable(map(self.sources, indices))]
         newest = {
-            said_in(block.text): index
+            block.text: index
             for index, message in enumerate(self.plan.messages)
             for block in message.blocks
             if isinstance(block, Text) and message.role == "user"
         }
+        of_user = {index for index in indices if self.plan.messages[index].role == "user"}
         return [
-            s for s in sources if not s.worth or newest.get(said_in(s.text), s.message) == s.message
+            source
+            for source in sources
+            if not (source.worth and source.message in of_user)
+            or newest[source.text] == source.message
         ]
 
     def sources(self, index: int) -> Iterator[Source]:
@@ -476,11 +476,6 @@ def value_of(message: Message, text: str, tokens: int, *, spoken: bool) -> tuple
             return LOCAL_WEIGHT, 0.0
         case _:
             return 1.0, 0.0
-
-
-def said_in(text: str) -> str:
-    """What a text in the user's role says; of a skill which one it is."""
-    return skill_in(text) or text
 
 
 def is_instruction(text: Text) -> bool:

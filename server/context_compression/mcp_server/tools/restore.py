@@ -20,8 +20,9 @@ from context_compression.tokens import Counter
 
 NEWEST = 5  # refs named where one is unknown
 SHORTEST_REF = 4
-AROUND_REF = re.compile(r"^\W*(?:first\W+)?(?:ref\W+)?|\W+$")
-"""What stands around a ref where it was copied from a mark: `[… 9 lines; ref c3f91a20b77d]`."""
+NAMED_REF = re.compile(r"\bref\W{1,3}([0-9a-f]{4,12})\b", re.IGNORECASE)
+"""A ref that was copied with its mark: `[… 9 lines; ref c3f91a20b77d]`."""
+LONGEST_MARK = 600
 
 
 class RestoreArguments(Arguments):
@@ -76,7 +77,7 @@ async def _session(call: Call, conversation: str | None) -> str | None:
 
 
 def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult:
-    ref = AROUND_REF.sub("", ref)
+    ref = next((found[1] for found in NAMED_REF.finditer(ref[:LONGEST_MARK])), ref.strip())
     lines = _span(asked.lines)
     log = store.locate(ref)
     session = following = None
