@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from context_compression import Session, Store
 from context_compression.store.files import to_json
 from context_compression.store.log import SessionLog
-from context_compression.store.refs import entries, following, message_at
+from context_compression.store.refs import entries, following, latest, message_at
 from context_compression.testing import conversation
 
 VALUES = st.recursive(
@@ -39,6 +39,17 @@ def archived_last(log: SessionLog) -> list[str]:
     return [ref for ref, about in refs.items() if about["block"] is None]
 
 
+def test_what_was_archived_twice_counts_as_it_stands_last() -> None:
+    events = [
+        {"type": "offload", "refs": {REF: {"what": f"text {n}", "text": "x"}, "a" * 12: {}}}
+        for n in range(3)
+    ]
+    log = b"".join(to_json(event) + b"\n" for event in events)
+
+    assert latest(log, REF) == list(entries(log, REF))[-1]
+    assert latest(log, REF) == (REF, {"what": "text 2", "text": "x"})
+
+
 @given(MESSAGES)
 def test_a_message_is_read_alone_as_it_is_among_all(messages: list[dict[str, Any]]) -> None:
     data = to_json(messages, indent=2)
@@ -61,6 +72,8 @@ def test_what_is_said_of_a_ref_is_found_among_whatever_texts(text: str, value: A
     log = b"".join(to_json(line) + b"\n" for line in lines)
 
     assert dict(entries(log, REF[:4])) == {REF: about}
+    assert latest(log, REF) == (REF, about)
+    assert latest(log, "0" * 12) is None
     assert dict(entries(log, "aaaa")) == {"aaaabbbbcccc": refs["aaaabbbbcccc"]}
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+FULL = 12  # digits of a ref
 _KEY = re.compile(rb'"([0-9a-f]{12})":')
 _MESSAGE = re.compile(rb'"([0-9a-f]{12})":\{"what":"[^"\\]*","message":\d+,"block":null[,}]')
 _EVENTS = (b'{"type":"compression"', b'{"type":"offload"')
@@ -30,18 +31,36 @@ def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     wanted = b'"' + ref.encode()
     at = log.find(wanted)
     while at >= 0:
-        key = _KEY.match(log, at)
-        if key and (event := _event(log, at)):
-            about = _decoded(log[key.end() : event.stop])
-            file = _name_after(log, log.rfind(_ORIGINALS, event.start, at))
-            match about:
-                case {"what": str(), "text": str()}:
-                    yield key[1].decode(), about
-                case {"what": str(), "message": int(), "block": int() | None} if file:
-                    yield key[1].decode(), {**about, "file": file}
-                case _:
-                    pass
+        if found := _entry(log, at):
+            yield found
         at = log.find(wanted, at + 1)
+
+
+def latest(log: bytes, ref: str) -> tuple[str, Mapping[str, Any]] | None:
+    """The last of the `entries` of a ref in full: it stands near the end of a long log."""
+    wanted = b'"' + ref.encode() + b'"'
+    at = log.rfind(wanted)
+    while at >= 0:
+        if found := _entry(log, at):
+            return found
+        at = log.rfind(wanted, 0, at)
+    return None
+
+
+def _entry(log: bytes, at: int) -> tuple[str, Mapping[str, Any]] | None:
+    key = _KEY.match(log, at)
+    event = _event(log, at) if key else None
+    if not key or not event:
+        return None
+    about = _decoded(log[key.end() : event.stop])
+    file = _name_after(log, log.rfind(_ORIGINALS, event.start, at))
+    match about:
+        case {"what": str(), "text": str()}:
+            return key[1].decode(), about
+        case {"what": str(), "message": int(), "block": int() | None} if file:
+            return key[1].decode(), {**about, "file": file}
+        case _:
+            return None
 
 
 def following(log: bytes, ref: str) -> str | None:
