@@ -170,6 +170,14 @@ class Result:
         return self.evidence()
 
     @property
+    def constraints_gone(self) -> str:
+        """That constraints of the user's are not in the view, in words; empty where all are."""
+        rules = self.loss["constraints"]
+        gone = rules.total - rules.retained
+        said = f"{gone:,} of {rules.total:,} constraints of the user's are not in the view"
+        return said if gone else ""
+
+    @property
     def messages_out(self) -> int:
         """How many messages the view has."""
         return len(self.messages)

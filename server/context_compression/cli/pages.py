@@ -44,21 +44,17 @@ def account(
         *([BESIDE.format(not_counted)] if not_counted else []),
         *(f"mended   {repair}" for repair in result.repairs),
         *(f"note     {note}" for note in result.notes),
-        *_rules(result),
+        *(
+            [f"note     {gone}; a larger target keeps them"]
+            if (gone := result.constraints_gone)
+            else []
+        ),
         "",
         *loss(result),
         "",
         *_archived(result, restorable),
     ]
     return "\n".join(lines)
-
-
-def _rules(result: Result) -> list[str]:
-    """That constraints of the user's left the view, if so."""
-    rules = result.loss["constraints"]
-    gone = rules.total - rules.retained
-    said = f"{gone:,} of {rules.total:,} constraints of the user's are not in the view"
-    return [f"note     {said}; a larger target keeps them"] if gone else []
 
 
 def _summary(result: Result, foreseen: Forecast | None) -> list[str]:
@@ -148,8 +144,8 @@ def status(session: str, found: Status) -> str:
     if found.compressions:
         saved = f"{found.tokens_saved:,} tokens saved"
         lines.append(
-            f"compressions: {found.compressions}, of {found.messages_recorded} messages "
-            f"{found.messages_compressed}; {saved}"
+            f"compressions: {found.compressions}; {found.messages_compressed} of "
+            f"{found.messages_recorded} messages compressed, {saved}"
         )
     if (told := found.savings.told()) != {"net": 0}:
         said = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in told.items())

@@ -169,11 +169,9 @@ def account(
         more |= {"floor_tokens": result.floor_tokens or None, "floor": dict(result.floor)}
     if result.changed:
         more |= _how(result)
-        rules = result.loss["constraints"]
-        if gone := rules.total - rules.retained:
+        if gone := result.constraints_gone:
             warnings.append(
-                f"{gone:,} of {rules.total:,} constraints of the user's are not in the view; "
-                "context_restore brings them back, and a larger target keeps them"
+                f"{gone}; context_restore brings them back, and a larger target keeps them"
             )
     if of is not None:
         more |= {"summary_would_take": _foreseen(of), "prompt_cache": of_cache(of)}

@@ -17,7 +17,7 @@ from typing import Any, cast
 from context_compression.errors import StoreError, UnknownRef
 from context_compression.store import files
 from context_compression.store.lines import Events, LineFile, Mark
-from context_compression.store.refs import FULL, entries, following, latest, message_at
+from context_compression.store.refs import REF_DIGITS, entries, following, latest, message_at
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """What an id or a ref may be: the name of a file, and of nothing outside our folder."""
@@ -178,8 +178,12 @@ class SessionLog:
             return {}
         asked = (ref.lower(), self.stamp)  # to restore one, it is asked several times
         if self._told[0] != asked:
-            log, ref = self._events.data(), asked[0]
-            found = filter(None, [latest(log, ref)]) if len(ref) == FULL else entries(log, ref)
+            log, digits = self._events.data(), asked[0]
+            if len(digits) == REF_DIGITS:
+                last = latest(log, digits)
+                found = [last] if last else []
+            else:
+                found = entries(log, digits)
             self._told = (asked, dict(found))
         return self._told[1]
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-FULL = 12  # digits of a ref
+REF_DIGITS = 12  # of one in full
 _KEY = re.compile(rb'"([0-9a-f]{12})":')
 _MESSAGE = re.compile(rb'"([0-9a-f]{12})":\{"what":"[^"\\]*","message":\d+,"block":null[,}]')
 _EVENTS = (b'{"type":"compression"', b'{"type":"offload"')

@@ -112,7 +112,7 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
 
 
 def must_keep(
-    plan: Plan, level: Level, room: int, records: Container[int], again: Container[int] = ()
+    plan: Plan, level: Level, room: int, records: Container[int], again: Container[int]
 ) -> dict[int, Form]:
     """What stays at a level and in which form, by index.
 

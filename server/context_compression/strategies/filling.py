@@ -413,10 +413,9 @@ class Filling:
         self, runs: Sequence[range], quoted: Container[int], with_ref: Container[int], room: float
     ) -> Sequence[range]:
         """The runs that have a note: they are quoted, or tell a ref, or are the largest others."""
-        tokens = [0, *accumulate(self.plan.tokens)]
         told = {r for r in runs if r.start in with_ref or any(i in quoted for i in r)}
-        sizes = {run: tokens[run.stop] - tokens[run.start] for run in runs if run not in told}
-        large = sorted((-size, r.start, r) for r, size in sizes.items() if size > 2 * BARE_TOKENS)
+        others = ((sum(self.plan.tokens[r.start : r.stop]), r) for r in runs if r not in told)
+        large = sorted((-size, r.start, r) for size, r in others if size > 2 * BARE_TOKENS)
         most = int(room // BARE_TOKENS)
         return sorted(told.union(r for *_, r in large[:most]), key=lambda r: r.start)
 

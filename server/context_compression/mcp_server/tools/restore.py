@@ -23,6 +23,7 @@ SHORTEST_REF = 4
 NAMED_REF = re.compile(r"\bref\W{1,3}([0-9a-f]{4,12})\b", re.IGNORECASE)
 """A ref that was copied with its mark: `[… 9 lines; ref c3f91a20b77d]`."""
 LONGEST_MARK = 600
+"""Characters in which a ref is looked for."""
 
 
 class RestoreArguments(Arguments):
