@@ -20,6 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiktoken_ext import openai_public  # pyright: ignore[reportMissingTypeStubs]  # it ships none
 
+from context_compression import count_tokens
+from context_compression.errors import InvalidCounter
 from context_compression.messages import (
     Document,
     Image,
@@ -304,6 +306,18 @@ def test_the_callers_counter_is_asked_once_for_each_text():
     assert len(asked) == 1
     assert counter.count(103).method == "custom"
     assert counter.count(103).upper == 103
+
+
+@pytest.mark.parametrize("answer", [None, "7", float("nan"), float("inf"), -1])
+def test_a_counter_that_gives_no_number_is_named_with_what_it_gave(answer: Any):
+    with pytest.raises(InvalidCounter, match=rf"counter gave {answer!r} for a text of 40 char"):
+        count_tokens([{"role": "user", "content": "x" * 40}], counter=lambda _: answer)
+
+
+def test_a_counter_that_cannot_be_called_is_named():
+    no_function: Any = 0
+    with pytest.raises(InvalidCounter, match="counter is 0; it must be a function"):
+        Counter(counter=no_function)
 
 
 def test_where_no_model_is_named_a_callers_counter_gets_the_most_that_wraps_a_call():

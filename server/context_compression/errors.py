@@ -3,6 +3,7 @@
     ContextCompressionError
     ├── InvalidConversation    what came in is not a conversation
     ├── InvalidTarget          a target that is not a positive number of tokens
+    ├── InvalidCounter         a counter of the caller's that gives no number of tokens
     ├── BudgetTooSmall         the target lies below the floor; nothing was changed
     ├── IllegalEdit            a strategy proposed something that would break the view
     ├── InvalidSettings        an unknown setting, or a value it cannot have
@@ -36,6 +37,10 @@ class InvalidConversation(ContextCompressionError, ValueError):
 
 class InvalidTarget(ContextCompressionError, ValueError):
     """A target that is not a positive number of tokens."""
+
+
+class InvalidCounter(ContextCompressionError, TypeError):
+    """A counter of the caller's that cannot be called, or gives no number of tokens."""
 
 
 class BudgetTooSmall(ContextCompressionError):

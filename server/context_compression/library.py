@@ -63,6 +63,7 @@ def compress(
     Raises:
         InvalidConversation: not a conversation in a format we know.
         InvalidTarget: not a positive number of tokens.
+        InvalidCounter: the counter gives no number of tokens.
         InvalidSettings: an unknown setting or strategy.
         BudgetTooSmall: `auto` was given a target below the floor.
         StoreError: the originals could not be kept; nothing was changed.

@@ -6,8 +6,10 @@ messages and a message that stays the same keeps its count.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, assert_never, cast
 
+from context_compression.errors import InvalidCounter
 from context_compression.messages import (
     Block,
     Document,
@@ -57,11 +59,15 @@ class Counter:
     family: Family
 
     def __init__(self, model: str | None = None, counter: TextCounter | None = None) -> None:
-        """A counter for `model`, or by `counter`, the caller's own: text in, tokens out."""
+        """A counter for `model`, or by `counter`, the caller's own: text in, tokens out.
+
+        Raises:
+            InvalidCounter: it cannot be called; or later, it gave no number of tokens.
+        """
         self._custom = counter is not None
         self.family = ANY if self._custom and model is None else family_of(model)
-        self._base = Remembered(counter) if counter else BASE
-        self._percent = 100 if counter else round(self.family.factor * 100)
+        self._base = BASE if counter is None else Remembered(_checked(counter))
+        self._percent = 100 if self._custom else round(self.family.factor * 100)
 
     @property
     def method(self) -> str:
@@ -153,3 +159,23 @@ class Counter:
         shown, hidden = without_base64(source)
         sealed = min(sealed_tokens(hidden), self.family.image_tokens)
         return self._scaled(self._base.json(shown)) + sealed
+
+
+def _checked(counter: TextCounter) -> TextCounter:
+    """The caller's counter, held to give numbers of tokens."""
+    if not callable(counter):
+        raise InvalidCounter(
+            f"counter is {counter!r:.60}; it must be a function: text in, tokens out."
+        )
+
+    def count(text: str) -> int:
+        tokens: Any = counter(text)
+        with suppress(TypeError):
+            if 0 <= tokens < math.inf:
+                return tokens
+        raise InvalidCounter(
+            f"counter gave {tokens!r:.60} for a text of {len(text):,} characters; it must give a "
+            "number of tokens, 0 or more."
+        )
+
+    return count
