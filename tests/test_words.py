@@ -95,6 +95,22 @@ def test_a_part_of_a_text_has_only_its_own_words() -> None:
     assert [*first] != [*second]
 
 
+def test_a_name_that_ends_in_a_number_or_a_capital_is_evidence() -> None:
+    words = Lexicon().words("after step1 it hashes what vitaminC left")
+
+    assert words == {("step1", "symbol"), ("vitaminC", "symbol")}
+
+
+def test_letters_beyond_ascii_part_words_and_move_none() -> None:
+    numbering = Numbering()
+    text = "naïve 🙂 读取main.py\nother.py \ud800"
+
+    first, second = numbering.numbers_of(text, [(0, 17), (18, len(text))])
+
+    assert [*first] == [*numbering.numbers("main.py")]
+    assert [*second] == [*numbering.numbers("other.py")]
+
+
 @given(st.lists(st.text(alphabet="aZ_./:0 \n", max_size=60)))
 def test_packed_words_keep_their_numbers_and_others_get_new_ones(texts: list[str]) -> None:
     packed, plain = Numbering(), Numbering()
