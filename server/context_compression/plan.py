@@ -171,6 +171,14 @@ class Plan:
         return None
 
     @cached_property
+    def replied_to(self) -> int | None:
+        """The answer before the user's last words, where that is what comes before them."""
+        for index in range((self.last_user or 0) - 1, -1, -1):
+            if (message := self.messages[index]).role == "assistant":
+                return None if message.calls else index
+        return None
+
+    @cached_property
     def shown_since(self) -> list[int]:
         """Messages after the last user message in which the user shows something without words."""
         start = 0 if self.last_user is None else self.last_user + 1

@@ -326,6 +326,24 @@ def test_what_the_model_answered_comes_before_the_lines_it_read() -> None:
     assert shown.count("It keeps the number") == 30
 
 
+@pytest.mark.parametrize("between", [[], said("user", "<system-reminder>\nBe brief.\n")])
+def test_what_the_users_last_words_reply_to_stands_where_room_is_short(between: Messages) -> None:
+    work = session(
+        *(
+            step(n, "\n".join(f"def read_{n}_{k}(): ..." for k in range(60)), command=f"show m_{n}")
+            for n in range(40)
+        )
+    )
+    proposal = "Either we quote the names, or we give up the engine. The former takes less."
+
+    messages = session(
+        *(said("user", "What can be done?"), work, said("assistant", proposal), between),
+        *(said("user", "Go with the former."), work),
+    )
+
+    assert proposal in texts(extract(messages, 0.02).messages)
+
+
 def test_what_the_host_adds_behind_an_output_is_not_quoted_in_part() -> None:
     added = "\n\n<system-reminder>\nMind app/rules_{n}.md.\n</system-reminder>"
     outputs = (

@@ -44,7 +44,8 @@ USER_WORTH, SKILL_WORTH, SUMMARY_WORTH = 40.0, 30.0, 4.0
 """What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; of a
 skill that the host loaded; of the host's summary, all that is left of what it compacted."""
 ANSWER_WORTH, REMARK_WORTH = 8.0, 2.0
-"""The same of what the model answers the user; of what it says beside its calls."""
+"""The same of what the model answers the user; of what it says beside its calls. What the user's
+last words reply to (`Go with the second.`) is worth what they are."""
 REPORT_TOKENS = 400
 """Tokens up to which such a text has all of that; a longer one no more as a whole."""
 USER_WEIGHT = 1.5
@@ -178,7 +179,9 @@ class Filling:
         """Edits that leave the kept messages and as many pieces as the room holds."""
         plan = self.plan
         pool, choice = self.competition()
-        rules = self.rules(pool)
+        wanted = self.rules(pool)
+        rules = [rule for rule in wanted if rule.tokens <= self.left]  # none pushes out all others
+        self.evicted = any(not rule.pasted for rule in wanted if rule.tokens > self.left)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(rule.tokens for rule in rules))
         rounds, misses = ROUNDS, 0
         refs, ends = max(GAPS_SHARE * self.room, BARE_TOKENS), self.room >= LEAST_FOR_REFS
@@ -346,7 +349,8 @@ class Filling:
                 end = end_of_output(text) if isinstance(block, ToolResult) else None
                 tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
                 spoken = isinstance(block, Text) and is_instruction(block)
-                times, worth = value_of(message, text, tokens, spoken=spoken)
+                replied = index == plan.replied_to
+                times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
                 weight *= times
                 yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth, end)
 
@@ -451,7 +455,9 @@ def clipped(block: Block) -> Iterator[Part]:
             return
 
 
-def value_of(message: Message, text: str, tokens: int, *, spoken: bool) -> tuple[float, float]:
+def value_of(
+    message: Message, text: str, tokens: int, *, spoken: bool, replied: bool = False
+) -> tuple[float, float]:
     """Times which the evidence in a text of a message counts, and what a piece is worth beside it.
 
     Args:
@@ -459,6 +465,7 @@ def value_of(message: Message, text: str, tokens: int, *, spoken: bool) -> tuple
         text: one of its texts.
         tokens: of the text.
         spoken: whether somebody says it, neither a tool nor the host.
+        replied: whether it is what the user's last words reply to.
     """
     little = min(1.0, len(text) / LITTLE_CHARS)
     match message.role:
@@ -468,6 +475,7 @@ def value_of(message: Message, text: str, tokens: int, *, spoken: bool) -> tuple
             return USER_WEIGHT if typed else 1.0, worth * min(little, TYPED_TOKENS / max(1, tokens))
         case "assistant" if spoken:
             worth = REMARK_WORTH if message.calls else ANSWER_WORTH
+            worth = USER_WORTH if replied else worth
             return 1.0, worth * min(little, REPORT_TOKENS / max(1, tokens))
         case "user" if is_host_summary(text):
             return 1.0, SUMMARY_WORTH
