@@ -10,6 +10,7 @@ from enum import Enum, auto
 from typing import Any
 
 from context_compression.evidence import (
+    LOCAL_COMMAND,
     SENTENCE,
     constraints_in,
     exit_status,
@@ -45,7 +46,8 @@ from context_compression.strategies.tool_results import (
 SKILL_CHARS = 6_000
 """Characters up to which a skill that the host loaded stays whole like the user's own words."""
 NOTE_CHARS = 600
-"""Characters up to which another note of a host stays whole; half of them of longer ones."""
+"""Characters up to which another note of a host stays whole; half of them of longer ones. Of what a
+command of its own printed nothing: the model is told to leave it alone."""
 WORTH_A_PREVIEW = 3
 """Times the size of a preview from which on a result becomes one where room is short."""
 
@@ -119,9 +121,13 @@ class Forms:
 
     def _short_note(self, block: Text, spans: Sequence[Span]) -> Text:
         text = block.text
-        if len(text) <= (SKILL_CHARS if is_skill(text) else NOTE_CHARS) or not is_host_note(text):
+        local = text.lstrip().startswith(LOCAL_COMMAND)
+        most = 0 if local else SKILL_CHARS if is_skill(text) else NOTE_CHARS
+        if len(text) <= most or not is_host_note(text):
             return block
-        return Text(render(text, [(0, NOTE_CHARS // 2), *typed(text), *spans], ref_of(text)))
+        head = [] if local else [(0, NOTE_CHARS // 2)]
+        shown = render(text, [*head, *typed(text), *spans], own_ref(text))
+        return Text(shown) if len(shown) < len(text) else block
 
     def _clipped(self, whole: Message, message: Message, slots: Slots) -> Message:
         limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF)
