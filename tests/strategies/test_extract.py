@@ -718,6 +718,26 @@ def test_what_the_hosts_own_commands_print_gives_way_to_the_work() -> None:
     assert shown.count("- handle_") < shown.count("+ serve_") / 10
 
 
+def test_where_room_is_short_it_says_only_that_a_command_of_the_hosts_printed_something() -> None:
+    caveat = f"<local-command-caveat>{'What follows is the host own. ' * 8}</local-command-caveat>"
+    printed = "<local-command-stdout>Goodbye!</local-command-stdout>"
+    blocks = [{"type": "text", "text": text} for text in (caveat, printed, "Rename the port.")]
+    messages: Messages = [{"role": "user", "content": blocks}, *conversation(60)]
+
+    shown = extract(messages, 0.1).messages[0]["content"]
+
+    assert [block["text"] for block in shown] == [
+        f"[… {len(caveat)} characters]",
+        printed,  # the mark would be as long
+        "Rename the port.",
+    ]
+
+
+@pytest.mark.parametrize("target", [2_000, 3_000, 4_400])
+def test_next_to_nothing_of_a_small_room_stays_empty(worked: Messages, target: int) -> None:
+    assert compress(worked, target_tokens=target).tokens_after >= 0.995 * target
+
+
 def test_of_a_file_read_twice_the_state_it_is_in_now_is_shown() -> None:
     names = [f"handle_{n}_request" for n in range(120)]
     before = "\n".join(f"def {name}(old_argument_{n}): ..." for n, name in enumerate(names))

@@ -81,8 +81,9 @@ notes in place of others of which nothing is quoted, one of them in any room."""
 LEAST_FOR_REFS = 2_500
 """Tokens of room below which gaps between quotes have none, and those before and behind all quotes
 of a note are not told, but behind the last: evidence is worth more then (measured likewise)."""
-SLACK = 0.02
-"""Share of the room that may stay empty: to count a view once more takes time."""
+SLACK, LARGE = 0.02, 10_000
+"""Share of the room that may stay empty: to count a view once more takes time. And the tokens of
+room from which on it is that much; a small view is soon counted."""
 FREED = 0.85
 """Share of what a piece costs that is sure to be free without it, its neighbours still there."""
 ROUNDS = 3
@@ -184,6 +185,7 @@ class Filling:
         self.evicted = any(not rule.pasted for rule in wanted if rule.tokens > self.left)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(rule.tokens for rule in rules))
         rounds, misses = ROUNDS, 0
+        slack = SLACK * self.room * min(1.0, self.room / LARGE)
         refs, ends = max(GAPS_SHARE * self.room, BARE_TOKENS), self.room >= LEAST_FOR_REFS
         while True:
             found = chain((rule.place for rule in rules), map(pool.place, sorted(chosen)))
@@ -205,7 +207,7 @@ class Filling:
                         rule = rules.pop()
                         left += rule.tokens
                         self.evicted |= not rule.pasted
-            elif left > SLACK * self.room and rounds and (more := choice.take(left)):
+            elif left > slack and rounds and (more := choice.take(left)):
                 rounds -= 1
                 chosen += more
             else:
