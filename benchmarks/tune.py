@@ -36,7 +36,7 @@ MODULES = {
     "USED": pieces, "ERROR_BONUS": pieces, "REASON_BONUS": pieces, "FILLER": pieces,
     "GAP_TOKENS": rendering, "GAP_CHARS": rendering, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
     "OUTDATED_WEIGHT": pieces, "USER_WEIGHT": filling, "USER_WORTH": filling,
-    "SKILL_WORTH": filling, "SUMMARY_WORTH": filling, "LOCAL_WEIGHT": filling,
+    "SKILL_WORTH": filling, "SUMMARY_WORTH": filling, "PRINTED_WEIGHT": filling,
     "ANSWER_WORTH": filling, "REMARK_WORTH": filling,
     "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
 }  # fmt: skip

@@ -125,6 +125,13 @@ def test_by_hand_there_may_be_nothing_before_the_tail() -> None:
     assert result.notes == ("nothing to compress before the recent messages",)
 
 
+def test_of_a_conversation_that_stays_as_it_is_no_constraint_is_gone() -> None:
+    result = compress([{"role": "user", "content": "Never push to main."}], target_tokens=1_000)
+
+    assert not result.changed
+    assert result.constraints_gone == ""
+
+
 def test_an_empty_conversation_has_nothing_to_compress() -> None:
     for target, force in ((None, False), (None, True), (1, False)):
         result = compress([], target_tokens=target, force=force)

@@ -2,6 +2,8 @@ import base64
 import copy
 import gzip
 import json
+import math
+import re
 import runpy
 import struct
 import subprocess
@@ -9,6 +11,8 @@ import sys
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -308,10 +312,19 @@ def test_the_callers_counter_is_asked_once_for_each_text():
     assert counter.count(103).upper == 103
 
 
-@pytest.mark.parametrize("answer", [None, "7", float("nan"), float("inf"), -1])
+@pytest.mark.parametrize("answer", [None, "7", math.nan, math.inf, -1, Decimal("NaN")])
 def test_a_counter_that_gives_no_number_is_named_with_what_it_gave(answer: Any):
-    with pytest.raises(InvalidCounter, match=rf"counter gave {answer!r} for a text of 40 char"):
+    told = re.escape(f"counter gave {answer!r} for a text of 40 char")
+    with pytest.raises(InvalidCounter, match=told):
         count_tokens([{"role": "user", "content": "x" * 40}], counter=lambda _: answer)
+
+
+@pytest.mark.parametrize("number", [float, Decimal, Fraction])
+def test_a_counter_may_give_any_kind_of_number_and_part_of_a_token_is_one(number: Any):
+    count = count_tokens("x" * 10, counter=lambda text: number(len(text)) / 4)
+
+    assert count == 3
+    assert isinstance(count, int)
 
 
 def test_a_counter_that_cannot_be_called_is_named():

@@ -61,6 +61,7 @@ HOST_NOTES = (
 LOCAL_COMMAND = "<local-command"
 """How Claude Code begins what a command of its own printed (`/release-notes`) or a word about it;
 the model is told to leave it alone."""
+PRINTED = re.compile(r"(?:\s*+<local-command-([a-z]+)>(?>.*?</local-command-\1>)\s*+)++", re.DOTALL)
 HOST_SUMMARIES = (
     "This session is being continued from a previous conversation",  # Claude Code
     "Another language model started to solve this",  # Codex
@@ -167,6 +168,11 @@ def is_skill(text: str) -> bool:
 def is_bare_command(text: str) -> bool:
     """Whether a text only says that a command of the host's ran, without what the user typed."""
     return text.lstrip().startswith((SLASH_COMMAND, LOCAL_COMMAND)) and not is_said(text)
+
+
+def is_printed(text: str) -> bool:
+    """Whether a text in the user's role is what a command of the host's own printed, no more."""
+    return PRINTED.fullmatch(text) is not None
 
 
 def user_words(message: Message) -> str:

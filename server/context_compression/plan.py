@@ -172,7 +172,7 @@ class Plan:
 
     @cached_property
     def replied_to(self) -> int | None:
-        """The answer before the user's last words, where that is what comes before them."""
+        """The model's last words before the user's last; `None` where it called a tool then."""
         for index in range((self.last_user or 0) - 1, -1, -1):
             if (message := self.messages[index]).role == "assistant":
                 return None if message.calls else index

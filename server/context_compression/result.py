@@ -172,10 +172,11 @@ class Result:
     @property
     def constraints_gone(self) -> str:
         """That constraints of the user's are not in the view, in words; empty where all are."""
-        rules = self.loss["constraints"]
+        rules = self.loss.get("constraints")  # of what did not change there is no report
+        if rules is None or rules.retained == rules.total:
+            return ""
         gone = rules.total - rules.retained
-        said = f"{gone:,} of {rules.total:,} constraints of the user's are not in the view"
-        return said if gone else ""
+        return f"{gone:,} of {rules.total:,} constraints of the user's are not in the view"
 
     @property
     def messages_out(self) -> int:

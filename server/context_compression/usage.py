@@ -159,6 +159,7 @@ def count_tokens(
 
     Raises:
         InvalidConversation: not a conversation in a format we know.
+        InvalidCounter: the counter gives no number of tokens.
     """
     if counter is not None:
         return _count(messages, system, tools, Counter(model, counter))
@@ -193,6 +194,7 @@ def usage(
 
     Raises:
         InvalidConversation: not a conversation in a format we know.
+        InvalidCounter: the counter gives no number of tokens.
         InvalidSettings: an unknown name or an impossible value.
     """
     settings = for_model(settings, model)
@@ -218,6 +220,7 @@ def should_compress(
 
     Raises:
         InvalidConversation: not a conversation in a format we know.
+        InvalidCounter: the counter gives no number of tokens.
         InvalidSettings: an unknown name or an impossible value.
     """
     return usage(

@@ -1,6 +1,7 @@
 """What is special to `extract`: the must-keep set, its fallbacks, and the choice of pieces."""
 
 import json
+import math
 import re
 from itertools import pairwise
 from typing import Any
@@ -342,6 +343,17 @@ def test_what_the_users_last_words_reply_to_stands_where_room_is_short(between: 
     )
 
     assert proposal in texts(extract(messages, 0.02).messages)
+
+
+def test_words_beside_a_call_are_nothing_that_the_user_replies_to() -> None:
+    (call, result) = step(0, "ok")
+    call["content"].insert(
+        0, {"type": "text", "text": "Let me see whether the engine is to blame."}
+    )
+    messages = session(said("user", "Look."), [call, result], said("user", "Go on."))
+    parsed, counter = parse(messages).messages, Counter()
+
+    assert Plan(parsed, tuple(map(counter.message, parsed)), counter, Settings()).replied_to is None
 
 
 def test_what_the_host_adds_behind_an_output_is_not_quoted_in_part() -> None:
@@ -733,6 +745,45 @@ def test_where_room_is_short_it_says_only_that_a_command_of_the_hosts_printed_so
     ]
 
 
+def test_where_a_note_of_the_hosts_is_shorter_than_its_mark_it_stays() -> None:
+    note = "<local-command-stdout></local-command-stdout>"
+    messages = session(said("user", note), conversation(60))
+
+    shown = extract(messages, 0.3).messages
+
+    assert not [message for message in shown if message["content"] == "[… 45 characters]"]
+
+
+@pytest.mark.parametrize("behind", ["", "\nNow rename the port in src/app.py."])
+def test_what_the_user_says_last_stays_whatever_stands_before_it(behind: str) -> None:
+    last = f"<local-command-stdout>Set model to opus\nand more</local-command-stdout>{behind}"
+    messages = session(conversation(60), said("user", last))
+
+    result = compress(messages, target_tokens=400)
+
+    assert result.messages[-1] == messages[-1]
+
+
+def test_what_stands_behind_what_a_command_printed_is_no_part_of_it() -> None:
+    printed = f"<local-command-stdout>{'All is well. ' * 9}</local-command-stdout>"
+    both = said("user", f"{printed}\nRename the port in src/app.py.")
+    messages = session(both, conversation(60))
+
+    assert "Rename the port in src/app.py." in texts(extract(messages, 0.2).messages)
+
+
+@pytest.mark.parametrize("target", [2_150, 2_750, 2_950])
+def test_a_room_is_not_emptied_by_what_would_have_filled_its_last_tokens(target: int) -> None:
+    times = (0.97, 1.0, 1.03)
+
+    def uneven(text: str) -> int:  # so that what is left is never what the estimates say
+        return math.ceil(len(text) * times[len(text) % 3] / 3.5)
+
+    result = compress(conversation(200), target_tokens=target, counter=uneven)
+
+    assert result.tokens_after >= 0.99 * target
+
+
 @pytest.mark.parametrize("target", [2_000, 3_000, 4_400])
 def test_next_to_nothing_of_a_small_room_stays_empty(worked: Messages, target: int) -> None:
     assert compress(worked, target_tokens=target).tokens_after >= 0.995 * target
@@ -877,6 +928,45 @@ def test_a_rule_too_long_for_the_room_does_not_keep_out_the_others() -> None:
     shown = texts(compress(messages, target_tokens=80).messages)
 
     assert "Never push to main." in shown
+
+
+@pytest.mark.parametrize("target", [1_020, 1_060])
+def test_rules_that_take_more_room_than_they_seem_to_come_before_what_else_is_kept(
+    target: int,
+) -> None:
+    before, behind = "All is well as far as I can see. " * 16, "And so it goes on here. " * 20
+    rules = [f"Never touch {name}." for name in ("alpha", "beta", "gamma", "delta")]
+    turns = (
+        session(
+            said("user", f"{before}{rule} {behind}"),  # a mark on both sides of the rule
+            said("assistant", "I will not. " * 20),
+            step(n, LONG[:600]),
+        )
+        for n, rule in enumerate(rules)
+    )
+    messages = session(*turns, step(4, LONG[:900]), step(5, LONG[:900]), said("user", "Go on."))
+
+    shown = texts(compress(messages, target_tokens=target).messages)
+
+    assert [rule for rule in rules if rule not in shown] == []
+
+
+def test_one_rule_that_would_take_most_of_the_room_comes_behind_the_others() -> None:
+    long = "Always " + "mind the strange records, 奇怪的记录, " * 11 + "all of them."
+    rules = [f"Rule {n}: never touch module_{n}.py." for n in range(6)]
+    messages = session(
+        *(session(said("user", rule), said("assistant", "I will not. " * 30)) for rule in rules),
+        said("user", long),
+        *map(decided, range(30)),
+        said("user", "Go on."),
+    )
+
+    shares = {
+        target: [rule in texts(compress(messages, target_tokens=target).messages) for rule in rules]
+        for target in (200, 230, 260)
+    }
+
+    assert all(map(all, shares.values())), shares
 
 
 @pytest.mark.parametrize("target", [1_000, 4_000])

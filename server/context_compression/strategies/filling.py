@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from context_compression.edits import Edit
 from context_compression.evidence import (
-    LOCAL_COMMAND,
     constraints_in,
     holds_excerpts,
     is_host_summary,
+    is_printed,
     is_said,
     is_skill,
 )
@@ -50,7 +50,7 @@ REPORT_TOKENS = 400
 """Tokens up to which such a text has all of that; a longer one no more as a whole."""
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
-LOCAL_WEIGHT = 0.25
+PRINTED_WEIGHT = 0.25
 """Times which it counts in what the host's own commands printed."""
 LITTLE_CHARS = 60
 """Characters below which a text is worth less by that: `Yes.` tells little."""
@@ -180,11 +180,9 @@ class Filling:
         """Edits that leave the kept messages and as many pieces as the room holds."""
         plan = self.plan
         pool, choice = self.competition()
-        wanted = self.rules(pool)
-        rules = [rule for rule in wanted if rule.tokens <= self.left]  # none pushes out all others
-        self.evicted = any(not rule.pasted for rule in wanted if rule.tokens > self.left)
+        rules = self.rules(pool)
         chosen = choice.take(self.left - NOTE_TOKENS - sum(rule.tokens for rule in rules))
-        rounds, misses = ROUNDS, 0
+        rounds, misses, fits = ROUNDS, 0, 0
         slack = SLACK * self.room * min(1.0, self.room / LARGE)
         refs, ends = max(GAPS_SHARE * self.room, BARE_TOKENS), self.room >= LEAST_FOR_REFS
         while True:
@@ -195,7 +193,8 @@ class Filling:
                 misses += 1
                 left *= 2 ** max(0, misses - ROUNDS)  # rounds shall be few, whatever a counter says
                 if chosen:
-                    while left < 0 and chosen:
+                    fits = fits if fits < len(chosen) else 0  # a counter may change its mind
+                    while left < 0 and len(chosen) > fits:
                         piece = chosen.pop()
                         gap = pool.gap_tokens[pool.source_of[piece]]
                         left += FREED * (pool.tokens(piece) + gap)
@@ -208,7 +207,7 @@ class Filling:
                         left += rule.tokens
                         self.evicted |= not rule.pasted
             elif left > slack and rounds and (more := choice.take(left)):
-                rounds -= 1
+                rounds, misses, fits = rounds - 1, 0, len(chosen)
                 chosen += more
             else:
                 del choice, found  # what is as large as the view goes before more is made
@@ -258,17 +257,28 @@ class Filling:
         return NOTE_TOKENS + sum(rule.tokens for rule in rules) if rules else 0
 
     def rules(self, pool: Pool) -> list[Rule]:
-        """The user's standing constraints in messages that are dropped.
+        """The user's standing constraints in messages that are dropped, as far as there is room.
 
-        They are chosen before all else and are the last to go when the room is too small.
+        They are chosen before all else and are the last to go when the room is too small. One that
+        takes more than half of it comes behind the others, and pushes none of them out.
         """
-        return self.rules_in(
+        texts = (
             (number, source.text)
             for number, source in enumerate(pool.sources)
             if source.message not in self.kept
             and self.plan.messages[source.message].role == "user"
             and isinstance(self.block_of(source), Text)  # what a tool put out is nobody's rule
         )
+        room = self.left - BARE_TOKENS
+        found: list[Rule] = []
+        half = room / 2
+        for rule in sorted(self.rules_in(texts), key=lambda rule: rule.tokens > half):
+            if rule.tokens <= room:
+                room -= rule.tokens
+                found.append(rule)
+            else:
+                self.evicted |= not rule.pasted
+        return found
 
     def rules_in(self, texts: Iterable[tuple[int, str]]) -> list[Rule]:
         """The constraints in texts in the user's role, given with their numbers.
@@ -481,8 +491,8 @@ def value_of(
             return 1.0, worth * min(little, REPORT_TOKENS / max(1, tokens))
         case "user" if is_host_summary(text):
             return 1.0, SUMMARY_WORTH
-        case "user" if text.startswith(LOCAL_COMMAND):
-            return LOCAL_WEIGHT, 0.0
+        case "user" if is_printed(text):
+            return PRINTED_WEIGHT, 0.0
         case _:
             return 1.0, 0.0
 

@@ -10,12 +10,12 @@ from enum import Enum, auto
 from typing import Any
 
 from context_compression.evidence import (
-    LOCAL_COMMAND,
     SENTENCE,
     constraints_in,
     exit_status,
     holds_excerpts,
     is_host_note,
+    is_printed,
     is_skill,
     typed,
 )
@@ -96,7 +96,7 @@ class Forms:
                 return self._with_previews(message, index, slots, self._large)
             case Form.PREVIEW:
                 message = self._with_previews(message, index, slots, self._smaller)
-                return self._with_short_notes(message, slots)
+                return self._with_short_notes(message, index, slots)
             case Form.CLIPPED:
                 return self._clipped(message, self.shaped(index, Form.PREVIEW, slots), slots)
             case Form.SKELETON:
@@ -109,23 +109,26 @@ class Forms:
             return message
         return with_short_results(message, index, self.plan, self.names, shorten, slots)
 
-    def _with_short_notes(self, message: Message, slots: Slots) -> Message:
+    def _with_short_notes(self, message: Message, index: int, slots: Slots) -> Message:
         """What the host put into the user's role is not the user's words: a few lines of it."""
         if message.role != "user":
             return message
         blocks = tuple(
-            self._short_note(block, slots.get((slot, ""), ())) if isinstance(block, Text) else block
+            self._short_note(block, index, slots.get((slot, ""), ()))
+            if isinstance(block, Text)
+            else block
             for slot, block in enumerate(message.blocks)
         )
         return message if blocks == message.blocks else message.with_blocks(blocks)
 
-    def _short_note(self, block: Text, spans: Sequence[Span]) -> Text:
+    def _short_note(self, block: Text, index: int, spans: Sequence[Span]) -> Text:
         text = block.text
-        local = text.lstrip().startswith(LOCAL_COMMAND)
-        most = 0 if local else SKILL_CHARS if is_skill(text) else NOTE_CHARS
+        waits = index == len(self.plan.messages) - 1
+        printed = is_printed(text) and not waits
+        most = 0 if printed else SKILL_CHARS if is_skill(text) else NOTE_CHARS
         if len(text) <= most or not is_host_note(text):
             return block
-        head = [] if local else [(0, NOTE_CHARS // 2)]
+        head = [] if printed else [(0, NOTE_CHARS // 2)]
         shown = render(text, [*head, *typed(text), *spans], own_ref(text))
         return Text(shown) if len(shown) < len(text) else block
 
@@ -155,7 +158,7 @@ class Forms:
                 case ToolResult():
                     blocks.append(self._short_result(block, spans))
                 case Text() if message.role == "user":
-                    blocks.append(self._short_note(block, spans))
+                    blocks.append(self._short_note(block, index, spans))
                 case Text():
                     if spans:
                         blocks.append(Text(render(block.text, spans, own_ref(block.text))))

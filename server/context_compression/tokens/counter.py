@@ -170,9 +170,9 @@ def _checked(counter: TextCounter) -> TextCounter:
 
     def count(text: str) -> int:
         tokens: Any = counter(text)
-        with suppress(TypeError):
-            if 0 <= tokens < math.inf:
-                return tokens
+        with suppress(TypeError, ValueError, ArithmeticError):  # no number, or none that counts
+            if tokens >= 0:
+                return math.ceil(tokens)
         raise InvalidCounter(
             f"counter gave {tokens!r:.60} for a text of {len(text):,} characters; it must give a "
             "number of tokens, 0 or more."
