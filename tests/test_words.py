@@ -101,6 +101,12 @@ def test_a_name_that_ends_in_a_number_or_a_capital_is_evidence() -> None:
     assert words == {("step1", "symbol"), ("vitaminC", "symbol")}
 
 
+def test_the_end_of_an_element_is_no_path() -> None:
+    words = Lexicon().words("<b>/srv/app</b></system-reminder> <sys/types.h> a</span>")
+
+    assert words == {("/srv/app", "path"), ("sys/types.h", "path")}
+
+
 def test_letters_beyond_ascii_part_words_and_move_none() -> None:
     numbering = Numbering()
     text = "naïve 🙂 读取main.py\nother.py \ud800"

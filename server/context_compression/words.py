@@ -14,8 +14,9 @@ Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SIGNS = r"A-Z0-9_$#@~.+:/\\-"
-WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}][a-z{SIGNS}]*(?<=\w)")
-"""A word that is more than lower-case letters and a stop; those are no evidence, and most words."""
+WORD = re.compile(rf"(?<![a-z{SIGNS}])(?!(?<=<)/)[a-z]*+[{SIGNS}][a-z{SIGNS}]*(?<=\w)")
+"""A word that is more than lower-case letters and a stop; those are no evidence, and most words.
+What ends an element (`</span>`) is none either."""
 FILE = re.compile(
     r"[\w@+-][\w.@+-]*\.(?:go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css"
     r"|x?html?|mdx?|txt|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf"
