@@ -101,6 +101,18 @@ def test_a_name_that_ends_in_a_number_or_a_capital_is_evidence() -> None:
     assert words == {("step1", "symbol"), ("vitaminC", "symbol")}
 
 
+def test_a_comment_is_no_path_and_a_time_no_name() -> None:
+    words = Lexicon().words("//nolint:gosec at 2026-03-08T12:01:00.000Z in 12T34 //go:build")
+
+    assert {kind for _, kind in words} == {"number"}
+
+
+def test_a_name_before_a_line_break_in_json_is_that_name() -> None:
+    words = Lexicon().words(r"{'log': '\n\nparse_header\n see C:\srv\app.py\n\n'}")
+
+    assert words == {("parse_header", "symbol"), (r"C:\srv\app.py", "path")}
+
+
 def test_the_end_of_an_element_is_no_path() -> None:
     words = Lexicon().words("<b>/srv/app</b></system-reminder> <sys/types.h> a</span>")
 

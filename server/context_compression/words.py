@@ -22,7 +22,7 @@ FILE = re.compile(
     r"|x?html?|mdx?|txt|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf"
     r"|lua|vue|svelte|snap|log|csv|ipynb|gz|zip|db)"
 )
-NUMBER = re.compile(r"[$#]?v?\d+(?:[.,:_-]\d+)*(?:%|ms|[smhkKMGT]?[bB]?)?")
+NUMBER = re.compile(r"[$#]?v?\d+(?:[.,:_T-]\d+)*Z?(?:%|ms|[smhkKMGT]?[bB]?)?")
 HEXADECIMAL = re.compile(
     r"(?=[a-f-]*\d)[0-9a-f]{7,40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 )
@@ -30,6 +30,8 @@ TICKET = re.compile(r"[A-Z][A-Z0-9]+-\d+")
 SYMBOL = re.compile(
     r"[a-z0-9][A-Z]|[A-Za-z]_[A-Za-z0-9]|[A-Za-z]\d|^[A-Z][A-Z0-9_]{3,}$|\w(?:\.|::|->)\w"
 )
+ESCAPES = re.compile(r"^(?:\\+[nrt])+|(?:\\+[nrt])+$")
+"""Line breaks and the like in a text that is quoted in JSON."""
 PLACE = re.compile(r"(?::\d{1,9}){1,3}$")
 LONGEST_NAME = 400
 """Characters beyond which a word is nobody's name for anything."""
@@ -47,7 +49,9 @@ def kind_of(word: str) -> Kind | None:
     if "://" in word:
         return "url"
     if "/" in word or "\\" in word:
-        return "path" if len(word) >= 5 and any(map(str.isalpha, word)) else None
+        is_comment = word.startswith("//")
+        is_path = len(word) >= 5 and any(map(str.isalpha, word)) and not is_comment
+        return "path" if is_path else None
     if word.startswith("--"):
         return "flag" if len(word) >= 5 and word[2].isalpha() else None
     if NUMBER.fullmatch(word):
@@ -64,7 +68,7 @@ def kind_of(word: str) -> Kind | None:
 
 
 def trimmed(word: str) -> str:
-    """A word without the punctuation around it and the `:line` behind a path.
+    """A word without punctuation and line breaks in JSON around it and the `:line` behind a path.
 
     Until there is no more of that, so that a word is the same whatever stood around it; one longer
     than `LONGEST_NAME` stays as it is.
@@ -74,6 +78,7 @@ def trimmed(word: str) -> str:
         before = word
         word = word.rstrip(".:,-+@~$#\\/").lstrip(":,+@#").removeprefix("./")
         word = PLACE.sub("", word) if ":" in word else word
+        word = ESCAPES.sub("", word) if "\\" in word else word
     return word
 
 
