@@ -14,7 +14,7 @@ Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SIGNS = r"A-Z0-9_$#@~.+:/\\-"
-WORD = re.compile(rf"(?<![a-z{SIGNS}])(?!(?<=<)/)[a-z]*+[{SIGNS}][a-z{SIGNS}]*(?<=\w)")
+WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}](?<!</)[a-z{SIGNS}]*(?<=\w)")
 """A word that is more than lower-case letters and a stop; those are no evidence, and most words.
 What ends an element (`</span>`) is none either."""
 FILE = re.compile(
