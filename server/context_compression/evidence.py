@@ -61,7 +61,10 @@ HOST_NOTES = (
 LOCAL_COMMAND = "<local-command"
 """How Claude Code begins what a command of its own printed (`/release-notes`) or a word about it;
 the model is told to leave it alone."""
-PRINTED = re.compile(r"(?:\s*+<local-command-([a-z]+)>(?>.*?</local-command-\1>)\s*+)++", re.DOTALL)
+PRINTED = re.compile(
+    rf"(?:\s*+{LOCAL_COMMAND}-([a-z]+)>(?>.*?</local-command-\1>)\s*+)++", re.DOTALL
+)
+"""A text that is that from its beginning to its end."""
 HOST_SUMMARIES = (
     "This session is being continued from a previous conversation",  # Claude Code
     "Another language model started to solve this",  # Codex

@@ -172,7 +172,7 @@ class Plan:
 
     @cached_property
     def replied_to(self) -> int | None:
-        """The model's last words before the user's last; `None` where it called a tool then."""
+        """The message with the model's last words before the user's; `None` if it calls a tool."""
         for index in range((self.last_user or 0) - 1, -1, -1):
             if (message := self.messages[index]).role == "assistant":
                 return None if message.calls else index

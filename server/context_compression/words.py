@@ -48,10 +48,10 @@ def kind_of(word: str) -> Kind | None:
         return None
     if "://" in word:
         return "url"
+    if word.startswith("//"):  # a comment
+        return None
     if "/" in word or "\\" in word:
-        is_comment = word.startswith("//")
-        is_path = len(word) >= 5 and any(map(str.isalpha, word)) and not is_comment
-        return "path" if is_path else None
+        return "path" if len(word) >= 5 and any(map(str.isalpha, word)) else None
     if word.startswith("--"):
         return "flag" if len(word) >= 5 and word[2].isalpha() else None
     if NUMBER.fullmatch(word):

@@ -740,18 +740,9 @@ def test_where_room_is_short_it_says_only_that_a_command_of_the_hosts_printed_so
 
     assert [block["text"] for block in shown] == [
         f"[… {len(caveat)} characters]",
-        printed,  # the mark would be as long
+        printed,  # a mark would be hardly shorter
         "Rename the port.",
     ]
-
-
-def test_where_a_note_of_the_hosts_is_shorter_than_its_mark_it_stays() -> None:
-    note = "<local-command-stdout></local-command-stdout>"
-    messages = session(said("user", note), conversation(60))
-
-    shown = extract(messages, 0.3).messages
-
-    assert not [message for message in shown if message["content"] == "[… 45 characters]"]
 
 
 @pytest.mark.parametrize("behind", ["", "\nNow rename the port in src/app.py."])

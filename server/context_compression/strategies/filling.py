@@ -468,7 +468,7 @@ def clipped(block: Block) -> Iterator[Part]:
 
 
 def value_of(
-    message: Message, text: str, tokens: int, *, spoken: bool, replied: bool = False
+    message: Message, text: str, tokens: int, *, spoken: bool, replied: bool
 ) -> tuple[float, float]:
     """Times which the evidence in a text of a message counts, and what a piece is worth beside it.
 
@@ -486,8 +486,8 @@ def value_of(
             typed = tokens <= TYPED_TOKENS
             return USER_WEIGHT if typed else 1.0, worth * min(little, TYPED_TOKENS / max(1, tokens))
         case "assistant" if spoken:
-            worth = REMARK_WORTH if message.calls else ANSWER_WORTH
-            worth = USER_WORTH if replied else worth
+            said = REMARK_WORTH if message.calls else ANSWER_WORTH
+            worth = USER_WORTH if replied else said
             return 1.0, worth * min(little, REPORT_TOKENS / max(1, tokens))
         case "user" if is_host_summary(text):
             return 1.0, SUMMARY_WORTH

@@ -129,8 +129,7 @@ class Forms:
         if len(text) <= most or not is_host_note(text):
             return block
         head = [] if printed else [(0, NOTE_CHARS // 2)]
-        shown = render(text, [*head, *typed(text), *spans], own_ref(text))
-        return Text(shown) if len(shown) < len(text) else block
+        return Text(render(text, [*head, *typed(text), *spans], own_ref(text)))
 
     def _clipped(self, whole: Message, message: Message, slots: Slots) -> Message:
         limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF)
