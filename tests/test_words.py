@@ -36,6 +36,7 @@ from context_compression.words import KINDS, Lexicon, Numbering, kind_of, trimme
         ("and/", None),
         ("--", None),
         ("//////", None),
+        ("12c0-6.627-5.373", None),  # a path in a drawing
         ("deadbeef", None),  # a word like any other: no digit in it
     ],
 )
@@ -82,6 +83,17 @@ def test_plain_words_get_no_number() -> None:
 
     assert not [*numbering.numbers("The quick brown fox jumps over it again and again")]
     assert len(numbering) == 1
+
+
+def test_numbers_of_lines_and_names_at_the_root_are_no_evidence_in_a_text() -> None:
+    text = "  88→see 12-40 or /help\n  89→but 8080, 1.5s and /srv/app"
+    numbering = Numbering()
+
+    words = Lexicon().words(text)
+
+    assert words == {("8080", "number"), ("1.5s", "number"), ("/srv/app", "path")}
+    assert len([*numbering.numbers(text)]) == len(words)
+    assert (kind_of("404"), kind_of("/help")) == ("number", "path")  # of a word somebody asks for
 
 
 def test_a_part_of_a_text_has_only_its_own_words() -> None:

@@ -25,7 +25,7 @@ KIND_WEIGHT: dict[Kind, float] = {
 }  # fmt: skip
 """What a word of a kind is worth. Each is a sum of few powers of two, so that what a piece is worth
 does not hang on the order of its words."""
-MANY = 4
+MANY = 3
 """Messages a word is seen in from which on more make no difference."""
 ERROR_BONUS = 1.0
 """What a piece is worth besides that tells of a failure."""
@@ -39,7 +39,7 @@ FILLER = 0.0003
 """What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
 SMALLEST_PIECE = 5
 """Tokens below which it is not worth while to look for a piece that fits."""
-SIDES = (12.0, 4.0, 1.0)
+SIDES = (12.0, 6.0, 2.0)
 """What a piece costs beside its text when pieces are compared: alone, beside one that is in view or
 an end of the text, between two."""
 MOST = 2_000.0

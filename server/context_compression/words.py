@@ -30,6 +30,11 @@ TICKET = re.compile(r"[A-Z][A-Z0-9]+-\d+")
 SYMBOL = re.compile(
     r"[a-z0-9][A-Z]|[A-Za-z]_[A-Za-z0-9]|[A-Za-z]\d|^[A-Z][A-Z0-9_]{3,}$|\w(?:\.|::|->)\w"
 )
+LETTERS = re.compile(r"[A-Za-z]{2}")
+"""A symbol has two letters that stand together: `12c0.87` and `h-3.5` draw a picture."""
+WEAK = re.compile(r"\d{1,3}(?:-\d{1,3})?|/[^/\\]*")
+"""What tells too little by itself to be evidence in a text: a small number, mostly that of a line,
+and a name at the root, mostly a command of a host (`/help`)."""
 ESCAPES = re.compile(r"^(?:\\+[nrt])+|(?:\\+[nrt])+$")
 """Line breaks and the like in a text that is quoted in JSON."""
 PLACE = re.compile(r"(?::\d{1,9}){1,3}$")
@@ -62,9 +67,14 @@ def kind_of(word: str) -> Kind | None:
         return "id"
     if "-" in word and TICKET.fullmatch(word):
         return "id"
-    if len(word) >= 4 and SYMBOL.search(word):
+    if len(word) >= 4 and SYMBOL.search(word) and LETTERS.search(word):
         return "symbol"
     return None
+
+
+def evidence_kind(word: str) -> Kind | None:
+    """The same of a word found in a text, where the weak ones are no evidence."""
+    return None if WEAK.fullmatch(word) else kind_of(word)
 
 
 def trimmed(word: str) -> str:
@@ -97,7 +107,7 @@ class Lexicon:
         if raw in self._known:
             return self._known[raw]
         word = trimmed(raw)
-        kind = kind_of(word)
+        kind = evidence_kind(word)
         found = (word, kind) if kind else None
         self._found += found is not None
         if found or len(self._known) < 2 * self._found + PLAIN_WORDS:
@@ -164,7 +174,7 @@ class Numbering:
         word = trimmed(raw)
         number = None if word == raw else self._find(hash(word))
         if number is None:
-            kind = kind_of(word)
+            kind = evidence_kind(word)
             number = len(self.kinds) if kind else 0
             if kind:
                 self.kinds.append(KINDS.index(kind))
