@@ -74,7 +74,8 @@ def kind_of(word: str) -> Kind | None:
 
 def evidence_kind(word: str) -> Kind | None:
     """The same of a word found in a text, where the weak ones are no evidence."""
-    return None if WEAK.fullmatch(word) else kind_of(word)
+    kind = kind_of(word)
+    return None if kind and WEAK.fullmatch(word) else kind
 
 
 def trimmed(word: str) -> str:

@@ -81,7 +81,7 @@ notes in place of others of which nothing is quoted, one of them in any room."""
 LEAST_FOR_REFS = 2_500
 """Tokens of room below which gaps between quotes have none, and those before and behind all quotes
 of a note are not told, but behind the last: evidence is worth more then (measured likewise)."""
-SLACK, LARGE = 0.02, 10_000
+SLACK, LARGE = 0.025, 12_500
 """Share of the room that may stay empty: to count a view once more takes time. And the tokens of
 room from which on it is that much; a small view is soon counted."""
 FREED = 0.85
