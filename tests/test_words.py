@@ -36,7 +36,6 @@ from context_compression.words import KINDS, Lexicon, Numbering, kind_of, trimme
         ("and/", None),
         ("--", None),
         ("//////", None),
-        ("12c0-6.627-5.373", None),  # a path in a drawing
         ("deadbeef", None),  # a word like any other: no digit in it
     ],
 )
@@ -54,6 +53,8 @@ def test_words_are_evidence_of_paths_names_numbers_ids_or_of_nothing(
         ("./main.py,", "main.py"),
         ("main.py.", "main.py"),
         ("@ann", "ann"),
+        ("#412.", "#412"),
+        ("#main", "main"),
         ("https://example.org/", "https://example.org"),
         ("parse_header", "parse_header"),
     ],
@@ -85,15 +86,26 @@ def test_plain_words_get_no_number() -> None:
     assert len(numbering) == 1
 
 
-def test_numbers_of_lines_and_names_at_the_root_are_no_evidence_in_a_text() -> None:
-    text = "  88→see 12-40 or /help\n  89→but 8080, 1.5s and /srv/app"
+def test_what_tells_too_little_by_itself_is_no_evidence_in_a_text() -> None:
+    text = "  88→see 12-40 or /help\n  89→M65.69C36.18 h-3.5 18L18"
     numbering = Numbering()
 
-    words = Lexicon().words(text)
+    assert Lexicon().words(text) == set()
+    assert len([*numbering.numbers(text)]) == 0
+    assert {word for word, _ in Lexicon(kind_of).words(text)} > {"/help", "12-40"}
 
-    assert words == {("8080", "number"), ("1.5s", "number"), ("/srv/app", "path")}
-    assert len([*numbering.numbers(text)]) == len(words)
-    assert (kind_of("404"), kind_of("/help")) == ("number", "path")  # of a word somebody asks for
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "8080", "12-4000", "#412", "100ms", "2.4.1", "3.12.0b1", "v1.2.3-b4", "0x7f3a", "E0308",
+        "i18n", "h264", "u_12345", "p1-2034", "T::U", "2026-03-08T12:01:00+02", "/srv/app",
+        r"/srv\app", "/app.py",
+    ],
+)  # fmt: skip
+def test_numbers_codes_versions_and_files_are_evidence_in_a_text(word: str) -> None:
+    assert [found for found, _ in Lexicon().words(f"see {word} now")] == [word]
+    assert len([*Numbering().numbers(f"see {word} now")]) == 1
 
 
 def test_a_part_of_a_text_has_only_its_own_words() -> None:

@@ -7,7 +7,7 @@ faster than one large expression with a group for each kind.
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias, get_args
 
 Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
@@ -22,7 +22,7 @@ FILE = re.compile(
     r"|x?html?|mdx?|txt|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf"
     r"|lua|vue|svelte|snap|log|csv|ipynb|gz|zip|db)"
 )
-NUMBER = re.compile(r"[$#]?v?\d+(?:[.,:_T-]\d+)*Z?(?:%|ms|[smhkKMGT]?[bB]?)?")
+NUMBER = re.compile(r"[$#]?v?\d+(?:[.,:_T+-]\d+)*Z?(?:%|ms|[smhkKMGT]?[bB]?)?")
 HEXADECIMAL = re.compile(
     r"(?=[a-f-]*\d)[0-9a-f]{7,40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 )
@@ -30,13 +30,19 @@ TICKET = re.compile(r"[A-Z][A-Z0-9]+-\d+")
 SYMBOL = re.compile(
     r"[a-z0-9][A-Z]|[A-Za-z]_[A-Za-z0-9]|[A-Za-z]\d|^[A-Z][A-Z0-9_]{3,}$|\w(?:\.|::|->)\w"
 )
-LETTERS = re.compile(r"[A-Za-z]{2}")
-"""A symbol has two letters that stand together: `12c0.87` and `h-3.5` draw a picture."""
-WEAK = re.compile(r"\d{1,3}(?:-\d{1,3})?|/[^/\\]*")
-"""What tells too little by itself to be evidence in a text: a small number, mostly that of a line,
-and a name at the root, mostly a command of a host (`/help`)."""
+WEAK: Mapping[Kind | None, re.Pattern[str]] = {
+    "number": re.compile(r"\d{1,3}(?:-\d{1,3})?"),
+    "path": re.compile(r"/[^/\\.]*"),
+    "symbol": re.compile(
+        r"(?!v?\d+\.\d+\.\d|0x)(?=[\d.-]|[^.]*\.)(?=\D*\d)[A-Za-z]?+(?:[\d.-]++[A-Za-z]?+)++"
+    ),
+}
+"""What tells too little by itself to be evidence in a text: a number of up to three digits or a
+range of them, mostly of lines; a bare name at the root, mostly a command of a host (`/help`);
+numbers with single letters between them that are no version, mostly a drawing (`12c0.87`)."""
 ESCAPES = re.compile(r"^(?:\\+[nrt])+|(?:\\+[nrt])+$")
 """Line breaks and the like in a text that is quoted in JSON."""
+ISSUE = re.compile(r"#\d+")
 PLACE = re.compile(r"(?::\d{1,9}){1,3}$")
 LONGEST_NAME = 400
 """Characters beyond which a word is nobody's name for anything."""
@@ -67,19 +73,21 @@ def kind_of(word: str) -> Kind | None:
         return "id"
     if "-" in word and TICKET.fullmatch(word):
         return "id"
-    if len(word) >= 4 and SYMBOL.search(word) and LETTERS.search(word):
+    if len(word) >= 4 and SYMBOL.search(word):
         return "symbol"
     return None
 
 
 def evidence_kind(word: str) -> Kind | None:
-    """The same of a word found in a text, where the weak ones are no evidence."""
+    """What a word found in a text is evidence of: as `kind_of`, but nothing for a weak one."""
     kind = kind_of(word)
-    return None if kind and WEAK.fullmatch(word) else kind
+    return None if kind in WEAK and WEAK[kind].fullmatch(word) else kind
 
 
 def trimmed(word: str) -> str:
     """A word without punctuation and line breaks in JSON around it and the `:line` behind a path.
+
+    The number of an issue keeps its sign (`#412`).
 
     Until there is no more of that, so that a word is the same whatever stood around it; one longer
     than `LONGEST_NAME` stays as it is.
@@ -87,28 +95,32 @@ def trimmed(word: str) -> str:
     before = ""
     while word != before and len(word) <= LONGEST_NAME:
         before = word
-        word = word.rstrip(".:,-+@~$#\\/").lstrip(":,+@#").removeprefix("./")
+        word = word.rstrip(".:,-+@~$#\\/")
+        if not ISSUE.fullmatch(word):
+            word = word.lstrip(":,+@#").removeprefix("./")
         word = PLACE.sub("", word) if ":" in word else word
         word = ESCAPES.sub("", word) if "\\" in word else word
     return word
 
 
 class Lexicon:
-    """The evidence words of some texts, each classified once."""
+    """The words of some texts that tell something, each classified once."""
 
-    def __init__(self) -> None:
+    def __init__(self, classify: Callable[[str], Kind | None] = evidence_kind) -> None:
+        """With the evidence among them; by `kind_of` also with the weak ones."""
+        self._classify = classify
         self._known: dict[str, tuple[str, Kind] | None] = {}
         self._found = 0
 
     def words(self, text: str) -> set[tuple[str, Kind]]:
-        """The evidence words of a text, trimmed, with their kinds."""
+        """The words of a text that tell something, trimmed, with their kinds."""
         return {found for raw in set(WORD.findall(text)) if (found := self._look_up(raw))}
 
     def _look_up(self, raw: str) -> tuple[str, Kind] | None:
         if raw in self._known:
             return self._known[raw]
         word = trimmed(raw)
-        kind = evidence_kind(word)
+        kind = self._classify(word)
         found = (word, kind) if kind else None
         self._found += found is not None
         if found or len(self._known) < 2 * self._found + PLAIN_WORDS:

@@ -360,6 +360,12 @@ def test_a_path_is_found_whichever_slash_it_was_written_with(store: Store) -> No
     assert set(refs(store.search(pattern=r"src/app/main\.py"))) == {windows, quoted, unix}
 
 
+def test_a_name_at_the_root_is_found_as_a_path(store: Store) -> None:
+    [about, _] = offloaded(store, "GET /health answers 200", "the health of it")
+
+    assert refs(store.search("path:/health")) == [about]
+
+
 def test_a_pattern_beside_a_query_leaves_out_what_does_not_hold_it(store: Store) -> None:
     _, both = offloaded(store, "okapi 1", "okapi 23")
 
