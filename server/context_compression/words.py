@@ -87,10 +87,8 @@ def evidence_kind(word: str) -> Kind | None:
 def trimmed(word: str) -> str:
     """A word without punctuation and line breaks in JSON around it and the `:line` behind a path.
 
-    The number of an issue keeps its sign (`#412`).
-
     Until there is no more of that, so that a word is the same whatever stood around it; one longer
-    than `LONGEST_NAME` stays as it is.
+    than `LONGEST_NAME` stays as it is. The number of an issue keeps its sign (`#412`).
     """
     before = ""
     while word != before and len(word) <= LONGEST_NAME:
