@@ -9,7 +9,7 @@ once, at the end: where the found ones win on their own half alone, they fit the
 else, and the shipped ones stay.
 
 Q at one budget moves by 0.005 with what has nothing to do with a weight, and the mean of three by
-LEAST. To tell less than that apart takes all cuts and budgets close to each other (half an hour):
+LEAST. To see less than that takes all cuts and budgets close to each other:
 `--cuts 99 --budgets 0.3,0.25,0.2,0.12,0.1,0.08,0.06,0.05,0.04`.
 """
 

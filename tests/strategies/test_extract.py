@@ -763,7 +763,7 @@ def test_what_stands_behind_what_a_command_printed_is_no_part_of_it() -> None:
     assert "Rename the port in src/app.py." in texts(extract(messages, 0.2).messages)
 
 
-@pytest.mark.parametrize("target", [2_050, 2_400, 2_850])
+@pytest.mark.parametrize("target", [2_730, 2_850, 2_870])
 def test_a_room_is_not_emptied_by_what_would_have_filled_its_last_tokens(target: int) -> None:
     times = (0.97, 1.0, 1.03)
 
@@ -772,7 +772,7 @@ def test_a_room_is_not_emptied_by_what_would_have_filled_its_last_tokens(target:
 
     result = compress(conversation(200), target_tokens=target, counter=uneven)
 
-    assert result.tokens_after >= 0.95 * target
+    assert result.tokens_after >= 0.99 * target
 
 
 @pytest.mark.parametrize("target", [2_000, 3_000, 4_400])
@@ -1209,13 +1209,13 @@ def test_the_label_of_a_call_says_when_it_failed_or_brought_nothing() -> None:
     rest = (step(n, LONG) for n in range(6))
     messages = session(said("user", "Test it."), *steps, *rest, said("user", "Go on."))
 
-    view = texts(extract(messages, 0.03).messages)
+    view = texts(extract(messages, 0.028).messages)
 
     assert "[Bash; exit 1] npm test src/a_1.py → Error: no such module" in view
     assert "[Bash; empty] git diff --staged src/b_2.py" in view
     assert "[Bash] git status src/c_3.py" in view
     assert "[Read] src/d_4.md" in view
-    assert re.search(r"\[Book; error\] src/e_5(?: →|\\n\[Result; .*?\]) Error: the card is", view)
+    assert "[Book; error] src/e_5 → Error: the card is empty" in view
 
 
 def test_a_result_that_is_a_picture_is_not_empty() -> None:

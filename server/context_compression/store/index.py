@@ -19,7 +19,6 @@ from context_compression.store.documents import BATCH_BYTES, Reading, Said, docu
 from context_compression.store.folder import INDEX as NAME
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
-from context_compression.words import Lexicon, kind_of
 
 FEW_BYTES = 2**16
 """Of a log, in which was nothing for the index: rather read again than written down."""
@@ -206,7 +205,7 @@ class Index:
         self, id: int, log: SessionLog, events: Iterable[Mapping[str, Any]], reading: Reading
     ) -> bool:
         """Take events in; whether there was anything for the index in them."""
-        lexicon = Lexicon(kind_of)
+        lexicon = rows.lexicon()
         length, added = reading.length, False
         for event in events:
             if said := reading.said(event):
@@ -220,7 +219,7 @@ class Index:
         return added or reading.length != length
 
     def _clear(self, log: int) -> None:
-        lexicon = Lexicon(kind_of)
+        lexicon = rows.lexicon()
         for row in self.rows(f"SELECT {rows.DOCUMENT} FROM documents WHERE log = ?", log):
             words = rows.words_of(rows.document_from(row), lexicon)
             self._do(rows.REMOVE_WORDS, (row[0], *words))

@@ -9,7 +9,7 @@ from context_compression.store.documents import Call, Document, Reading, Said
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
 from context_compression.store.query import humps, indexable
-from context_compression.words import Lexicon
+from context_compression.words import Lexicon, kind_of
 
 VERSION = 4
 TABLES = (
@@ -86,6 +86,11 @@ def document_to_row(document: Document, stamp: str) -> tuple[Any, ...]:
         indexable(call.tool), about, to_bytes(document.text),
         "\0" in document.text, ref_of(document.text),
     )  # fmt: skip
+
+
+def lexicon() -> Lexicon:
+    """The lexicon of `words_of`: whoever asks for a word means it, so weak ones are in it, too."""
+    return Lexicon(kind_of)
 
 
 def words_of(document: Document, lexicon: Lexicon) -> tuple[str, ...]:
