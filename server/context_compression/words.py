@@ -55,8 +55,9 @@ def kind_of(word: str) -> Kind | None:
     """What a word is evidence of: `kind_of("src/app.py")` -> `"path"`, `None` for plain words."""
     if word.isdecimal():
         return "number" if len(word) >= 3 else None
-    if word.isalpha() and (word.islower() or word.istitle()):
-        return None
+    if word.isalpha():
+        named = len(word) >= 4 and not (word.islower() or word.istitle()) and SYMBOL.search(word)
+        return "symbol" if named else None
     if "://" in word:
         return "url"
     if word.startswith("//"):  # a comment
@@ -80,6 +81,8 @@ def kind_of(word: str) -> Kind | None:
 
 def evidence_kind(word: str) -> Kind | None:
     """What a word found in a text is evidence of: as `kind_of`, but nothing for a weak one."""
+    if word.isdecimal():
+        return "number" if len(word) > 3 else None
     kind = kind_of(word)
     return None if kind in WEAK and WEAK[kind].fullmatch(word) else kind
 
@@ -90,7 +93,7 @@ def trimmed(word: str) -> str:
     Until there is no more of that, so that a word is the same whatever stood around it; one longer
     than `LONGEST_NAME` stays as it is. The number of an issue keeps its sign (`#412`).
     """
-    before = ""
+    before = word if word.isalnum() else ""
     while word != before and len(word) <= LONGEST_NAME:
         before = word
         word = word.rstrip(".:,-+@~$#\\/")
