@@ -31,6 +31,8 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 MENTIONED_TOKENS = 3_000
 """Tokens of the user's words in a message up to which those count as used: with a long text nobody
 means each."""
+WRITTEN_CHARS = 1_500
+"""Characters of an argument beyond which it is a text that is written: it refers to nothing."""
 TEXT_WITH_REF = 400
 """Characters from which on a text has a ref of its own beside that of its message."""
 
@@ -257,7 +259,10 @@ class Plan:
 
     @cached_property
     def used(self) -> bytearray:
-        """1 for each evidence word, by its number, that somebody says or passes to a tool."""
+        """1 for each evidence word, by its number, that somebody says or passes to a tool.
+
+        What stands in a long text alone, pasted or written to a file, nobody refers to.
+        """
         found = bytearray()
         for message in self.messages:
             texts = [user_words(message) if message.role == "user" else message.text]
@@ -265,7 +270,9 @@ class Plan:
                 texts.clear()
             for call in message.calls:
                 texts.extend(
-                    text for name, text in named_strings(call.arguments) if not is_before(name)
+                    text
+                    for name, text in named_strings(call.arguments)
+                    if len(text) <= WRITTEN_CHARS and not is_before(name)
                 )
             for text in texts:
                 numbers = self.cutter.words_of(self.cutter(text))

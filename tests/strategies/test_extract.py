@@ -198,6 +198,23 @@ def test_what_the_user_or_a_tool_call_refers_to_is_chosen_before_what_nobody_men
     assert "alpha_377 beta_377" in shown
 
 
+def test_what_a_call_writes_is_not_thereby_what_it_refers_to() -> None:
+    found = "\n".join(f"value alpha_{n} comes to beta_{n} and gamma_{n}" for n in range(200))
+    written = "\n".join(f"value delta_{n} comes to omega_{n} and sigma_{n}" for n in range(200))
+    messages = session(
+        said("user", "Look, then write."),
+        step(0, found),
+        step(1, "ok", file_path="values.txt", content=written),
+        said("assistant", "Done."),
+        said("user", "Well."),
+    )
+
+    result = extract(messages, 0.3, min_recent_messages=1)
+
+    shown = texts(result.messages)
+    assert shown.count("alpha_") > shown.count("delta_")
+
+
 def test_the_same_evidence_is_not_paid_for_twice() -> None:
     reading = "\n".join(f"def function_{n}(argument_{n}): return compute_{n}()" for n in range(120))
     messages = session(
