@@ -37,7 +37,8 @@ LEAST = 0.003  # of Q; less is chance with some fifty cuts
 FACTORS = (0.5, 2.0)
 SHARES = ("MUST_KEEP_SHARE", "QUOTED_SHARE")
 MODULES = {
-    "USED": pieces, "MANY": pieces, "ERROR_BONUS": pieces, "REASON_BONUS": pieces, "FILLER": pieces,
+    "USED": pieces, "MANY": pieces, "ERROR_BONUS": pieces, "FAILED_BONUS": pieces,
+    "REASON_BONUS": pieces, "FILLER": pieces,
     "GAP_TOKENS": rendering, "GAP_CHARS": rendering, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
     "OUTDATED_WEIGHT": pieces, "USER_WEIGHT": filling, "USER_WORTH": filling,
     "SKILL_WORTH": filling, "SUMMARY_WORTH": filling, "PRINTED_WEIGHT": filling,

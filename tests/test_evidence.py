@@ -81,6 +81,7 @@ def test_letters_that_grow_when_lowered_do_not_shift_the_lines() -> None:
         ("lines\n" * 200 + "exit status 5", "5"),
         ("lines\n" * 200 + "exit status 5\n" + "lines\n" * 200, None),
         ("there is an exit on the left", None),
+        ("998\t# restore the last exit code\n999\t$status = $last", None),
         ("", None),
     ],
 )

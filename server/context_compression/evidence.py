@@ -78,7 +78,7 @@ SLASH_COMMAND = "<command-"
 ARGUMENTS = ("<command-args>", "</command-args>")
 """Between these stands in it what the user typed behind the command."""
 EXIT_STATUS = re.compile(
-    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["'\s:=]{1,3}(-?\d+)|\bexit: (\d+)"""
+    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
 """Looked for in lower-case text."""
 FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from context_compression import evidence
 from context_compression.cuts import Cutter
-from context_compression.rendering import gap_tokens
+from context_compression.rendering import Span, gap_tokens
 from context_compression.words import KINDS, Kind
 
 USED = 6.0
@@ -28,11 +28,17 @@ does not hang on the order of its words."""
 MANY = 3
 """Messages a word is seen in from which on more make no difference."""
 ERROR_BONUS = 1.0
-"""What a piece is worth besides that tells of a failure."""
-REASON_BONUS = 2.0
+"""What a piece is worth besides that speaks of failures, as code does, too."""
+FAILED_BONUS = 9.0
+"""What it is worth beside that where it says why a call failed."""
+REASON_BONUS = 8.0
 """The same for one in which somebody says what was decided, or why."""
-FAILURE, REASON, OUTDATED = 1, 2, 4
-"""Mark such pieces; and one of what was replaced since."""
+FAILURE, REASON, OUTDATED, FAILED = 1, 2, 4, 8
+"""Mark pieces that speak of failures, that tell a decision, what was replaced since, and why a call
+failed."""
+FIRST_FAILURES = 3
+"""Pieces that say why a call failed: the first of its result that speak of failures. The hundredth
+error of a build tells little."""
 OUTDATED_WEIGHT = 0.5
 """Times which evidence counts in what was replaced: the file says something else now."""
 FILLER = 0.0003
@@ -77,9 +83,10 @@ class Source(NamedTuple):
         opening: tokens it costs to show anything of this source.
         weight: factor for the worth of its pieces.
         key: which text of a call it is; empty for other blocks.
-        spoken: whether somebody said it, so that decisions may stand in it.
+        spoken: where in it somebody says something, so that decisions may stand there.
         worth: what a piece of it is worth whatever evidence it holds.
         end: no piece of it begins there or behind; `None`: all of it competes.
+        failed: whether it is the result of a call that failed.
     """
 
     message: int
@@ -89,9 +96,10 @@ class Source(NamedTuple):
     opening: int
     weight: float = 1.0
     key: str = ""
-    spoken: bool = False
+    spoken: Sequence[Span] = ()
     worth: float = 0.0
     end: int | None = None
+    failed: bool = False
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -107,7 +115,7 @@ class Pool:
     Attributes:
         sources: the texts.
         source_of: of each piece the number of its source.
-        tells: of each piece what it tells besides, added up: `FAILURE`, `REASON`, `OUTDATED`.
+        tells: of each piece what it tells besides, added up: `FAILURE`, `REASON`, …
         edges: on how many sides of each piece its text ends.
         gap_tokens: of each source what the mark of a gap in it costs.
     """
@@ -128,7 +136,7 @@ class Pool:
     def __len__(self) -> int:
         return len(self.source_of)
 
-    def add(self, source: Source, outdated: Iterable[tuple[int, int]] = ()) -> None:
+    def add(self, source: Source, outdated: Iterable[Span] = ()) -> None:
         """Cut a source into pieces and enter them; `outdated`: where it says what is so no more."""
         cutter, pieces = self.cutter, self.cutter(source.text)
         if source.end is not None:
@@ -137,13 +145,21 @@ class Pool:
         here = slice(pieces.start, pieces.stop)
         starts, stops = cutter.starts[here], cutter.stops[here]
         tells = cutter.fails[here]
-        if source.spoken:
-            for at, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-                if evidence.DECISION.search(source.text, start, stop):
+
+        def within(span: Span) -> range:
+            """The pieces that a span meets, counted from the first of the source."""
+            return range(bisect(stops, span[0]), bisect_left(starts, span[1]))
+
+        if source.failed:
+            for at in islice((at for at, fails in enumerate(tells) if fails), FIRST_FAILURES):
+                tells[at] |= FAILED
+        for said in source.spoken:
+            for at in within(said):
+                if evidence.DECISION.search(source.text, starts[at], stops[at]):
                     tells[at] |= REASON
-        for start, stop in outdated:
-            for piece in range(bisect(stops, start), bisect_left(starts, stop)):
-                tells[piece] |= OUTDATED
+        for replaced in outdated:
+            for at in within(replaced):
+                tells[at] |= OUTDATED
         self._shifts.append(pieces.start - len(self))
         self._per_char.append(source.tokens / max(1, len(source.text)))
         self.source_of.extend([len(self.sources)] * len(pieces))
@@ -225,7 +241,10 @@ class Pool:
         source_of, shifts, per_char, tells = (
             self.source_of, self._shifts, self._per_char, self.tells,
         )  # fmt: skip
-        bonus = (0.0, ERROR_BONUS, REASON_BONUS, ERROR_BONUS + REASON_BONUS) * 2  # OUTDATED or not
+        bonuses = {FAILURE: ERROR_BONUS, REASON: REASON_BONUS, FAILED: FAILED_BONUS}
+        bonus = [
+            sum(each for sign, each in bonuses.items() if told & sign) for told in range(2 * FAILED)
+        ]
         always = array("d", [source.worth for source in self.sources])
         cutter = self.cutter
         starts, stops, words, ends = cutter.starts, cutter.stops, cutter.words, cutter.ends

@@ -181,6 +181,66 @@ def test_error_lines_are_chosen_before_routine(worked: Messages) -> None:
     assert all(f"E{n}042" in shown for n in range(5))
 
 
+def test_why_a_call_failed_is_chosen_before_lines_that_only_speak_of_errors() -> None:
+    code = "\n".join(f"except Exception as error: note(error, problem_{n})" for n in range(300))
+    passed = "\n".join(f"passed test number {n} of them all, in no time" for n in range(300))
+    failed = f"{passed}\nAssertionError: got {{}} widgets\n{passed}\nExit code 1"
+    messages = session(
+        said("user", "Read, then run the tests."),
+        *(step(n, code.replace("_", f"_{n}_")) for n in range(4)),
+        *(step(n, failed.format(n)) for n in range(4, 8)),
+        said("assistant", "They fail."),
+        said("user", "Well."),
+    )
+
+    result = extract(messages, 0.05, min_recent_messages=1)
+
+    assert all(f"got {n} widgets" in texts(result.messages) for n in range(4, 8))
+
+
+def test_the_hundredth_error_of_a_failed_call_comes_behind_other_evidence() -> None:
+    failed = "\n".join(f"error: no rule for a thing of sort {n}, go on" for n in range(300))
+    read = "\n".join(f"value alpha_{n} comes to beta_{n} and gamma_{n}" for n in range(300))
+    messages = session(
+        said("user", "Read, then build."),
+        step(0, read),
+        step(1, f"{failed}\nExit code 2"),
+        said("assistant", "It fails."),
+        said("user", "Well."),
+    )
+
+    shown = texts(extract(messages, 0.3, min_recent_messages=1).messages)
+
+    assert "no rule for a thing of sort 0," in shown
+    assert shown.count("alpha_") > shown.count("no rule for")
+
+
+def test_what_was_decided_and_why_is_chosen_before_what_holds_more_evidence() -> None:
+    pool = Pool(Cutter())
+    for number, remark in enumerate(
+        (
+            "I keep the first one, because the other is slow under load.",
+            "Next come alpha_1, beta_1 and gamma_1, in the same way, too.",
+        )
+    ):
+        pool.add(Source(number, 0, remark, 16, 12, spoken=[(0, len(remark))]))
+
+    best, *_ = pool.choice((), b"").take(60)
+
+    assert pool.place(best)[0] == 0
+
+
+def test_in_a_note_of_ours_somebody_speaks_where_it_quotes_the_user_or_the_model() -> None:
+    note = (
+        f"{evidence.EXCERPTS}:\n[User] Be quick.\n[Result of Bash: ls; ref af85321f8f8c]\n"
+        "# sorted because it is shown\n[… 3 messages]\n[Assistant] I keep it."
+    )
+
+    said = filling.said_in(Text(note), spoken=False)
+
+    assert [note[start:stop].strip() for start, stop in said] == ["Be quick.", "I keep it."]
+
+
 def test_what_the_user_or_a_tool_call_refers_to_is_chosen_before_what_nobody_mentions() -> None:
     lines = [f"value alpha_{n} beta_{n} gamma_{n}" for n in range(400)]
     messages = session(

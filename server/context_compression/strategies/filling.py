@@ -16,7 +16,7 @@ from context_compression.evidence import (
     is_said,
     is_skill,
 )
-from context_compression.labels import with_labels
+from context_compression.labels import said_by, with_labels
 from context_compression.messages import (
     Block,
     Message,
@@ -363,8 +363,11 @@ class Filling:
                 spoken = isinstance(block, Text) and is_instruction(block)
                 replied = index == plan.replied_to
                 times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
-                weight *= times
-                yield Source(index, slot, text, tokens, opening, weight, key, spoken, worth, end)
+                failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
+                yield Source(
+                    index, slot, text, tokens, opening, weight * times, key,
+                    said_in(block, spoken=spoken), worth, end, failed,
+                )  # fmt: skip
 
     def assembled(
         self, pool: Pool, chosen: Iterable[Place], refs: float, *, ends: bool
@@ -495,6 +498,15 @@ def value_of(
             return PRINTED_WEIGHT, 0.0
         case _:
             return 1.0, 0.0
+
+
+def said_in(block: Block, *, spoken: bool) -> Sequence[Span]:
+    """Where in a block somebody says something; in a note of ours, what it quotes of who spoke."""
+    if not isinstance(block, Text):
+        return ()
+    if holds_excerpts(block.text):
+        return [*said_by("User", block.text), *said_by("Assistant", block.text)]
+    return [(0, len(block.text))] if spoken else ()
 
 
 def is_instruction(text: Text) -> bool:
