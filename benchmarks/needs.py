@@ -14,6 +14,11 @@ tools' arguments) and what the user types meanwhile is compared with the history
     UIS                  share of the sentences typed by the user that stand in the view verbatim
     Q                    0.35 GFRR + 0.25 GFRR far + 0.20 NGR + 0.20 UIS
 
+and beside Q, for whoever asks later what was tried and why:
+
+    failures             share of failed calls of which a line that tells of it stands in the view
+    decisions            share of the assistant's sentences that say why, or what instead of what
+
 What a step looks up again, because it was lost, is no need: the recorded session had it in view.
 """
 
@@ -34,11 +39,17 @@ from context_compression.messages import is_array, is_object
 FAR_TOKENS = 6_000
 LEAST_TOKENS, LEAST_NEEDED = 12_000, 5  # of a history that is worth a measurement
 SHORT_MESSAGE = 1_500  # tokens; what is longer was pasted, not typed
-SHARES = ("FRR", "FRR far", "GFRR", "GFRR far", "NGR", "VAR", "UIS")
+SHARES = ("FRR", "FRR far", "GFRR", "GFRR far", "NGR", "VAR", "UIS", "failures", "decisions")
 WEIGHTS = {"GFRR": 0.35, "GFRR far": 0.25, "NGR": 0.20, "UIS": 0.20}
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 _NOT_TYPED = ("<system-reminder", "<command-", "<local-command", "Caveat:")
+_EXITED = re.compile(r"\bexit(?:ed with)? (?:code|status):? [1-9]", re.IGNORECASE)
+_TROUBLE = re.compile(
+    r"error|exception|traceback|fail|fatal|panic|denied|not found|no such|cannot", re.IGNORECASE
+)
+_WHY = re.compile(r"\b(?:because|instead of|rather than|decided|root cause|turns out)\b", re.I)
+_LINE_START = 80  # characters by which a line is known again
 _OLD_TEXT = ("old_string", "oldText", "old_str", "oldString")
 
 
@@ -103,6 +114,8 @@ class Need:
         used_in: the text of the step that needs an identifier first.
         around: the words around each identifier in the history, newest first.
         typed: sentences of the user.
+        failures: of each failed call the lines that tell of it.
+        decisions: sentences of the assistant that say why.
     """
 
     identifiers: frozenset[str]
@@ -112,6 +125,8 @@ class Need:
     ngrams: frozenset[int]
     lines: frozenset[str]
     typed: frozenset[str]
+    failures: Sequence[frozenset[str]]
+    decisions: frozenset[str]
 
 
 def need(reader: Reader, recording: Recording, cut: Cut) -> Need | None:
@@ -163,6 +178,15 @@ def need(reader: Reader, recording: Recording, cut: Cut) -> Need | None:
             if group.typed.strip() and group.tokens <= SHORT_MESSAGE
             for sentence in _sentences(group.typed)
         ),
+        [told for message in cut.history for told in _failures(message)],
+        frozenset(
+            sentence
+            for message in cut.history
+            if message["role"] == "assistant"
+            for text in _texts(message)
+            for sentence in _sentences(text)
+            if _WHY.search(sentence)
+        ),
     )
 
 
@@ -184,6 +208,10 @@ def score(reader: Reader, need: Need, view: Sequence[Message]) -> dict[str, floa
         "NGR": _share(need.ngrams, ngrams) if len(need.ngrams) >= 20 else None,
         "VAR": _share(need.lines, lines),
         "UIS": _share(need.typed, {sentence for sentence in need.typed if sentence in text}),
+        "failures": _share(
+            frozenset(need.failures), [f for f in need.failures if any(map(text.__contains__, f))]
+        ),
+        "decisions": _share(need.decisions, [each for each in need.decisions if each in text]),
     }
 
 
@@ -248,6 +276,16 @@ def _results(message: Message) -> list[dict[str, Any]]:
     if message["role"] != "user":
         return []
     return [block for block in message["content"] if block["type"] == "tool_result"]
+
+
+def _failures(message: Message) -> Iterator[frozenset[str]]:
+    """Of each failed call answered in a message, the beginnings of the lines that tell of it."""
+    for result in _results(message):
+        text = block_text(result)
+        if result.get("is_error") or _EXITED.search(text[:300]) or _EXITED.search(text[-300:]):
+            lines = (line.strip()[:_LINE_START] for line in text.split("\n"))
+            if told := frozenset(line for line in lines if _TROUBLE.search(line)):
+                yield told
 
 
 def _anchors(message: Message) -> Iterator[set[str]]:
