@@ -42,7 +42,7 @@ MODULES = {
     "GAP_TOKENS": rendering, "GAP_CHARS": rendering, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
     "OUTDATED_WEIGHT": pieces, "USER_WEIGHT": filling, "USER_WORTH": filling,
     "SKILL_WORTH": filling, "SUMMARY_WORTH": filling, "PRINTED_WEIGHT": filling,
-    "ANSWER_WORTH": filling, "REMARK_WORTH": filling,
+    "ANSWER_WORTH": filling, "REMARK_WORTH": filling, "CHANGE_WORTH": filling,
     "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
 }  # fmt: skip
 """Where each weight stands; the kinds of evidence, in `KIND_WEIGHT`, come beside them."""

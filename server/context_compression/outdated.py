@@ -109,6 +109,11 @@ class Outdated:
         return found
 
     @cached_property
+    def last_changes(self) -> frozenset[str]:
+        """The ids of the calls each of which is the last that changed some file."""
+        return frozenset(self._calls[changes[-1][0]].id for changes in self._changes.values())
+
+    @cached_property
     def _made(self) -> Sequence[tuple[int, Change]]:
         return [
             (number, change)

@@ -48,6 +48,8 @@ ANSWER_WORTH, REMARK_WORTH = 8.0, 2.0
 last words reply to (`Go with the second.`) is worth what they are."""
 REPORT_TOKENS = 400
 """Tokens up to which such a text has all of that; a longer one no more as a whole."""
+CHANGE_WORTH = 10.0
+"""The same of the line of the call that changed a file last: the file shall not be forgotten."""
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 PRINTED_WEIGHT = 0.25
@@ -363,6 +365,8 @@ class Filling:
                 spoken = isinstance(block, Text) and is_instruction(block)
                 replied = index == plan.replied_to
                 times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
+                if isinstance(block, ToolCall) and key == "line":
+                    worth = CHANGE_WORTH * (block.id in plan.outdated.last_changes)
                 failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
                 yield Source(
                     index, slot, text, tokens, opening, weight * times, key,
