@@ -77,6 +77,15 @@ SLASH_COMMAND = "<command-"
 """How the host's note of a slash command begins."""
 ARGUMENTS = ("<command-args>", "</command-args>")
 """Between these stands in it what the user typed behind the command."""
+ANSWER = re.compile(
+    r"\s*(?:The user (?:doesn't want to proceed with this tool use\.[^\n]{,400}?the user said"
+    r"|rejected permission to use this specific tool call with the following feedback"
+    r"|(?:denied|approved) this operation and provided the following (?:feedback|context)):\s+"
+    r"|(?=(?:User has answered your questions|Your questions have been answered"
+    r"|The user answered):))"
+)
+"""How the result of a tool begins in which the user speaks: one who stopped a call says what to do
+instead, up to those words; or questions are answered (Claude Code, opencode, Cline)."""
 EXIT_STATUS = re.compile(
     r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
@@ -143,6 +152,18 @@ def exit_status(text: str) -> str | None:
     return None
 
 
+def answer_in(text: str) -> int | None:
+    """Where in the result of a tool the user's own words begin; `None`: there are none."""
+    begins = ANSWER.match(text)
+    return begins.end() if begins else None
+
+
+def answer_of(result: ToolResult) -> str:
+    """The user's own words in the result of a tool."""
+    start = answer_in(result.text)
+    return "" if start is None else result.text[start:]
+
+
 def has_failed(result: ToolResult) -> bool:
     """Whether a tool says that it did nothing; a command that ran may have failed all the same."""
     return result.is_error or FAILED.match(result.text) is not None
@@ -188,6 +209,12 @@ def user_words(message: Message) -> str:
         if isinstance(block, Text)
         for start, stop in typed(block.text)
     )
+
+
+def said_by_user(message: Message) -> str:
+    """What the user said in a message, in the results of tools, too."""
+    answers = filter(None, map(answer_of, message.results))
+    return "\n".join([*filter(None, [user_words(message)]), *answers])
 
 
 def typed(text: str) -> Iterator[tuple[int, int]]:
@@ -283,7 +310,7 @@ def facts(message: Message, lexicon: Lexicon) -> Facts:
     for result in message.results:
         found["errors"].update(error_lines(result.text))
     found["commands"].update(commands(message))
-    if said := user_words(message).strip():
+    if said := said_by_user(message).strip():
         found["user requests"].add(said)
     if message.role == "user":
         for text in (block.text for block in message.blocks if isinstance(block, Text)):

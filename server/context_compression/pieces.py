@@ -85,6 +85,7 @@ class Source(NamedTuple):
         key: which text of a call it is; empty for other blocks.
         spoken: where in it somebody says something, so that decisions may stand there.
         worth: what a piece of it is worth whatever evidence it holds.
+        start: no piece of it ends there or before.
         end: no piece of it begins there or behind; `None`: all of it competes.
         failed: whether it is the result of a call that failed.
     """
@@ -98,6 +99,7 @@ class Source(NamedTuple):
     key: str = ""
     spoken: Sequence[Span] = ()
     worth: float = 0.0
+    start: int = 0
     end: int | None = None
     failed: bool = False
 
@@ -139,6 +141,9 @@ class Pool:
     def add(self, source: Source, outdated: Iterable[Span] = ()) -> None:
         """Cut a source into pieces and enter them; `outdated`: where it says what is so no more."""
         cutter, pieces = self.cutter, self.cutter(source.text)
+        if source.start:
+            first = bisect(cutter.stops, source.start, pieces.start, pieces.stop)
+            pieces = range(first, pieces.stop)
         if source.end is not None:
             end = bisect_left(cutter.starts, source.end, pieces.start, pieces.stop)
             pieces = range(pieces.start, end)

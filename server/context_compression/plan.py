@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, Protocol, TypeAlias
 
 from context_compression.cuts import Cutter
-from context_compression.evidence import user_words
+from context_compression.evidence import answer_of, user_words
 from context_compression.ledger import Entry
 from context_compression.ledger.changes import is_before
 from context_compression.messages import (
@@ -268,6 +268,7 @@ class Plan:
             texts = [user_words(message) if message.role == "user" else message.text]
             if message.role == "user" and self.counter.text(texts[0]) > MENTIONED_TOKENS:
                 texts.clear()
+            texts.extend(filter(None, map(answer_of, message.results)))
             for call in message.calls:
                 texts.extend(
                     text

@@ -230,6 +230,55 @@ def test_what_was_decided_and_why_is_chosen_before_what_holds_more_evidence() ->
     assert pool.place(best)[0] == 0
 
 
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was"
+    " a file edit, the new_string was NOT written to the file). To tell you how to proceed, the"
+    " user said:\n"
+)
+WORDS = "take the staging cluster and leave the old table alone"
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"{REFUSED}{WORDS}",
+        "The user rejected permission to use this specific tool call with the following feedback: "
+        + WORDS,
+        "The user denied this operation and provided the following feedback:\n"
+        f"<feedback>\n{WORDS}\n</feedback>",
+        f'User has answered your questions: "Which one?"="{WORDS}". You can now continue.',
+        f'Your questions have been answered: "Which one?"="{WORDS}".',
+        f'The user answered: "Which one?"="{WORDS}".',
+    ],
+)
+def test_what_the_user_says_in_the_result_of_a_tool_is_the_users(dialect: Any, answer: str) -> None:
+    read = "\n".join(f"value alpha_{n} comes to beta_{n} and gamma_{n}" for n in range(300))
+    messages = session(
+        said("user", "Move it."),
+        tool_step([Run("call0", "Bash", {"command": "./move"}, answer, failed=True)], dialect),
+        *(
+            tool_step([Run(f"call{n}", "Bash", {"command": f"cat {n}"}, f"{n}\n{read}")], dialect)
+            for n in range(1, 7)
+        ),
+        said("assistant", "All is moved."),
+        said("user", "Well."),
+    )
+
+    view = texts(compress(messages, target_tokens=600).messages)
+
+    assert WORDS in view
+    assert "the user said" in view
+
+
+def test_a_result_that_only_speaks_of_the_user_is_no_word_of_the_users() -> None:
+    stopped = "The user doesn't want to proceed with this tool use. Stop and wait for the user."
+    quoted = f"log: {REFUSED}{WORDS}"
+
+    assert evidence.answer_in(stopped) is None
+    assert evidence.answer_in(quoted) is None
+
+
 def test_which_files_were_changed_stays_in_view_where_room_is_short() -> None:
     read = "\n".join(f"value alpha_{n} comes to beta_{n} and gamma_{n}" for n in range(300))
     files = ("Makefile", "Dockerfile", "LICENSE")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from context_compression.edits import Edit
 from context_compression.evidence import (
+    answer_in,
     constraints_in,
     holds_excerpts,
     is_host_summary,
@@ -346,7 +347,7 @@ class Filling:
             source
             for source in sources
             if not (source.worth and source.message in of_user)
-            or newest[source.text] == source.message
+            or newest.get(source.text, source.message) == source.message
         ]
 
     def sources(self, index: int) -> Iterator[Source]:
@@ -364,13 +365,17 @@ class Filling:
                 tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
                 spoken = isinstance(block, Text) and is_instruction(block)
                 replied = index == plan.replied_to
-                times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
+                answer = answer_in(text) if isinstance(block, ToolResult) else None
+                if answer is None:
+                    times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
+                else:
+                    times, worth = value_of_users(text, tokens)
                 if isinstance(block, ToolCall) and key == "line":
                     worth = CHANGE_WORTH * (block.id in plan.outdated.last_changes)
                 failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
                 yield Source(
                     index, slot, text, tokens, opening, weight * times, key,
-                    said_in(block, spoken=spoken), worth, end, failed,
+                    said_in(block, spoken=spoken), worth, answer or 0, end, failed,
                 )  # fmt: skip
 
     def assembled(
@@ -486,13 +491,11 @@ def value_of(
         spoken: whether somebody says it, neither a tool nor the host.
         replied: whether it is what the user's last words reply to.
     """
-    little = min(1.0, len(text) / LITTLE_CHARS)
     match message.role:
         case "user" if spoken:
-            worth = SKILL_WORTH if is_skill(text) else USER_WORTH
-            typed = tokens <= TYPED_TOKENS
-            return USER_WEIGHT if typed else 1.0, worth * min(little, TYPED_TOKENS / max(1, tokens))
+            return value_of_users(text, tokens)
         case "assistant" if spoken:
+            little = min(1.0, len(text) / LITTLE_CHARS)
             said = REMARK_WORTH if message.calls else ANSWER_WORTH
             worth = USER_WORTH if replied else said
             return 1.0, worth * min(little, REPORT_TOKENS / max(1, tokens))
@@ -504,8 +507,19 @@ def value_of(
             return 1.0, 0.0
 
 
+def value_of_users(text: str, tokens: int) -> tuple[float, float]:
+    """The same of what the user says, or of a skill."""
+    little = min(1.0, len(text) / LITTLE_CHARS)
+    worth = SKILL_WORTH if is_skill(text) else USER_WORTH
+    typed = tokens <= TYPED_TOKENS
+    return USER_WEIGHT if typed else 1.0, worth * min(little, TYPED_TOKENS / max(1, tokens))
+
+
 def said_in(block: Block, *, spoken: bool) -> Sequence[Span]:
     """Where in a block somebody says something; in a note of ours, what it quotes of who spoke."""
+    if isinstance(block, ToolResult):
+        answer = answer_in(block.text)
+        return () if answer is None else [(answer, len(block.text))]
     if not isinstance(block, Text):
         return ()
     if holds_excerpts(block.text):

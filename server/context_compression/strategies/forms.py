@@ -11,6 +11,7 @@ from typing import Any
 
 from context_compression.evidence import (
     SENTENCE,
+    answer_of,
     constraints_in,
     exit_status,
     holds_excerpts,
@@ -207,6 +208,8 @@ class Forms:
                 parts.append(f"exit {status}")
             if result.is_error:
                 parts.append("error")
+            if answer_of(result):
+                parts.append("the user said")
             line = self._headers[result.call_id] = f"[{', '.join(parts)}; ref {ref}]"
         return line
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from context_compression import pieces
 from context_compression.evidence import (
     EXCERPTS,
+    answer_of,
     commands_of,
     error_lines,
     exit_status,
@@ -286,10 +287,11 @@ class Quoting:
                 return f"{tool if says_so else no_speaker(call.label)}; {name}{came}"
             case ToolResult():
                 ref = ref_of_whole(block.text, self.plan.archive)
+                tells = f"{'; the user said' if answer_of(block) else ''}; ref {ref}"
                 if told:
-                    return f"Result; ref {ref}"
+                    return f"Result{tells}"
                 call = self.calls.get(block.call_id)
-                return f"Result of {call.label if call else 'a tool'}; ref {ref}"
+                return f"Result of {call.label if call else 'a tool'}{tells}"
             case Text(text=text) if message.role == "user" and not is_said(text):
                 return "Host" if is_host_note(text) else "Earlier note"
             case _:
