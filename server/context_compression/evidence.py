@@ -86,6 +86,13 @@ ANSWER = re.compile(
 )
 """How the result of a tool begins in which the user speaks: one who stopped a call says what to do
 instead, up to those words; or questions are answered (Claude Code, opencode, Cline)."""
+MEANWHILE = re.compile(
+    r"\s*<system-reminder>\s*The user sent (?:the following message"
+    r"|a new message while you were working):\n(.+?)"
+    r"(?:\n\n(?:Please address this|IMPORTANT: After|This is how)|\s*</system-reminder>)",
+    re.DOTALL,
+)
+"""How hosts pass on what the user typed while the agent was at work (Claude Code, opencode)."""
 EXIT_STATUS = re.compile(
     r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
@@ -220,11 +227,13 @@ def said_by_user(message: Message) -> str:
 def typed(text: str) -> Iterator[tuple[int, int]]:
     """Where in a text in the user's role stands what the user said: from where to where.
 
-    Of the host's note of a slash command that is what stands behind the command; of other notes
-    nothing: whatever they quote.
+    Of the host's note of a slash command that is what stands behind the command, of its note of a
+    message what it passes on; of other notes nothing: whatever they quote.
     """
     if not is_note(text):
         yield 0, len(text)
+    elif message := MEANWHILE.match(text):
+        yield message.span(1)
     elif text.lstrip().startswith(SLASH_COMMAND):
         opening, closing = ARGUMENTS
         stop = 0

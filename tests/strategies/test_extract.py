@@ -271,6 +271,34 @@ def test_what_the_user_says_in_the_result_of_a_tool_is_the_users(dialect: Any, a
     assert "the user said" in view
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("The user sent the following message:", "\nPlease address this message and go on.\n"),
+        (
+            "The user sent a new message while you were working:",
+            "\nIMPORTANT: After completing your current task, address it.\n",
+        ),
+        ("The user sent a new message while you were working:", ""),
+    ],
+)
+def test_what_the_user_types_while_the_agent_works_is_the_users(opening: str, closing: str) -> None:
+    note = f"<system-reminder>\n{opening}\n{WORDS}\n{closing}</system-reminder>"
+    messages = session(
+        said("user", "Move it."),
+        step(0, LONG),
+        said("user", note),
+        *(step(n, f"{n}\n{LONG}") for n in range(1, 9)),
+        said("assistant", "It is moved."),
+        said("user", "Well."),
+    )
+
+    view = texts(compress(messages, target_tokens=200).messages)
+
+    assert [note[start:stop] for start, stop in evidence.typed(note)] == [WORDS]
+    assert WORDS in view
+
+
 def test_a_result_that_only_speaks_of_the_user_is_no_word_of_the_users() -> None:
     stopped = "The user doesn't want to proceed with this tool use. Stop and wait for the user."
     quoted = f"log: {REFUSED}{WORDS}"
