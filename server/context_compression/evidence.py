@@ -89,7 +89,7 @@ instead, up to those words; or questions are answered (Claude Code, opencode, Cl
 MEANWHILE = re.compile(
     r"\s*<system-reminder>\s*The user sent (?:the following message"
     r"|a new message while you were working):\n(.+?)"
-    r"(?:\n\n(?:Please address this|IMPORTANT: After|This is how)|\s*</system-reminder>)",
+    r"(?:\n\n(?:Please address this|IMPORTANT: After|This is how)|\n?</system-reminder>)",
     re.DOTALL,
 )
 """How hosts pass on what the user typed while the agent was at work (Claude Code, opencode)."""
