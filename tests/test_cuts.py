@@ -3,7 +3,7 @@
 import pytest
 
 from context_compression import cuts
-from context_compression.cuts import Cutter, cutter_for, keep
+from context_compression.cuts import Cutter, cutter_for, keep, spans
 
 TEXTS = ("Read src/app.py.", "def main():\n    return 1\n", "build 4711 failed: no such file")
 
@@ -65,3 +65,24 @@ def test_one_that_has_grown_large_forgets_all(monkeypatch: pytest.MonkeyPatch) -
 
     assert len(cutter.starts) == 0
     assert cutter_for(TEXTS) is not cutter
+
+
+def test_one_for_prose_is_kept_for_prose() -> None:
+    cutter = Cutter(prose=True)
+    for text in TEXTS:
+        cutter(text)
+    keep(cutter)
+
+    assert cutter_for(TEXTS) is not cutter
+    assert cutter_for(TEXTS, prose=True) is cutter
+
+
+def test_a_long_line_is_not_divided_behind_a_title() -> None:
+    words = "they said again and again that nothing had changed and that nothing would change here"
+    text = f"{words}. {words} Mr. Chair, {words}, Hon. Jane Doe, {words}, {words}."
+
+    starts, stops = spans(text)
+
+    assert [text[start:stop] for start, stop in zip(starts, stops, strict=True)] == [
+        f"{words}. ", f"{words} Mr. Chair, {words}, Hon. Jane Doe, {words}, {words}.",
+    ]  # fmt: skip

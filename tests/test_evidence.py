@@ -16,6 +16,8 @@ from context_compression.evidence import (
     error_lines,
     exit_status,
     facts,
+    is_rule,
+    is_talk,
     lines_with,
     sentences,
     user_words,
@@ -111,6 +113,56 @@ def test_a_text_is_cut_into_sentences_in_both_languages() -> None:
 )
 def test_sentences_that_bind_are_constraints(sentence: str) -> None:
     assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == [sentence]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I don't know where to start.",
+        "We don't really think so.",
+        "What should I do?",
+        "Do we only have a single link color?",
+        "那样不能运行吗？",
+    ],
+)
+def test_what_somebody_does_not_know_or_asks_binds_nobody(sentence: str) -> None:
+    assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Could you make sure that it runs offline?",
+        "I don't want a new dependency.",
+        "We don't use lodash here.",
+        "Why not, but please don't touch the API, okay?",
+        "能不能始终用中文，请你？",
+    ],
+)
+def test_what_is_asked_of_the_model_or_not_wanted_is_a_constraint(sentence: str) -> None:
+    assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "sure"),
+    [
+        ("Never touch the migrations.", True),
+        ("- **Don't** be a zealot about style.", True),
+        ("Rename it, but only in src/.", True),
+        ("We never commit generated files.", True),
+        ("Dates must be ISO 8601.", True),
+        ("AGENTS.md is the ONLY source of truth.", True),
+        ("必须保留旧格式。", True),
+        ("It should be quite easy.", False),
+        ("The music always cheers me up.", False),
+        ("I must leave now.", False),
+        ("My phone was only three years old.", False),
+        ("我必须离开了。", False),
+    ],
+)
+def test_a_rule_tells_somebody_what_to_do_or_what_must_be(sentence: str, sure: bool) -> None:
+    assert constraints(sentence) == [sentence]
+    assert is_rule(sentence) is sure
 
 
 @pytest.mark.parametrize(
@@ -222,3 +274,15 @@ def test_the_facts_of_a_tool_step() -> None:
         "errors": {"E  AssertionError: 42 != 1337"},
         "numbers": {"1337"},
     }
+
+
+def test_where_people_talk_and_tools_have_no_part_in_it_is_talk() -> None:
+    words = [user("Have you been to the harbour lately?"), assistant("Last week, with my sister.")]
+    (call, result) = read(
+        *tool_step([Run("1", "Bash", {"command": "ls"}, "so it is. " * 30)], "anthropic")
+    )
+    code = user("See src/app.py:12, parse_header() and --dry-run in v2.4.1.")
+
+    assert is_talk(words)
+    assert not is_talk([*words, call, result])
+    assert not is_talk([*words, code])

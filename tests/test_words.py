@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.words import KINDS, Lexicon, Numbering, kind_of, trimmed
+from context_compression.words import (
+    KINDS,
+    PROSE_KINDS,
+    Lexicon,
+    Numbering,
+    is_prose,
+    kind_of,
+    trimmed,
+)
 
 
 @pytest.mark.parametrize(
@@ -184,3 +192,36 @@ def test_a_word_has_one_number_whichever_way_it_was_met_first(first: int) -> Non
 def test_the_place_behind_a_path_goes_and_a_long_row_of_numbers_is_no_work() -> None:
     assert trimmed("src/a.py:12") == trimmed("src/a.py:12:3") == "src/a.py"
     assert trimmed("12:" * 50_000 + "Z") == "12:" * 50_000 + "Z"
+
+
+def kinds_of(text: str) -> list[str]:
+    numbering = Numbering(prose=True)
+    kinds = (*KINDS, *PROSE_KINDS)
+    return sorted(kinds[numbering.kinds[number]] for number in numbering.numbers(text))
+
+
+def test_in_prose_names_titles_and_plain_words_have_numbers() -> None:
+    assert kinds_of("I saw it with Emily.") == ["name", "term", "term"]  # saw, it: too short
+    assert kinds_of("It is “The old man”.") == ["name"]
+    assert kinds_of("for 25 of us") == ["term"]
+    assert kinds_of("see src/app.py") == ["path"]
+
+
+def test_in_prose_a_script_without_blanks_is_read_in_pairs() -> None:
+    assert kinds_of("喝茶去") == ["pair", "pair"]
+    assert kinds_of("《红楼梦》") == ["name", "pair", "pair"]
+
+
+def test_in_prose_a_word_has_one_number_wherever_it_stands() -> None:
+    numbering = Numbering(prose=True)
+
+    first = numbering.numbers("The harbour was quiet at 12, said Emily.")
+    again = numbering.numbers("Quiet harbour! 12")
+
+    assert len({*again}) == 3
+    assert {*again} < {*first}
+
+
+def test_prose_holds_hardly_any_evidence() -> None:
+    assert is_prose(["So we went down to the harbour.", "It was quiet there, and cold."])
+    assert not is_prose(["So we went down to src/app.py.", "It was quiet there, and cold."])

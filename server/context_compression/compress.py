@@ -16,6 +16,7 @@ from context_compression import edits, validity
 from context_compression.cuts import Cutter, cutter_for, keep
 from context_compression.edits import Edit, View
 from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, SummaryError
+from context_compression.evidence import is_talk
 from context_compression.formats import Conversation, parse
 from context_compression.messages import Edited, Message, Text, ToolResult
 from context_compression.overflow import is_overflow
@@ -626,7 +627,8 @@ def _check_strategy(name: str, can_ask: bool) -> None:
 def _cutter(messages: Sequence[Message]) -> Cutter:
     """The cutter for their texts, which are held no longer than it takes to find it."""
     blocks = chain.from_iterable(message.blocks for message in messages)
-    return cutter_for([block.text for block in blocks if isinstance(block, Text | ToolResult)])
+    texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
+    return cutter_for(texts, prose=is_talk(messages))
 
 
 def _with(plan: Plan, taken: Mapping[int, Edit]) -> Plan:

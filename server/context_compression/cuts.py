@@ -21,9 +21,11 @@ HEADS = (
 )  # fmt: skip
 """How a line begins with which something begins: a hunk, a file of a diff, a heading, a row of a
 table, a definition, the report of a test."""
-PART_ENDS = re.compile(r'(?:\\n)+|,\s?(?=["{])|[.!?]\s|[。！？]')
-"""Where a part of a long line ends: a line of a string in JSON, a member of it, a sentence. The
-first is taken that makes a piece of `PIECE_CHARS`."""
+PART_ENDS = re.compile(
+    r'(?:\\n)+|,\s?(?=["{])|(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})[.!?]\s|[。！？]'
+)
+"""Where a part of a long line ends: a line of a string in JSON, a member of it, a sentence, which
+does not end behind `Mr.` or `Hon.` The first is taken that makes a piece of `PIECE_CHARS`."""
 SEPARATORS = ',;"'
 """Behind these a line is divided where it has neither such an end nor a blank: no word goes on."""
 MOST_KEPT = 50_000
@@ -47,12 +49,14 @@ class Cutter:
         fails: 1 for a piece that tells of a failure.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, prose: bool = False) -> None:
+        """With `prose` plain words are evidence, too."""
+        self.prose = prose
         self.clear()
 
     def clear(self) -> None:
         """Forget all texts and words."""
-        self.numbering = Numbering()
+        self.numbering = Numbering(prose=self.prose)
         self.starts, self.stops = array("I"), array("I")
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
@@ -107,14 +111,14 @@ _kept: list[Cutter] = []
 """Those given back last. Threads may meet here: one gets a cutter, the others another."""
 
 
-def cutter_for(texts: Sequence[str]) -> Cutter:
+def cutter_for(texts: Sequence[str], *, prose: bool = False) -> Cutter:
     """The cutter for the texts of a conversation: one that knows them, else a new one."""
     for cutter in reversed(_kept[:]):
-        if cutter.knows(texts):
+        if cutter.prose == prose and cutter.knows(texts):
             with suppress(ValueError):  # another took it just now
                 _kept.remove(cutter)
                 return cutter
-    return Cutter()
+    return Cutter(prose=prose)
 
 
 def keep(cutter: Cutter) -> None:

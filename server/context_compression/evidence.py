@@ -20,7 +20,7 @@ from context_compression.messages import (
     strings_in,
     texts_of,
 )
-from context_compression.words import Lexicon
+from context_compression.words import Lexicon, is_prose
 
 Class: TypeAlias = Literal[
     "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests"
@@ -40,12 +40,27 @@ DECISION = re.compile(
     r"|the (?:fix|reason|problem|issue) (?:is|was))\b|决定|因为|选择|改用|原因",
     re.IGNORECASE,
 )
+NO_RULE = r"(?! (?:\w+ly )?(?:know|think|understand|see|remember|recall|believe|mind|care|feel)\b)"
+"""Behind `don't`: what the user does not know or feel binds nobody."""
 CONSTRAINT = re.compile(
-    r"\b(?:must(?:n't)?|never|always|do not|don't|only|should(?:n't)?|make sure|ensure|avoid"
-    r"|prefer|no longer|require[sd]?|at (?:most|least))\b"
-    r"|不要|必须|禁止|务必|只能|不能|始终|不得|避免|确保",
+    rf"\b(?:must(?:n't)?|never|always|(?:do not|don't){NO_RULE}|only|should(?:n't)?|make sure"
+    r"|ensure|avoid|prefer|no longer|require[sd]?|at (?:most|least))\b"
+    r"|不要|必须|禁止|务必|只能|不能|不得|始终|避免|确保",
     re.IGNORECASE,
 )
+ASKED = re.compile(r"[?？][\s\"'”’)）]*\Z")
+TO_MODEL = re.compile(r"\b(?:you|please)\b|你|请", re.IGNORECASE)
+"""A question without these asks nothing of the model: `Should it only run here?`"""
+RULE = re.compile(
+    r"(?:\A|[^\w\s'’]\s*|\b(?:and|but|also|please|then|just)\s+)"
+    rf"(?:(?:do not|don't){NO_RULE}|never|always|only|make sure|ensure|avoid|prefer)\b"
+    r"|(?<!\bI )\bmust(?:n't)?\b|\b(?:we|you|should|shall|may|will|can|to|be) (?:never|always)\b"
+    r"|\byou should(?:n't)?\b|(?-i:\b(?:NOT|NEVER|ALWAYS|ONLY|DON'T|SHOULD)\b)"
+    r"|不要|(?<!我)必须|禁止|务必|只能|不得|始终|避免|确保",
+    re.IGNORECASE,
+)
+"""A constraint that is one in any case: in the imperative, or said to somebody. The others may be
+talk (`it should be fun`, `I always get lost`)."""
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 HOST_NOTES = (
     "<system-reminder", "<command-", "<local-command", "[Request interrupted", "<task-notification",
@@ -224,6 +239,17 @@ def said_by_user(message: Message) -> str:
     return "\n".join([*filter(None, [user_words(message)]), *answers])
 
 
+def is_talk(messages: Iterable[Message]) -> bool:
+    """Whether people talk in a conversation, in prose, and tools have hardly a part in it."""
+    said, others = list[str](), 0
+    for block in chain.from_iterable(message.blocks for message in messages):
+        if isinstance(block, Text):
+            said.append(block.text)
+        else:
+            others += sum(map(len, texts_of(block)))
+    return others <= sum(map(len, said)) and is_prose(said)
+
+
 def typed(text: str) -> Iterator[tuple[int, int]]:
     """Where in a text in the user's role stands what the user said: from where to where.
 
@@ -275,9 +301,18 @@ def constraints_in(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    if not CONSTRAINT.search(text, start, stop):  # most texts hold none
+        return
     for begin, end in _sentences(text, start, stop):
         if end - begin <= LONGEST_LINE and CONSTRAINT.search(text, begin, end):
-            yield begin, end
+            said = text[begin:end]
+            if TO_MODEL.search(said) or not ASKED.search(said):
+                yield begin, end
+
+
+def is_rule(constraint: str) -> bool:
+    """Whether a constraint is one for sure: it tells somebody what to do, or what must be."""
+    return RULE.search(constraint) is not None
 
 
 def decisions(text: str) -> list[str]:

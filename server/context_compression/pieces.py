@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from context_compression import evidence
 from context_compression.cuts import Cutter
 from context_compression.rendering import Span, gap_tokens
-from context_compression.words import KINDS, Kind
+from context_compression.words import KINDS, PROSE_KINDS, Kind, ProseKind
 
 USED = 6.0
 """Times which a word is worth that the user, the model or a tool call mentions."""
@@ -25,6 +25,9 @@ KIND_WEIGHT: dict[Kind, float] = {
 }  # fmt: skip
 """What a word of a kind is worth. Each is a sum of few powers of two, so that what a piece is worth
 does not hang on the order of its words."""
+PROSE_WEIGHT: dict[ProseKind, float] = {"name": 16.0, "term": 4.0, "pair": 0.5}
+"""The same in prose, where it makes no difference who uses a word and how often: everybody says all
+of them."""
 MANY = 3
 """Messages a word is seen in from which on more make no difference."""
 ERROR_BONUS = 1.0
@@ -61,12 +64,19 @@ def word_weights() -> Mapping[tuple[int, int, int], float]:
 
     Of those that no piece holds nobody asks.
     """
-    return {
+    found = {
         (kind, messages, used): KIND_WEIGHT[name] * (0.5 + 0.5 * messages) * (USED if used else 1.0)
         for kind, name in enumerate(KINDS)
         for messages in range(MANY + 1)
         for used in range(2)
     }
+    in_prose = {
+        (kind, messages, used): PROSE_WEIGHT[name]
+        for kind, name in enumerate(PROSE_KINDS, len(KINDS))
+        for messages in range(MANY + 1)
+        for used in range(2)
+    }
+    return found | in_prose
 
 
 WEIGHTS = word_weights()

@@ -1163,6 +1163,67 @@ def test_no_other_message_takes_the_room_of_a_rule(target: int) -> None:
     assert "Never push to main." in texts(result.messages)
 
 
+def chat(turns: int) -> Messages:
+    """Small talk, but for what is said of a book and a town in the middle."""
+    small = [
+        session(
+            said("user", f"Okay, thank you for telling me {how}, I will look into that then."),
+            said("assistant", f"You are welcome, and let me know {how} if there is more to do."),
+        )
+        for how in (
+            "again",
+            "gladly",
+            "plainly",
+            "today",
+            "kindly",
+            "briefly",
+            "at last",
+            "so soon",
+        )
+    ]
+    told = session(
+        said("user", "It should be a quiet one. We are going to Lisbon with Emily in May."),
+        said("assistant", "Then take the novel “Night Train to Lisbon”, which Emily might enjoy."),
+    )
+    around = session(*(small * turns)[:turns])
+    return session(around, told, around, said("user", "What was it called?"))
+
+
+@pytest.mark.parametrize("share", [0.15, 0.3])
+def test_of_a_chat_names_and_facts_stay_rather_than_thanks(share: float) -> None:
+    shown = texts(extract(chat(20), share, min_recent_messages=1).messages)
+
+    assert "We are going to Lisbon with Emily" in shown
+    assert "Night Train to Lisbon" in shown
+
+
+def test_in_talk_many_sentences_that_only_may_bind_do_not_take_the_room() -> None:
+    maybe = (
+        session(
+            said("user", f"Well, number {n} should be fine for all of us, they say."),
+            said("assistant", "So it should, and there is nothing more that I can say of it."),
+        )
+        for n in range(30)
+    )
+    told = said("assistant", "Then take the novel “Night Train to Lisbon”, which Emily may enjoy.")
+    rule = said("user", "Never call me before noon.")
+    messages = session(*maybe, rule, told, chat(5))
+
+    shown = texts(extract(messages, 0.15, min_recent_messages=1).messages)
+
+    assert "Never call me before noon." in shown
+    assert "Night Train to Lisbon" in shown
+
+
+def test_in_talk_a_few_sentences_that_may_bind_stay_like_rules() -> None:
+    wish = said("user", "The flat should have a balcony.")
+    messages = session(wish, said("assistant", "I see."), chat(20))
+
+    shown = texts(extract(messages, 0.15, min_recent_messages=1).messages)
+
+    assert "The flat should have a balcony." in shown
+
+
 def test_a_rule_said_twice_is_found_once() -> None:
     text = f"Never touch src/vendor.\n{LONG}\nNever touch src/vendor."
 

@@ -44,11 +44,12 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
     room = max(room, 1)  # a system prompt may have taken more than all
     forms = Forms(plan)
     records = {i for i, message in enumerate(plan.messages) if is_record(message, plan)}
+    users = {i for i, message in enumerate(plan.messages) if is_users(message)}
     again = loaded_again(plan)
 
     def filling(level: Level) -> Filling | None:
         """The view of a level; `None` when its must-keep set takes too much of the room."""
-        kept = must_keep(plan, level, room, records, again)
+        kept = must_keep(plan, level, room, records | users, again)
         found = Filling(forms, kept, room, level.first)
         if found.left < level.spare * room:
             return None
@@ -112,7 +113,7 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
 
 
 def must_keep(
-    plan: Plan, level: Level, room: int, records: Container[int], again: Container[int]
+    plan: Plan, level: Level, room: int, always: Container[int], again: Container[int]
 ) -> dict[int, Form]:
     """What stays at a level and in which form, by index.
 
@@ -120,7 +121,7 @@ def must_keep(
         plan: of the conversation.
         level: how much stays.
         room: tokens the view may take.
-        records: indices of records.
+        always: indices of records and of what the user said.
         again: of messages that hold nothing but what a later one holds, too.
     """
     kept = anchored_forms(plan, room if level.newest is Form.WHOLE else None)
@@ -133,8 +134,7 @@ def must_keep(
         if index >= level.recent:
             kept[index] = level.newest
         elif (
-            index in records
-            or is_users(message)
+            index in always
             or (level.skeletons and message.starts_turn)
             or (message.is_system and index < first_turn)
         ):

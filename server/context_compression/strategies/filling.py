@@ -14,6 +14,7 @@ from context_compression.evidence import (
     holds_excerpts,
     is_host_summary,
     is_printed,
+    is_rule,
     is_said,
     is_skill,
 )
@@ -51,6 +52,8 @@ REPORT_TOKENS = 400
 """Tokens up to which such a text has all of that; a longer one no more as a whole."""
 CHANGE_WORTH = 10.0
 """The same of the line of the call that changed a file last: the file shall not be forgotten."""
+USERS_SHARE = 0.4
+"""Share of the room up to which the user's words have all of their worth in prose."""
 USER_WEIGHT = 1.5
 """Times which the evidence in the user's words counts."""
 PRINTED_WEIGHT = 0.25
@@ -65,9 +68,9 @@ CALL_TOKENS, TEXT_TOKENS = 6, 4
 RULE_TOKENS = 8
 """What the label of a quoted constraint costs."""
 FEW = 3
-"""Constraints of a pasted text that count like typed ones."""
-PASTED_SHARE = 1 / 3
-"""Share of what the kept messages leave for constraints from pasted texts; those beyond it compete
+"""Rules of a pasted text that count like typed ones."""
+UNSURE_SHARE = 1 / 3
+"""Share of what the kept messages leave for what only may be constraints; those beyond it compete
 like all else."""
 MARK_TOKENS = 20
 """What the mark of a gap of messages costs with its ref."""
@@ -132,12 +135,13 @@ class Rule(NamedTuple):
     Attributes:
         place: where it stands.
         tokens: that it costs to quote it.
-        pasted: whether it is one of many in a text too long to be typed.
+        sure: whether it is one in any case: it sounds like one, and is none of many in a text too
+            long to be typed.
     """
 
     place: Place
     tokens: int
-    pasted: bool
+    sure: bool
 
 
 class Filling:
@@ -208,7 +212,7 @@ class Filling:
                     while left < 0 and rules:
                         rule = rules.pop()
                         left += rule.tokens
-                        self.evicted |= not rule.pasted
+                        self.evicted |= rule.sure
             elif left > slack and rounds and (more := choice.take(left)):
                 rounds, misses, fits = rounds - 1, 0, len(chosen)
                 chosen += more
@@ -280,16 +284,16 @@ class Filling:
                 room -= rule.tokens
                 found.append(rule)
             else:
-                self.evicted |= not rule.pasted
+                self.evicted |= rule.sure
         return found
 
     def rules_in(self, texts: Iterable[tuple[int, str]]) -> list[Rule]:
         """The constraints in texts in the user's role, given with their numbers.
 
-        What is most likely to go on to apply comes first: what was typed, and the first few of a
-        pasted text, the newest text first. Then what else pasted texts hold (in a specification
-        most sentences may be constraints), the next one of each, and so on, as far as their share
-        of the room goes. Of one that was said several times the last counts.
+        What is most likely to go on to apply comes first: the rules that were typed, and the first
+        few of a pasted text, the newest text first. Then what only may be one, and what else pasted
+        texts hold (in a specification most sentences may be constraints), the next one of each, and
+        so on, as far as their share of the room goes. Of one said several times the last counts.
         """
         found: dict[str, tuple[tuple[int, int, int], Rule]] = {}
         for number, text in texts:
@@ -297,15 +301,19 @@ class Filling:
             for rank, (start, stop) in enumerate(constraints_in(text), 1):
                 said = text[start:stop]
                 tokens = self.plan.counter.text(said) + RULE_TOKENS
-                pasted = long and rank > FEW
-                if not (pasted and said in found):
-                    order = pasted * rank, -number, start
-                    found[said] = order, Rule((number, start, stop), tokens, pasted)
-        room = PASTED_SHARE * self.left
+                sure = is_rule(said) and not (long and rank > FEW)
+                if sure or said not in found:
+                    order = 0 if sure else rank, -number, start
+                    found[said] = order, Rule((number, start, stop), tokens, sure)
+        rules = [rule for _, rule in sorted(found.values())]
+        room = UNSURE_SHARE * self.left
+        unsure = sum(rule.tokens for rule in rules if not rule.sure)
+        if self.plan.cutter.prose and unsure > room:
+            room = 0  # so many are no constraints: it is how people talk
         chosen: list[Rule] = []
-        for _, rule in sorted(found.values()):
-            room -= rule.pasted * rule.tokens
-            if not rule.pasted or room >= 0:
+        for rule in rules:
+            room -= 0 if rule.sure else rule.tokens
+            if rule.sure or room >= 0:
                 chosen.append(rule)
         return chosen
 
@@ -333,21 +341,29 @@ class Filling:
         return self.plan.messages[source.message].blocks[source.slot]
 
     def competing(self) -> Sequence[Source]:
-        """The texts that compete for the room; of what the user said twice the newest."""
-        indices = range(self.plan.head, len(self.plan.messages))
+        """The texts that compete for the room; of what the user said twice the newest.
+
+        In prose the user's words are worth less the less of them there is room for: what they say
+        must decide then, or small talk would come before all answers.
+        """
+        plan = self.plan
+        indices = range(plan.head, len(plan.messages))
         sources = [*chain.from_iterable(map(self.sources, indices))]
         newest = {
             block.text: index
-            for index, message in enumerate(self.plan.messages)
+            for index, message in enumerate(plan.messages)
             for block in message.blocks
             if isinstance(block, Text) and message.role == "user"
         }
-        of_user = {index for index in indices if self.plan.messages[index].role == "user"}
+        of_user = [
+            source.worth > 0 and plan.messages[source.message].role == "user" for source in sources
+        ]
+        said = sum(source.tokens for source, theirs in zip(sources, of_user, strict=True) if theirs)
+        share = min(1.0, USERS_SHARE * self.room / max(1, said)) if plan.cutter.prose else 1.0
         return [
-            source
-            for source in sources
-            if not (source.worth and source.message in of_user)
-            or newest.get(source.text, source.message) == source.message
+            source._replace(worth=share * source.worth) if theirs else source
+            for source, theirs in zip(sources, of_user, strict=True)
+            if not theirs or newest.get(source.text, source.message) == source.message
         ]
 
     def sources(self, index: int) -> Iterator[Source]:
