@@ -152,6 +152,23 @@ def test_a_phrase_in_quotation_marks_stands_together(store: Store) -> None:
     assert apart not in refs(found)
 
 
+def test_the_words_of_a_phrase_that_no_text_holds_are_looked_for_apart(store: Store) -> None:
+    (apart,) = offloaded(store, "refused connection in src/app.py")
+
+    found = store.search('"Which connection was refused in src/app.py?"')
+
+    assert refs(found) == [apart]
+    assert found.words == ("src/app.py", "Which", "connection", "was", "refused", "in")
+    assert found.note and "apart" in found.note
+
+
+def test_a_phrase_is_found_or_not_where_a_pattern_limits_it(store: Store) -> None:
+    offloaded(store, "refused connection")
+
+    assert store.search('"connection refused"', pattern="refused").hits == ()
+    assert store.search('"okapi zebra" path:src').hits == ()
+
+
 def test_hits_come_with_what_was_said_before_and_after(store: Store) -> None:
     session = archived(
         store,

@@ -11,7 +11,7 @@ Anything else is words: no query is wrong.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from context_compression.words import kind_of, trimmed
@@ -80,6 +80,14 @@ class Query:
     def terms(self) -> tuple[str, ...]:
         """Names and words."""
         return self.names + self.words
+
+    @property
+    def apart(self) -> "Query | None":
+        """The same with the words of what stood in quotation marks; `None` where nothing did."""
+        if not any(len(name.split()) > 1 for name in self.names):
+            return None
+        words = Query.read(" ".join(word.strip(_AROUND) for word in " ".join(self.terms).split()))
+        return replace(self, names=words.names, words=words.words)
 
 
 def _apart(word: str) -> Iterator[str]:

@@ -60,7 +60,7 @@ class Found:
         total: how much there is with any of the words; `None` where nobody counted.
         searched: how much was looked through.
         words: those of the query that were looked for.
-        note: why there was no index, if so.
+        note: why there was no index, or that no text holds a phrase, if so.
     """
 
     hits: tuple[Hit, ...]
@@ -106,6 +106,16 @@ def search(
     """What `Store.search` does."""
     wanted = None if pattern is None else Pattern(pattern)
     search = _Search(Query.read(query), wanted, limit, skip)
+    found = _found(search, store, session)
+    apart = None if wanted else search.query.apart
+    if found.total or not apart:
+        return found
+    note = "no text holds all words in the quotation marks together: they were looked for apart"
+    found = _found(replace(search, query=apart), store, session)
+    return replace(found, note="; ".join(filter(None, (note, found.note))))
+
+
+def _found(search: "_Search", store: "Store", session: str | None) -> Found:
     logs = [store.session(id) for id in store.sessions()]
     if not logs:
         return Found((), 0, 0, search.query.terms)
