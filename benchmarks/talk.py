@@ -1,0 +1,163 @@
+"""How much of what people ask later about meetings and chats is in a compressed view of them.
+
+    python benchmarks/talk.py [--shares 0.5,0.25,0.1]
+
+Some recordings are talk, and come with questions somebody asked about them. Of a meeting the
+answers are known, and which messages hold them: wanted are the words of an answer that stand there.
+Of a chat the questions alone are known: wanted are the words of the message that has most of the
+question's words, and of the one after it. Only words count that few messages hold, each by its
+rarity; where a script has no blanks, pairs of its signs are words. Means are taken over questions,
+then recordings.
+
+Beside our view and those of the peers that are installed (`peers.py`) stands one of messages taken
+at random: what chooses worse is no choice.
+"""
+
+import argparse
+import gzip
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from math import log
+from pathlib import Path
+from random import Random
+from statistics import mean
+from typing import Any
+
+import estimate
+import recordings
+from estimate import message_tokens
+from peers import Peer, installed
+from recordings import Messages
+
+from context_compression import BudgetTooSmall, compress
+
+GO_ON = {"role": "user", "content": [{"type": "text", "text": "Go on."}]}
+WORD = re.compile(r"[a-z][a-z'-]{3,}|\d[\d.,]*\d|\d")
+RUN = re.compile(r"[\u4e00-\u9fff]{2,}")
+FEW = 0.1  # of all messages may hold a word that counts; three in any case
+
+
+class Talk:
+    """A recording of talk.
+
+    Attributes:
+        kind: `meetings` or `chats`, with the language where there are two.
+        messages: all of it; ends with a message of the user's.
+    """
+
+    def __init__(self, recording: dict[str, Any]) -> None:
+        messages: Messages = recording["messages"]
+        language = recording["meta"].get("lang")
+        self.kind = f"chats ({language})" if language else "meetings"
+        self.messages = messages if messages[-1]["role"] == "user" else [*messages, GO_ON]
+        self._said = [frozenset(words_in([message])) for message in messages]
+        self._held_by = Counter(word for said in self._said for word in said)
+        self._questions: list[dict[str, Any]] = recording.get("qa", [])
+        self._unanswered: list[str] = recording.get("questions", [])
+
+    def wanted(self) -> Iterator[dict[str, float]]:
+        """The words each of its questions asks for, and what they count."""
+        for each in self._questions:
+            told = self._among(each["evidence"])
+            yield self._rare(words_of(each["answer"]) & told - words_of(each["question"]))
+        for question in self._unanswered:
+            asked = self._rare(words_of(question))
+            held = [sum(asked.get(word, 0) for word in said) for said in self._said]
+            if asked:
+                best = held.index(max(held))
+                yield self._rare(self._among((best, best + 1)))
+
+    def _among(self, indices: Iterable[int]) -> frozenset[str]:
+        held = (self._said[index] for index in indices if index < len(self._said))
+        return frozenset[str]().union(*held)
+
+    def _rare(self, words: Iterable[str]) -> dict[str, float]:
+        count = len(self._said)
+        most = max(3, FEW * count)
+        held = ((word, self._held_by[word]) for word in sorted(words))
+        return {word: log(count / by) for word, by in held if 0 < by <= most}
+
+
+def words_in(messages: Iterable[dict[str, Any]]) -> set[str]:
+    blocks = (block for m in recordings.plain([*messages]) for block in m["content"])
+    return {word for block in blocks for word in words_of(block.get("text", ""))}
+
+
+def words_of(text: str) -> set[str]:
+    pairs = (run[at : at + 2] for run in RUN.findall(text) for at in range(len(run) - 1))
+    return {*WORD.findall(text.lower()), *pairs}
+
+
+def share_in(view: Messages, talk: Talk) -> float:
+    """How much of what is wanted a view holds: the mean over questions."""
+    held = words_in(view)
+    return mean(
+        sum(worth for word, worth in words.items() if word in held) / sum(words.values())
+        for words in talk.wanted()
+        if words
+    )
+
+
+def at_random(messages: Messages, target: float) -> Messages:
+    order = Random(1).sample(range(len(messages)), len(messages))
+    kept = set[int]()
+    for index in order:
+        tokens = message_tokens(messages[index])
+        if tokens <= target:
+            target -= tokens
+            kept.add(index)
+    return [messages[index] for index in sorted(kept)]
+
+
+def ours(messages: Messages, target: float) -> Messages:
+    counter = estimate.whole_tokens
+    try:
+        return [*compress(messages, target_tokens=int(target), counter=counter).messages]
+    except BudgetTooSmall as error:
+        return [*compress(messages, target_tokens=error.floor_tokens, counter=counter).messages]
+
+
+def talks() -> Iterator[Talk]:
+    for path in recordings.paths():
+        recording = read(path)
+        if recording.get("qa") or recording.get("questions"):
+            yield Talk(recording)
+
+
+def read(path: Path) -> dict[str, Any]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def methods() -> Sequence[Peer]:
+    peers = (peer for peer in installed(estimate.whole_tokens)[0] if peer.has_budget)
+    return [Peer("ours", ours), *peers, Peer("messages at random", at_random)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What of meetings and chats stays in view.")
+    parser.add_argument("--shares", default="0.5,0.25,0.1", help="of the tokens, for views")
+    shares = [float(share) for share in parser.parse_args().shares.split(",")]
+    found = [*talks()]
+    kinds = sorted({talk.kind for talk in found})
+    print(f"| | {' | '.join(f'{kind} {share:.0%}' for share in shares for kind in kinds)} |")
+    print(f"|---|{'--:|' * len(shares) * len(kinds)}")
+    for method in methods():
+        cells: list[str] = []
+        for share in shares:
+            for kind in kinds:
+                those = [talk for talk in found if talk.kind == kind]
+                cells.append(f"{mean(shown(method, talk, share) for talk in those):.2f}")
+        print(f"| {method.name} | {' | '.join(cells)} |", flush=True)
+
+
+def shown(method: Peer, talk: Talk, share: float) -> float:
+    messages: Messages = json.loads(json.dumps(talk.messages))
+    target = share * sum(map(message_tokens, messages))
+    return share_in(recordings.plain(method.view(messages, target)), talk)
+
+
+if __name__ == "__main__":
+    main()
