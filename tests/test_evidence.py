@@ -123,10 +123,14 @@ def test_sentences_that_bind_are_constraints(sentence: str) -> None:
         "What should I do?",
         "Do we only have a single link color?",
         "那样不能运行吗？",
+        "277:    # Check required elements",
+        "  88→    must_be_even(n)",
     ],
 )
-def test_what_somebody_does_not_know_or_asks_binds_nobody(sentence: str) -> None:
-    assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == []
+def test_what_somebody_does_not_know_or_asks_or_a_line_of_a_file_binds_nobody(
+    sentence: str,
+) -> None:
+    assert constraints(f"Have a look at the tests.\n{sentence}\n谢谢。") == []
 
 
 @pytest.mark.parametrize(
@@ -135,6 +139,7 @@ def test_what_somebody_does_not_know_or_asks_binds_nobody(sentence: str) -> None
         "Could you make sure that it runs offline?",
         "I don't want a new dependency.",
         "We don't use lodash here.",
+        "2: Never push to main.",
         "Why not, but please don't touch the API, okay?",
         "能不能始终用中文，请你？",
     ],

@@ -48,6 +48,8 @@ CONSTRAINT = re.compile(
     r"|不要|必须|禁止|务必|只能|不能|不得|始终|避免|确保",
     re.IGNORECASE,
 )
+NUMBERED = re.compile(r"\d+(?::(?!\s\w)|→|\t)")
+"""How a line of a file begins that is shown with its number: no sentence of the user's."""
 ASKED = re.compile(r"[?？][\s\"'”’)）]*\Z")
 TO_MODEL = re.compile(r"\b(?:you|please)\b|你|请", re.IGNORECASE)
 """A question without these asks nothing of the model: `Should it only run here?`"""
@@ -306,7 +308,7 @@ def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     for begin, end in _sentences(text, start, stop):
         if end - begin <= LONGEST_LINE and CONSTRAINT.search(text, begin, end):
             said = text[begin:end]
-            if TO_MODEL.search(said) or not ASKED.search(said):
+            if not NUMBERED.match(said) and (TO_MODEL.search(said) or not ASKED.search(said)):
                 yield begin, end
 
 
