@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -20,12 +21,14 @@ from context_compression import (
     compress,
     count_tokens,
 )
-from context_compression.compress import Ask
+from context_compression.compress import SURELY_LONG, Ask
 from context_compression.compress import compress as compress_only
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
-from context_compression.messages import COMPRESSED
+from context_compression.messages import COMPRESSED, Message
 from context_compression.plan import Archive, ref_of
 from context_compression.testing import Run, conversation, tool_step
+from context_compression.tokens import Counter
+from context_compression.tokens.counting import Counting
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
 TOOLS: Messages = [{"name": "Bash", "description": "Runs a command. " * 40, "input_schema": {}}]
@@ -659,6 +662,29 @@ class Refusing:
     def keep(self, messages: Any, result: Result) -> Any:
         self.asked += 1
         raise OSError("no space left on device")
+
+
+def test_a_view_is_the_same_whether_its_texts_were_counted_before_or_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    messages = worked(*(log(2_000, n) for n in range(6)))
+    begun: list[Counting | None] = []
+    ahead = Counter.ahead
+
+    def noted(counter: Counter, messages: Sequence[Message]) -> Counting | None:
+        begun.append(ahead(counter, messages))
+        return begun[-1]
+
+    monkeypatch.setattr(Counter, "ahead", noted)
+
+    first = compress(messages, target_tokens=5_000)
+    again = compress(messages, target_tokens=5_000)
+
+    counted, known = begun
+    assert counted
+    assert counted.chars > SURELY_LONG * 5_000
+    assert known is None
+    assert first.messages == again.messages
 
 
 def test_what_cannot_be_kept_is_not_compressed() -> None:

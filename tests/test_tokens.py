@@ -9,13 +9,14 @@ import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -50,8 +51,9 @@ from context_compression.tokens import (
     o200k,
     window_of,
 )
+from context_compression.tokens.counting import WORTH_A_THREAD
 from context_compression.tokens.estimate import estimate
-from context_compression.tokens.remembered import Recent
+from context_compression.tokens.remembered import Recent, Remembered
 
 TOKENIZER = Path(__file__).parents[1] / "data" / "tokenizer"
 SHIPPED = (files("context_compression") / "data" / "o200k.bin").read_bytes()
@@ -198,6 +200,75 @@ def test_lone_surrogates_count_as_in_tiktoken(reference: tiktoken.Encoding):
 
 def test_text_that_looks_like_a_special_token_is_text(reference: tiktoken.Encoding):
     assert base_count("<|endoftext|>") == len(reference.encode_ordinary("<|endoftext|>")) == 7
+
+
+@given(st.lists(st.one_of(TEXTS, st.text(st.characters(codec=None)), st.just("a<|endoftext|>"))))
+def test_texts_count_together_as_they_do_one_by_one(texts: list[str]):
+    assert [*o200k.O200K.counts(texts)] == [*map(o200k.O200K.count, texts)]
+
+
+def test_where_tiktoken_panics_the_others_are_counted_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    spaces = " " * 1_000_000
+    monkeypatch.setattr(o200k, "PIECE", 2_000_000)
+
+    assert [*o200k.O200K.counts(["two words", spaces])] == [2, estimate(spaces)]
+
+
+def test_texts_counted_ahead_are_not_counted_again():
+    together, alone = list[str](), list[str]()
+
+    def lengths(texts: Sequence[str]) -> list[int]:
+        together.extend(texts)
+        return [*map(len, texts)]
+
+    def length(text: str) -> int:
+        alone.append(text)
+        return len(text)
+
+    texts = [str(number) * WORTH_A_THREAD for number in range(9)]
+    remembered = Remembered(length, lengths)
+    remembered.text(texts[0])
+
+    counting = remembered.ahead([*texts, *texts])
+    assert counting
+    counting.finish()
+
+    assert [*map(remembered.text, texts)] == [*map(len, texts)]
+    assert sorted(together) == texts[1:]
+    assert counting.chars == sum(map(len, together))
+    assert alone == texts[:1]
+    assert remembered.ahead(texts) is None
+
+
+@pytest.mark.parametrize("error", [ValueError, MemoryError])
+def test_what_could_not_be_counted_ahead_is_counted_when_it_is_asked_for(error: type[Exception]):
+    def fail(texts: Sequence[str]) -> list[int]:
+        raise error
+
+    text = "x" * WORTH_A_THREAD
+    remembered = Remembered(len, fail)
+
+    counting = remembered.ahead([text])
+    assert counting
+    counting.finish()
+
+    assert remembered.text(text) == len(text)
+
+
+def test_where_no_thread_is_to_be_had_all_is_counted_in_the_one_there_is(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def refuse(thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Thread, "start", refuse)
+    messages = [user("how many words are there in all? " * 2_000) for _ in range(2)]
+
+    counter = Counter("gpt-4o")
+
+    assert counter.messages(messages) == sum(map(counter.message, messages))
 
 
 def test_nothing_counts_nothing():

@@ -45,6 +45,8 @@ STRATEGIES: Mapping[str, Strategy] = {
 }
 SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
+SURELY_LONG = 6
+"""Characters for each token of the target beyond which a conversation is longer: text has fewer."""
 Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 Found: TypeAlias = SummaryRequest | Result
 Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]
@@ -190,7 +192,7 @@ class _Job:
         self.fixed = sum(self.beside.values())
         self.whole = Plan(
             messages,
-            tuple(map(self.counter.message, messages)),
+            self._counted(messages),
             self.counter,
             self.settings,
             pins=self._pins(),
@@ -202,6 +204,27 @@ class _Job:
         whole = View(messages, tuple(range(len(messages))), ())
         self._viewed: tuple[Sequence[Edit], View, int] = (), whole, self._tokens(whole)
         self.before = self.fixed + self._viewed[2]
+
+    def _counted(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens of each message.
+
+        Long texts are counted in a thread. Where they are surely too long, those that are going to
+        compete are cut meanwhile.
+        """
+        if counting := self.counter.ahead(messages):
+            target = self.ask.target_tokens or self.settings.threshold_tokens
+            if counting.chars > SURELY_LONG * target and not self.ask.can_ask:
+                for result in chain.from_iterable(message.results for message in messages):
+                    self.cutter(result.text)
+            counting.finish()
+        return tuple(map(self.counter.message, messages))
+
+    @cached_property
+    def cutter(self) -> Cutter:
+        """The cutter for the texts of the messages, which are held no longer than to find it."""
+        blocks = chain.from_iterable(message.blocks for message in self.mended.messages)
+        texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
+        return cutter_for(texts, prose=is_talk(self.mended.messages))
 
     def _pins(self) -> frozenset[int]:
         """The pinned messages among the mended ones, with their call and result partners."""
@@ -283,7 +306,7 @@ class _Job:
 
     def run(self) -> Run:
         """Run the strategy and account for it."""
-        self.plan = replace(self.plan, cutter=_cutter(self.plan.messages))
+        self.plan = replace(self.plan, cutter=self.cutter)
         if self.strategy == "summarize":
             outcome = yield from self._summarize_or_extract(())
             return self.account(outcome) if outcome else self.unchanged(*self.failures)
@@ -622,13 +645,6 @@ def _check_strategy(name: str, can_ask: bool) -> None:
         Settings.checked({"strategy": name})  # names the nearest valid one
     if name == "summarize" and not can_ask:
         raise InvalidSettings("summarize needs a summarizer, and none was given. Use auto.")
-
-
-def _cutter(messages: Sequence[Message]) -> Cutter:
-    """The cutter for their texts, which are held no longer than it takes to find it."""
-    blocks = chain.from_iterable(message.blocks for message in messages)
-    texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
-    return cutter_for(texts, prose=is_talk(messages))
 
 
 def _with(plan: Plan, taken: Mapping[int, Edit]) -> Plan:

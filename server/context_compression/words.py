@@ -9,6 +9,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from string import hexdigits
 from typing import Literal, TypeAlias, get_args
 
 Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
@@ -22,11 +23,13 @@ SIGNS = r"A-Z0-9_$#@~.+:/\\-"
 WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}](?<!</)[a-z{SIGNS}]*(?<=\w)")
 """A word that is more than lower-case letters and a stop; those are no evidence, and most words.
 What ends an element (`</span>`) is none either."""
-FILE = re.compile(
-    r"[\w@+-][\w.@+-]*\.(?:go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css"
-    r"|x?html?|mdx?|txt|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf"
-    r"|lua|vue|svelte|snap|log|csv|ipynb|gz|zip|db)"
+STEM = re.compile(r"[\w@+-][\w.@+-]*")
+ENDING = re.compile(
+    r"go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css|x?html?|mdx?|txt"
+    r"|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf|lua|vue|svelte|snap"
+    r"|log|csv|ipynb|gz|zip|db"
 )
+"""How the name of a file may begin, up to its last point, and end."""
 NUMBER = re.compile(r"[$#]?v?\d+(?:[.,:_T+-]\d+)*Z?(?:%|ms|[smhkKMGT]?[bB]?)?")
 HEXADECIMAL = re.compile(
     r"(?=[a-f-]*\d)[0-9a-f]{7,40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -77,19 +80,21 @@ def kind_of(word: str) -> Kind | None:
     if word.isalpha():
         named = len(word) >= 4 and not (word.islower() or word.istitle()) and SYMBOL.search(word)
         return "symbol" if named else None
-    if "://" in word:
-        return "url"
-    if word.startswith("//"):  # a comment
-        return None
     if "/" in word or "\\" in word:
+        if "://" in word:
+            return "url"
+        if word.startswith("//"):  # a comment
+            return None
         return "path" if len(word) >= 5 and any(map(str.isalpha, word)) else None
     if word.startswith("--"):
         return "flag" if len(word) >= 5 and word[2].isalpha() else None
-    if NUMBER.fullmatch(word):
+    # the first sign tells where an expression is in vain: with most words
+    if (word[:1] in "$#v" or word[0].isdecimal()) and NUMBER.fullmatch(word):
         return "number" if len(word) >= 3 else None
-    if "." in word and FILE.fullmatch(word):
+    stem, _, ending = word.rpartition(".")
+    if stem and ENDING.fullmatch(ending) and STEM.fullmatch(stem):
         return "path"
-    if len(word) >= 7 and HEXADECIMAL.fullmatch(word):
+    if len(word) >= 7 and word[0] in hexdigits and HEXADECIMAL.fullmatch(word):
         return "id"
     if "-" in word and TICKET.fullmatch(word):
         return "id"
@@ -103,7 +108,8 @@ def evidence_kind(word: str) -> Kind | None:
     if word.isdecimal():
         return "number" if len(word) > 3 else None
     kind = kind_of(word)
-    return None if kind in WEAK and WEAK[kind].fullmatch(word) else kind
+    weak = WEAK.get(kind)
+    return None if weak and weak.fullmatch(word) else kind
 
 
 def trimmed(word: str) -> str:
@@ -116,7 +122,7 @@ def trimmed(word: str) -> str:
     while word != before and len(word) <= LONGEST_NAME:
         before = word
         word = word.rstrip(".:,-+@~$#\\/")
-        if not ISSUE.fullmatch(word):
+        if word[:1] != "#" or not ISSUE.fullmatch(word):
             word = word.lstrip(":,+@#").removeprefix("./")
         word = PLACE.sub("", word) if ":" in word else word
         word = ESCAPES.sub("", word) if "\\" in word else word

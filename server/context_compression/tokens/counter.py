@@ -7,6 +7,7 @@ messages and a message that stays the same keeps its count.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any, assert_never, cast
 
 from context_compression.errors import InvalidCounter
@@ -23,6 +24,7 @@ from context_compression.messages import (
     is_array,
     is_object,
 )
+from context_compression.tokens.counting import Counting
 from context_compression.tokens.families import ANY, Family, family_of
 from context_compression.tokens.media import (
     document_tokens,
@@ -113,9 +115,19 @@ class Counter:
         """Tokens of a message with what wraps it."""
         return self.family.per_message + sum(map(self.block, message.blocks))
 
-    def messages(self, messages: Iterable[Message]) -> int:
+    def messages(self, messages: Sequence[Message]) -> int:
         """Tokens of a conversation, without system prompt and tools that are given beside it."""
+        if counting := self.ahead(messages):
+            counting.finish()
         return sum(map(self.message, messages))
+
+    def ahead(self, messages: Iterable[Message]) -> Counting | None:
+        """Begin to count the texts of messages in a thread; `None` where that is not worth it."""
+        blocks = chain.from_iterable(message.blocks for message in messages)
+        parts = chain.from_iterable(
+            b.content if isinstance(b, ToolResult) else (b,) for b in blocks
+        )
+        return self._base.ahead(part.text for part in parts if isinstance(part, Text))
 
     def system(self, system: str | Sequence[Mapping[str, Any]] | None) -> int:
         """Tokens of a system prompt given beside the messages: a text or text blocks."""

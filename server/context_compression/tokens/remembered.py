@@ -5,8 +5,10 @@ some 300 times cheaper than counting.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
+
+from context_compression.tokens.counting import WORTH_A_THREAD, Counting
 
 TextCounter: TypeAlias = Callable[[str], int]
 """Text in, tokens out."""
@@ -77,8 +79,11 @@ class Recent:
 class Remembered:
     """A text counter with a memory."""
 
-    def __init__(self, count: TextCounter) -> None:
-        self._count = count
+    def __init__(
+        self, count: TextCounter, counts: Callable[[Sequence[str]], Sequence[int]] | None = None
+    ) -> None:
+        """Counts by `count`; by `counts`, which threads may call, many texts at once."""
+        self._count, self._counts = count, counts
         self._recent = Recent()
 
     def text(self, text: str) -> int:
@@ -91,6 +96,16 @@ class Remembered:
             count = self._count(text)
             self._recent.put(key, count)
         return count
+
+    def ahead(self, texts: Iterable[str]) -> Counting | None:
+        """Begin to count texts in a thread; `None` where that is not worth it."""
+        if self._counts is None:
+            return None
+        tasks = {key_of(text): text for text in texts if len(text) >= SHORT}
+        tasks = {key: text for key, text in tasks.items() if self._recent.get(key) is None}
+        if sum(map(len, tasks.values())) < WORTH_A_THREAD:
+            return None
+        return Counting(tasks.items(), self._counts, self._recent.put)
 
     def json(self, value: Any) -> int:
         """Tokens of parsed JSON, written compactly. A string is taken as it is."""

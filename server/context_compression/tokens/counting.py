@@ -1,0 +1,69 @@
+"""Counting beside other work: the tokenizer lets go of the interpreter's lock.
+
+A thread counts texts in batches while whoever asked goes on, or helps. What it comes to is
+remembered where every count is, so nobody need wait for more than what is still missing.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from threading import Thread
+from typing import TypeAlias
+
+Task: TypeAlias = tuple[int, str]
+"""The key under which a count is remembered, and the text."""
+
+WORTH_A_THREAD = 50_000  # characters, some 2 ms of counting: below, to start one costs too much
+# characters of a batch: a thread that comes back from the tokenizer waits up to 5 ms for the lock
+BATCH = 100_000
+
+
+class Counting:
+    """Texts that are being counted.
+
+    Attributes:
+        chars: how long they are together.
+    """
+
+    def __init__(
+        self,
+        tasks: Collection[Task],
+        counts: Callable[[Sequence[str]], Sequence[int]],
+        remember: Callable[[int, int], None],
+    ) -> None:
+        """Begin to count: `remember` gets the key and the tokens of each text."""
+        self.chars = sum(len(text) for _, text in tasks)
+        self._counts, self._remember = counts, remember
+        self._batches = deque(batches(tasks))
+        self._thread = Thread(target=self._work, daemon=True)
+        with suppress(RuntimeError):  # no thread to be had: all is counted when it is asked for
+            self._thread.start()
+
+    def _work(self) -> None:
+        # a text that cannot be counted here raises its error where its count is asked for
+        with suppress(Exception, IndexError):
+            while True:
+                batch = self._batches.popleft()
+                tokens = self._counts([text for _, text in batch])
+                for (key, _), count in zip(batch, tokens, strict=True):
+                    self._remember(key, count)
+
+    def finish(self) -> None:
+        """Help until all is counted."""
+        self._work()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+
+def batches(tasks: Iterable[Task], limit: int = BATCH) -> Iterator[Sequence[Task]]:
+    """Tasks in batches of about `limit` characters; a text is never divided."""
+    batch: list[Task] = []
+    size = 0
+    for task in tasks:
+        batch.append(task)
+        size += len(task[1])
+        if size >= limit:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
