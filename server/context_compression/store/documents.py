@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from context_compression.errors import ContextCompressionError
-from context_compression.evidence import exit_status
+from context_compression.evidence import exit_status, is_note
 from context_compression.formats import parse
 from context_compression.ledger.outcomes import reported_errors
 from context_compression.messages import (
@@ -54,6 +54,7 @@ class Said:
 
     Attributes:
         at: its place in the conversation, from 1.
+        role: who speaks: the message's role, but `tool` in results and `host` in its notes.
         answers: the calls whose results it holds, by the block's index.
     """
 
@@ -116,7 +117,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """What was said right before or after: under which ref, if archived, and how it begins."""
+    """What was said right before or after: under which ref, if archived, by whom, how it begins."""
 
     ref: str | None
     role: str
@@ -151,7 +152,15 @@ class Reading:
             for slot, block in enumerate(message.blocks)
             if isinstance(block, ToolResult) and block.call_id in self.calls
         }
-        return Said(self.length, ref_of(raw), message.role, _glimpse(message.blocks), answers)
+        return Said(self.length, ref_of(raw), _speaker(message), _glimpse(message.blocks), answers)
+
+
+def _speaker(message: Message) -> str:
+    """Who speaks in a message, see `Said`; our notes count as the host's."""
+    if message.results:
+        return "tool"
+    texts = [block.text for block in message.blocks if isinstance(block, Text)]
+    return "host" if message.role == "user" and texts and all(map(is_note, texts)) else message.role
 
 
 def documents(

@@ -11,7 +11,7 @@ from context_compression.store.log import SessionLog
 from context_compression.store.query import humps, indexable
 from context_compression.words import Lexicon, kind_of
 
-VERSION = 4
+VERSION = 5
 TABLES = (
     "CREATE TABLE logs (id INTEGER PRIMARY KEY, name TEXT UNIQUE, size INTEGER, time INTEGER,"
     " offset INTEGER DEFAULT 0, ending BLOB DEFAULT x'', reading TEXT DEFAULT '[0, {}]')",
