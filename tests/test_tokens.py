@@ -207,6 +207,12 @@ def test_texts_count_together_as_they_do_one_by_one(texts: list[str]):
     assert [*o200k.O200K.counts(texts)] == [*map(o200k.O200K.count, texts)]
 
 
+def test_a_text_that_is_counted_in_pieces_is_so_among_others_too():
+    texts = [f"é{number} {'=' * 40_000}" for number in range(4)]
+
+    assert [*o200k.O200K.counts(texts)] == [*map(o200k.O200K.count, texts)]
+
+
 def test_where_tiktoken_panics_the_others_are_counted_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ):

@@ -222,6 +222,19 @@ def test_in_prose_a_word_has_one_number_wherever_it_stands() -> None:
     assert {*again} < {*first}
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("written in 1984 by him", "It is “1984”."), ("so much goodfood", r"a\ngoodfood")],
+)
+def test_in_prose_a_word_is_the_same_whatever_was_read_before(one: str, other: str) -> None:
+    first, last = Numbering(prose=True), Numbering(prose=True)
+    first.numbers(one)
+
+    found = [[n.kinds[number] for number in n.numbers(other)] for n in (first, last)]
+
+    assert sorted(found[0]) == sorted(found[1])
+
+
 def test_prose_holds_hardly_any_evidence() -> None:
     assert is_prose(["So we went down to the harbour.", "It was quiet there, and cold."])
     assert not is_prose(["So we went down to src/app.py.", "It was quiet there, and cold."])

@@ -155,9 +155,11 @@ def start(ask: Ask) -> Run:
         ContextCompressionError: as `compress` says.
     """
     job = _Job(ask)
-    if (why_not := job.why_not()) is not None:
-        return job.unchanged(why_not, *job.failures)
-    return (yield from job.run())
+    if (why_not := job.why_not()) is None:
+        return (yield from job.run())
+    if "cutter" in vars(job):  # it was not as long as it seemed
+        keep(job.cutter)
+    return job.unchanged(why_not, *job.failures)
 
 
 @dataclass(frozen=True)

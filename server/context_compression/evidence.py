@@ -4,7 +4,7 @@ Which words are evidence, `words` tells.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from typing import Literal, TypeAlias
 
@@ -48,9 +48,15 @@ CONSTRAINT = re.compile(
     r"|不要|必须|禁止|务必|只能|不能|不得|始终|避免|确保",
     re.IGNORECASE,
 )
-NUMBERED = re.compile(r"\d+(?::(?!\s\w)|→|\t)")
+NUMBERED = re.compile(r"\d+(?::(?!\s\w|\d)|→|\t)")
 """How a line of a file begins that is shown with its number: no sentence of the user's."""
 ASKED = re.compile(r"[?？][\s\"'”’)）]*\Z")
+TAG = re.compile(
+    r"[,;，]\s*(?:ok(?:ay)?|(?:all ?)?right|alright|yes|deal|please|understood|got it"
+    r"|好吗|好吧|行吗)\s*[?？]",
+    re.IGNORECASE,
+)
+"""What makes no question of what stands before it: `Never push to main, ok?`"""
 TO_MODEL = re.compile(r"\b(?:you|please)\b|你|请", re.IGNORECASE)
 """A question without these asks nothing of the model: `Should it only run here?`"""
 RULE = re.compile(
@@ -103,6 +109,10 @@ ANSWER = re.compile(
 )
 """How the result of a tool begins in which the user speaks: one who stopped a call says what to do
 instead, up to those words; or questions are answered (Claude Code, opencode, Cline)."""
+FEEDBACK = ("<feedback>", "</feedback>")
+"""Between these stand the user's words where a tool's output may follow them (Cline)."""
+ASKS = re.compile(r"ask_?(?:user|human|follow)|question|user_?input", re.IGNORECASE)
+"""Names of tools by which the model asks the user."""
 MEANWHILE = re.compile(
     r"\s*<system-reminder>\s*The user sent (?:the following message"
     r"|a new message while you were working):\n(.+?)"
@@ -176,16 +186,40 @@ def exit_status(text: str) -> str | None:
     return None
 
 
-def answer_in(text: str) -> int | None:
-    """Where in the result of a tool the user's own words begin; `None`: there are none."""
+def answer_in(text: str) -> tuple[int, int] | None:
+    """Where in the result of a tool the user's own words stand, by its looks; `None`: nowhere."""
     begins = ANSWER.match(text)
-    return begins.end() if begins else None
+    if not begins:
+        return None
+    start, (opening, closing) = begins.end(), FEEDBACK
+    if text.startswith(opening, start):
+        start += len(opening)
+        stop = text.find(closing, start)
+        return start, len(text) if stop < 0 else stop
+    return start, len(text)
 
 
 def answer_of(result: ToolResult) -> str:
-    """The user's own words in the result of a tool."""
-    start = answer_in(result.text)
-    return "" if start is None else result.text[start:]
+    """The user's own words in the result of a tool, by its looks: any tool can print such."""
+    where = answer_in(result.text)
+    return result.text[slice(*where)] if where else ""
+
+
+def asking(messages: Iterable[Message]) -> frozenset[str]:
+    """The ids of the calls by which the model asks the user."""
+    return frozenset(c.id for message in messages for c in message.calls if ASKS.search(c.name))
+
+
+def is_answer(result: ToolResult, asked: Container[str]) -> bool:
+    """Whether the user speaks in the result of a tool for sure.
+
+    Hosts tell a call that the user stopped as an error, and nobody else answers a question.
+
+    Args:
+        result: of a tool.
+        asked: the ids of the calls that ask.
+    """
+    return (result.is_error or result.call_id in asked) and bool(answer_of(result))
 
 
 def has_failed(result: ToolResult) -> bool:
@@ -235,9 +269,9 @@ def user_words(message: Message) -> str:
     )
 
 
-def said_by_user(message: Message) -> str:
-    """What the user said in a message, in the results of tools, too."""
-    answers = filter(None, map(answer_of, message.results))
+def said_by_user(message: Message, asked: Container[str] = ()) -> str:
+    """What the user said in a message, in the results of tools, too; `asked` as in `is_answer`."""
+    answers = (answer_of(result) for result in message.results if is_answer(result, asked))
     return "\n".join([*filter(None, [user_words(message)]), *answers])
 
 
@@ -308,7 +342,8 @@ def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     for begin, end in _sentences(text, start, stop):
         if end - begin <= LONGEST_LINE and CONSTRAINT.search(text, begin, end):
             said = text[begin:end]
-            if not NUMBERED.match(said) and (TO_MODEL.search(said) or not ASKED.search(said)):
+            asks = ASKED.search(said) and not (TAG.search(said) or TO_MODEL.search(said))
+            if not asks and not NUMBERED.match(said):
                 yield begin, end
 
 
@@ -343,8 +378,8 @@ def commands_of(call: ToolCall) -> Iterator[str]:
 Facts: TypeAlias = dict[Class, set[str]]
 
 
-def facts(message: Message, lexicon: Lexicon) -> Facts:
-    """The evidence of a message by the classes of the loss report."""
+def facts(message: Message, lexicon: Lexicon, asked: Container[str] = ()) -> Facts:
+    """The evidence of a message by the classes of the loss report; `asked` as in `is_answer`."""
     found: Facts = {name: set() for name in CLASSES}
     for block in message.blocks:
         for text in texts_of(block):
@@ -356,7 +391,7 @@ def facts(message: Message, lexicon: Lexicon) -> Facts:
     for result in message.results:
         found["errors"].update(error_lines(result.text))
     found["commands"].update(commands(message))
-    if said := said_by_user(message).strip():
+    if said := said_by_user(message, asked).strip():
         found["user requests"].add(said)
     if message.role == "user":
         for text in (block.text for block in message.blocks if isinstance(block, Text)):

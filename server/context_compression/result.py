@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from context_compression.edits import View
-from context_compression.evidence import CLASSES, Class, Facts, facts
+from context_compression.evidence import CLASSES, Class, Facts, asking, facts
 from context_compression.ledger import Entry
 from context_compression.messages import Message, texts_of
 from context_compression.summarizer import SummaryReply
@@ -215,12 +215,12 @@ def loss_report(
         archived: indices of the messages whose originals are kept.
     """
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
-    lexicon = Lexicon()
+    lexicon, asked = Lexicon(), asking(messages)
     total, shown, kept = _nothing(), _nothing(), _nothing()
     for index, message in enumerate(messages):
         if message.source is None:
             continue  # put there by a repair: it is nobody's evidence
-        found = facts(message, lexicon)
+        found = facts(message, lexicon, asked)
         _add(total, found)
         if index not in covered:
             _add(shown, found)
@@ -228,7 +228,7 @@ def loss_report(
             _add(kept, found)
     for edit in view.edits:
         for message in edit.becomes:
-            _add(shown, facts(message, lexicon))
+            _add(shown, facts(message, lexicon, asked))
     quoted = "\n".join(
         text
         for edit in view.edits

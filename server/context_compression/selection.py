@@ -134,9 +134,9 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
     What the user asked comes first, then their constraints, decisions, files, commands, errors; a
     section gets no room that an earlier one needs.
     """
-    said = [text for m in messages if (text := " ".join(evidence.said_by_user(m).split()))]
-    lexicon = Lexicon()
-    found = [evidence.facts(message, lexicon) for message in messages]
+    asked, lexicon = evidence.asking(messages), Lexicon()
+    said = [text for m in messages if (text := " ".join(evidence.said_by_user(m, asked).split()))]
+    found = [evidence.facts(message, lexicon, asked) for message in messages]
     paths = _by_frequency([facts["paths"] for facts in found])
     sections = (
         ("User asked", [shortened(text, 160) for text in (*said[:1], *said[:0:-1])]),

@@ -220,20 +220,20 @@ class Numbering:
     def _plain(self, text: str) -> set[int | None]:
         """The names and plain words of a text, by number."""
         lower, find, found = text.lower(), self._find, set[int | None]()
-        runs = RUN.findall(lower)
-        # no other word ends in a blank
-        numbers = [f"{number} " for number in SMALL_NUMBER.findall(lower)]
-        names = [f"{name} " for name in (*NAME.findall(text), *TITLE.findall(text))]
-        pairs = [run[at : at + 2] for run in runs for at in range(len(run) - 1)]
-        for kind, words in enumerate((names, [*TERM.findall(lower), *numbers], pairs), len(KINDS)):
-            here = {*map(find, map(hash, words))}
+        names = (*NAME.findall(text), *TITLE.findall(text))
+        terms = (*TERM.findall(lower), *SMALL_NUMBER.findall(lower))
+        pairs = [run[at : at + 2] for run in RUN.findall(lower) for at in range(len(run) - 1)]
+        for kind, words in enumerate((names, terms, pairs), len(KINDS)):
+            # what is spelled alike and of another kind is another word, whichever came first
+            keys = [hash((kind, word)) for word in words]
+            here = {*map(find, keys)}
             if None in here:
-                here = {self._add(w, kind) if (n := find(hash(w))) is None else n for w in words}
+                here = {self._add(k, kind) if (n := find(k)) is None else n for k in keys}
             found |= here
         return found
 
-    def _add(self, word: str, kind: int) -> int:
-        number = self._numbers[hash(word)] = len(self.kinds)
+    def _add(self, key: int, kind: int) -> int:
+        number = self._numbers[key] = len(self.kinds)
         self.kinds.append(kind)
         return number
 

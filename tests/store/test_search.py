@@ -162,6 +162,21 @@ def test_the_words_of_a_phrase_that_no_text_holds_are_looked_for_apart(store: St
     assert found.note and "apart" in found.note
 
 
+def test_what_limits_a_search_is_a_word_in_quotation_marks(store: Store) -> None:
+    offloaded(store, "nothing of that kind")
+
+    found = store.search('"tool:bash path:x"')
+
+    assert found.hits == ()
+    assert found.words == ("tool:bash", "path:x")
+
+
+def test_a_long_run_of_signs_is_looked_through_once(store: Store) -> None:
+    (ref,) = offloaded(store, f"a{'-' * 300_000} foo")
+
+    assert refs(store.search('"--" foo')) == [ref]
+
+
 def test_a_phrase_is_found_or_not_where_a_pattern_limits_it(store: Store) -> None:
     offloaded(store, "refused connection")
 

@@ -238,25 +238,37 @@ REFUSED = (
 WORDS = "take the staging cluster and leave the old table alone"
 
 
+REFUSALS = (
+    f"{REFUSED}{WORDS}",
+    "The user rejected permission to use this specific tool call with the following feedback: "
+    + WORDS,
+    "The user denied this operation and provided the following feedback:\n"
+    f"<feedback>\n{WORDS}\n</feedback>",
+)
+ANSWERS = (
+    f'User has answered your questions: "Which one?"="{WORDS}". You can now continue.',
+    f'Your questions have been answered: "Which one?"="{WORDS}".',
+    f'The user answered: "Which one?"="{WORDS}".',
+)
+
+
 @pytest.mark.parametrize("dialect", ["anthropic", "openai"])
 @pytest.mark.parametrize(
-    "answer",
+    ("tool", "answer", "failed", "vouched"),
     [
-        f"{REFUSED}{WORDS}",
-        "The user rejected permission to use this specific tool call with the following feedback: "
-        + WORDS,
-        "The user denied this operation and provided the following feedback:\n"
-        f"<feedback>\n{WORDS}\n</feedback>",
-        f'User has answered your questions: "Which one?"="{WORDS}". You can now continue.',
-        f'Your questions have been answered: "Which one?"="{WORDS}".',
-        f'The user answered: "Which one?"="{WORDS}".',
+        *(("Bash", refusal, True, True) for refusal in REFUSALS),
+        *(("Bash", refusal, False, False) for refusal in REFUSALS),
+        *(("AskUserQuestion", answer, False, True) for answer in ANSWERS),
+        *(("Bash", answer, False, False) for answer in ANSWERS),
     ],
 )
-def test_what_the_user_says_in_the_result_of_a_tool_is_the_users(dialect: Any, answer: str) -> None:
+def test_what_the_user_says_in_the_result_of_a_tool_is_the_users_where_the_host_vouches_for_it(
+    dialect: Any, tool: str, answer: str, failed: bool, vouched: bool
+) -> None:
     read = "\n".join(f"value alpha_{n} comes to beta_{n} and gamma_{n}" for n in range(300))
     messages = session(
         said("user", "Move it."),
-        tool_step([Run("call0", "Bash", {"command": "./move"}, answer, failed=True)], dialect),
+        tool_step([Run("call0", tool, {"command": "./move"}, answer, failed=failed)], dialect),
         *(
             tool_step([Run(f"call{n}", "Bash", {"command": f"cat {n}"}, f"{n}\n{read}")], dialect)
             for n in range(1, 7)
@@ -265,10 +277,20 @@ def test_what_the_user_says_in_the_result_of_a_tool_is_the_users(dialect: Any, a
         said("user", "Well."),
     )
 
-    view = texts(compress(messages, target_tokens=600).messages)
+    result = compress(messages, target_tokens=600)
 
+    view = texts(result.messages)
+    knows = vouched and not (failed and dialect == "openai")  # which tells no errors of tools
     assert WORDS in view
-    assert "the user said" in view
+    assert ("; the user said; ref" in view) is knows
+    assert (result.loss["user requests"].total == 3) is knows
+
+
+def test_what_a_tool_puts_out_behind_the_users_words_is_not_the_users() -> None:
+    approved = "The user approved this operation and provided the following context:\n"
+    result = ToolResult("call0", (Text(f"{approved}<feedback>\nok\n</feedback>\n\n{LONG}"),))
+
+    assert evidence.answer_of(result).strip() == "ok"
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ Anything else is words: no query is wrong.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeAlias
 
 from context_compression.words import kind_of, trimmed
 
@@ -31,6 +33,9 @@ _HUMPED = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _BETWEEN = re.compile(r"[\s'\"`()\[\]{}<>,;=|，。、；：？！（）《》「」“”‘’…]+")
 _AROUND = "'\"`()[]{}<>,;:!?*"
+
+Sorted: TypeAlias = defaultdict[str, list[str]]
+"""Parts of a query: `name`, `word`, `sign`, `path`, `tool`."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Query:
     @classmethod
     def read(cls, text: str) -> "Query":
         """`Query.read("timeout in src/app.py tool:bash")`: a name, two words, a tool."""
-        found: dict[str, list[str]] = {"name": [], "word": [], "sign": [], "path": [], "tool": []}
+        found: Sorted = defaultdict(list)
         failed = False
         for limit, quoted, plain in _PART.findall(_UNSENDABLE.sub(" ", text)):
             said = quoted.strip() or plain.strip(_AROUND)
@@ -67,14 +72,10 @@ class Query:
                 found["name"].append(said)
             else:
                 failed = failed or limit == "error"
-                for part in _apart(plain):
-                    found[_sort_of(part)].append(part)
-        kept = {sort: tuple(_clipped(words)) for sort, words in found.items()}
-        names = kept["name"][:MOST_WORDS]
-        words = kept["word"] or (() if names else kept["sign"])
-        longest = set(sorted(words, key=len, reverse=True)[: MOST_WORDS - len(names)])
-        words = tuple(word for word in words if word in longest)
-        return cls(names, words, kept["path"][:MOST_WORDS], kept["tool"][:MOST_WORDS], failed)
+                _sort(plain, found)
+        names, words = _kept(found)
+        paths, tools = (tuple(_clipped(found[limit]))[:MOST_WORDS] for limit in ("path", "tool"))
+        return cls(names, words, paths, tools, failed)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -86,8 +87,11 @@ class Query:
         """The same with the words of what stood in quotation marks; `None` where nothing did."""
         if not any(len(name.split()) > 1 for name in self.names):
             return None
-        words = Query.read(" ".join(word.strip(_AROUND) for word in " ".join(self.terms).split()))
-        return replace(self, names=words.names, words=words.words)
+        found: Sorted = defaultdict(list)
+        for word in " ".join(self.terms).split():
+            _sort(word.strip(_AROUND), found)
+        names, words = _kept(found)
+        return replace(self, names=names, words=words)
 
 
 def _apart(word: str) -> Iterator[str]:
@@ -102,10 +106,21 @@ def _apart(word: str) -> Iterator[str]:
                 yield from (a + b for a, b in pairwise(run))
 
 
-def _sort_of(part: str) -> str:
-    if kind_of(part) or _HUMPED.fullmatch(part):
-        return "name"
-    return "word" if any(map(str.isalnum, part)) else "sign"
+def _sort(text: str, found: Sorted) -> None:
+    """Note the names, words and signs in a piece of code."""
+    for part in _apart(text):
+        if kind_of(part) or _HUMPED.fullmatch(part):
+            found["name"].append(part)
+        else:
+            found["word" if any(map(str.isalnum, part)) else "sign"].append(part)
+
+
+def _kept(found: Sorted) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names and words, as many as are looked for; signs where there is nothing else."""
+    names = tuple(_clipped(found["name"]))[:MOST_WORDS]
+    words = tuple(_clipped(found["word"] or (() if names else found["sign"])))
+    longest = set(sorted(words, key=len, reverse=True)[: MOST_WORDS - len(names)])
+    return names, tuple(word for word in words if word in longest)
 
 
 def _clipped(words: Iterable[str]) -> dict[str, None]:

@@ -239,7 +239,12 @@ def _covering(
 
 
 def exactness(name: str, text: str) -> int:
-    """How a name stands in a text: 3 by itself, 2 behind a path, 1 within a longer name, 0 not."""
+    """How a name stands in a text: 3 by itself, 2 behind a path, 1 within a longer name, 0 not.
+
+    Signs alone are no part of a name, wherever they stand.
+    """
+    if not any(map(str.isalnum, name)):
+        return 3 if name in text else 0
     if "/" in name and "\\" in text:
         text = re.sub(r"\\\\?", "/", text)
     best = 0

@@ -381,18 +381,23 @@ class Filling:
                 tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
                 spoken = isinstance(block, Text) and is_instruction(block)
                 replied = index == plan.replied_to
-                answer = answer_in(text) if isinstance(block, ToolResult) else None
-                if answer is None:
-                    times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
-                else:
-                    times, worth = value_of_users(text, tokens)
+                times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
                 if isinstance(block, ToolCall) and key == "line":
                     worth = CHANGE_WORTH * (block.id in plan.outdated.last_changes)
                 failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
-                yield Source(
+                source = Source(
                     index, slot, text, tokens, opening, weight * times, key,
-                    said_in(block, spoken=spoken), worth, answer or 0, end, failed,
+                    said_in(block, spoken=spoken), worth, 0, end, failed,
                 )  # fmt: skip
+                if end and (answer := answer_in(text)):
+                    start, stop = answer
+                    times, worth = value_of_users(text, tokens)
+                    yield source._replace(
+                        weight=weight * times, worth=worth, start=start, end=min(stop, end)
+                    )
+                    source = source._replace(start=stop)  # what the tool put out behind it
+                if source.start < len(text):
+                    yield source
 
     def assembled(
         self, pool: Pool, chosen: Iterable[Place], refs: float, *, ends: bool
@@ -535,7 +540,7 @@ def said_in(block: Block, *, spoken: bool) -> Sequence[Span]:
     """Where in a block somebody says something; in a note of ours, what it quotes of who spoke."""
     if isinstance(block, ToolResult):
         answer = answer_in(block.text)
-        return () if answer is None else [(answer, len(block.text))]
+        return [answer] if answer else ()
     if not isinstance(block, Text):
         return ()
     if holds_excerpts(block.text):

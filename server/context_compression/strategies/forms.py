@@ -11,10 +11,10 @@ from typing import Any
 
 from context_compression.evidence import (
     SENTENCE,
-    answer_of,
     constraints_in,
     exit_status,
     holds_excerpts,
+    is_answer,
     is_host_note,
     is_printed,
     is_skill,
@@ -208,7 +208,7 @@ class Forms:
                 parts.append(f"exit {status}")
             if result.is_error:
                 parts.append("error")
-            if answer_of(result):
+            if is_answer(result, self.quoting.asked):
                 parts.append("the user said")
             line = self._headers[result.call_id] = f"[{', '.join(parts)}; ref {ref}]"
         return line

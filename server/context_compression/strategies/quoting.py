@@ -8,12 +8,13 @@ from typing import NamedTuple
 from context_compression import pieces
 from context_compression.evidence import (
     EXCERPTS,
-    answer_of,
+    asking,
     commands_of,
     error_lines,
     exit_status,
     has_failed,
     holds_excerpts,
+    is_answer,
     is_host_note,
     is_note,
     is_said,
@@ -112,6 +113,11 @@ class Quoting:
     def calls(self) -> Mapping[str, CallTexts]:
         """What each call says, by its id."""
         return {call.id: call_texts(call) for m in self.plan.messages for call in m.calls}
+
+    @cached_property
+    def asked(self) -> Container[str]:
+        """The ids of the calls by which the model asks the user."""
+        return asking(self.plan.messages)
 
     @cached_property
     def label_begins(self) -> re.Pattern[str]:
@@ -287,7 +293,8 @@ class Quoting:
                 return f"{tool if says_so else no_speaker(call.label)}; {name}{came}"
             case ToolResult():
                 ref = ref_of_whole(block.text, self.plan.archive)
-                tells = f"{'; the user said' if answer_of(block) else ''}; ref {ref}"
+                answers = is_answer(block, self.asked)
+                tells = f"{'; the user said' if answers else ''}; ref {ref}"
                 if told:
                     return f"Result{tells}"
                 call = self.calls.get(block.call_id)

@@ -36,7 +36,7 @@ class Counting:
         self._counts, self._remember = counts, remember
         self._batches = deque(batches(tasks))
         self._thread = Thread(target=self._work, daemon=True)
-        with suppress(RuntimeError):  # no thread to be had: all is counted when it is asked for
+        with suppress(Exception):  # no thread to be had: it goes without
             self._thread.start()
 
     def _work(self) -> None:

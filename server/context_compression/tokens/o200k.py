@@ -74,8 +74,7 @@ class O200k:
 
     def count(self, text: str) -> int:
         """Tokens of a text, whatever is in it; text that looks like a special token is text."""
-        # beyond ASCII a piece is copied to UTF-8 and back, several bytes a character
-        limit = PIECE if text.isascii() else PIECE // 4
+        limit = limit_of(text)
         if len(text) <= limit:
             return self._of_piece(text)
         total = 0
@@ -93,7 +92,7 @@ class O200k:
     def counts(self, texts: Sequence[str]) -> Sequence[int]:
         """Tokens of each of some texts: as `count`, but short ones by one call of tiktoken."""
         native = self._native or self._load()
-        if native.counts and not any(len(text) > PIECE or SEPARATOR in text for text in texts):
+        if native.counts and not any(len(t) > limit_of(t) or SEPARATOR in t for t in texts):
             try:
                 return native.counts(texts)
             except BaseException as error:
@@ -131,6 +130,12 @@ class O200k:
 def _must_rise(error: BaseException) -> bool:
     # Rust's PanicException is no Exception, so that nobody catches it by accident. We mean to.
     return not isinstance(error, Exception) and type(error).__name__ != "PanicException"
+
+
+def limit_of(text: str) -> int:
+    """Characters of a text that are counted by one call at most."""
+    # beyond ASCII a piece is copied to UTF-8 and back, several bytes a character
+    return PIECE if text.isascii() else PIECE // 4
 
 
 def pieces(text: str, limit: int = PIECE, window: int = WINDOW) -> Iterator[tuple[str, bool]]:
