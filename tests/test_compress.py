@@ -587,6 +587,21 @@ def test_every_ref_that_is_shown_leads_to_an_original() -> None:
         assert refs <= result.originals.keys()
 
 
+def test_where_an_id_comes_twice_each_result_is_its_own_tools() -> None:
+    outputs = {"grep": log(400, "found"), "read": log(400, "read")}
+    runs = [Run("a", tool, {"n": 1}, output) for tool, output in outputs.items()]
+    messages = [
+        ASK,
+        *(m for run in (*runs, *runs[:1]) for m in tool_step([run], "anthropic")),
+        TELL,
+    ]
+
+    result = compress(messages, target_tokens=1_500)
+
+    whats = {tool: result.refs[ref_of(output)].what for tool, output in outputs.items()}
+    assert whats == {"grep": "grep result", "read": "read result"}
+
+
 def test_the_last_user_message_stays_word_for_word() -> None:
     messages = [*talk(30), {"role": "user", "content": "Last wish: " + "z" * 700}, TELL]
 

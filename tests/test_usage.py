@@ -180,6 +180,14 @@ def test_a_note_of_ours_is_not_the_users_text() -> None:
     assert [item.what for item in largest(parsed, Counter())] == ["our note", "text of the user"]
 
 
+def test_a_note_of_the_hosts_is_not_the_users_text() -> None:
+    note = {"role": "user", "content": f"<system-reminder>{'Be brief. ' * 20}</system-reminder>"}
+    parsed = parse([note, HELLO]).messages
+
+    assert {"host text", "user text"} <= breakdown(parsed, Counter()).keys()
+    assert [i.what for i in largest(parsed, Counter())] == ["text of the host", "text of the user"]
+
+
 def test_the_largest_blocks_are_named_with_their_tool() -> None:
     long = Run("a", "Bash", {"command": "cat"}, "line of text\n" * 400)
     messages = [HELLO, *tool_step([long, Run("b", "Read", {}, "x")], "anthropic")]

@@ -16,7 +16,7 @@ from context_compression import edits, validity
 from context_compression.cuts import Cutter, cutter_for, keep
 from context_compression.edits import Edit, View
 from context_compression.errors import BudgetTooSmall, InvalidSettings, InvalidTarget, SummaryError
-from context_compression.evidence import is_talk
+from context_compression.evidence import author_of, is_talk
 from context_compression.formats import Conversation, parse
 from context_compression.messages import Edited, Message, Text, ToolResult
 from context_compression.overflow import is_overflow
@@ -475,6 +475,7 @@ class _Job:
             tokens_before=self.before,
             tokens_after=self.before,
             messages_in=len(self.ask.messages),
+            fixed_tokens=self.fixed,
             target_tokens=self.ask.target_tokens,
             target_met=self.before <= (self.ask.target_tokens or self.before),
             system=self.ask.system,
@@ -526,6 +527,7 @@ class _Job:
             tokens_before=self.before,
             tokens_after=after,
             messages_in=len(self.ask.messages),
+            fixed_tokens=self.fixed,
             target_tokens=target,
             target_met=met,
             strategy=outcome.strategy,
@@ -601,9 +603,12 @@ class _Job:
         """
         refs: dict[str, Ref] = {}
         originals: dict[str, Any] = {}
-        names = {c.id: c.name for m in self.repaired.messages for c in m.calls}
-        for index in gone:
-            message, raw = self.conversation.messages[index], self.ask.messages[index]
+        left, names = set(gone), dict[str, str]()
+        for index, message in enumerate(self.conversation.messages):
+            names |= {call.id: call.name for call in message.calls}  # an id may come twice
+            if index not in left:
+                continue
+            raw = self.ask.messages[index]
             ref = ref_of(raw)
             refs.setdefault(ref, Ref(f"message {index} ({message.role})", (index,)))
             originals.setdefault(ref, raw)
@@ -612,6 +617,7 @@ class _Job:
                 refs.setdefault(ref, Ref(what, (index,), slot))
                 originals.setdefault(ref, text)
         shown = {id(block) for message in view for block in message.blocks}
+        names |= {call.id: call.name for m in self.repaired.messages for call in m.calls}
         for message, origin in zip(self.repaired.messages, self.repaired.origins, strict=True):
             if origin is None or isinstance(message, Edited):
                 for slot, text, what in _texts(message, names):
@@ -667,7 +673,7 @@ def _texts(message: Message, names: Mapping[str, str]) -> list[tuple[int, str, s
         if isinstance(block, ToolResult) and block.text:
             found.append((slot, block.text, f"{names.get(block.call_id, 'tool')} result"))
         elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF:
-            found.append((slot, block.text, f"text of the {message.role}"))
+            found.append((slot, block.text, f"text of the {author_of(message, block.text)}"))
     return found
 
 

@@ -318,6 +318,12 @@ def is_said(text: str) -> bool:
     return next(typed(text), None) is not None
 
 
+def author_of(message: Message, text: str) -> str:
+    """Who wrote a text of a message: its role, but `host` for its notes in the user's role."""
+    theirs = message.role == "user" and is_host_note(text) and not is_said(text)
+    return "host" if theirs else message.role
+
+
 def constraints(text: str) -> list[str]:
     """The sentences in which the user says what must, must not or should always be."""
     return [text[start:stop] for start, stop in _constraints(text, 0, len(text))]

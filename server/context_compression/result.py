@@ -112,6 +112,7 @@ class Result:
         changed: whether the view differs from the input.
         tokens_before: of the input, with system prompt and tool schemas where given.
         tokens_after: of the view, likewise; at most `tokens_before`.
+        fixed_tokens: of system prompt and tool schemas alone, which are in both.
         target_tokens: what was aimed at; `None` when there was none.
         target_met: whether `tokens_after` is within it.
         strategy: the one that made the view; `"none"` when nothing was due.
@@ -141,6 +142,7 @@ class Result:
     tokens_before: int
     tokens_after: int
     messages_in: int
+    fixed_tokens: int = 0
     changed: bool = False
     target_tokens: int | None = None
     target_met: bool = True

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from context_compression.evidence import author_of
 from context_compression.formats import parse
 from context_compression.messages import (
     COMPRESSED,
@@ -85,8 +86,8 @@ def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
         left = counter.message(message)
         for block in message.blocks:
             kind = KINDS[type(block)]
-            if kind == "text":
-                kind = "our notes" if is_ours(block) else f"{message.role} text"
+            if isinstance(block, Text):
+                kind = "our notes" if is_ours(block) else f"{author_of(message, block.text)} text"
             tokens = counter.block(block)
             found[kind] = found.get(kind, 0) + tokens
             left -= tokens
@@ -112,7 +113,7 @@ def _what(message: Message, block: Block, names: Mapping[str, str]) -> str:
         case ToolResult():
             return f"result of {names.get(block.call_id, 'a tool')}"
         case Text():
-            return "our note" if is_ours(block) else f"text of the {message.role}"
+            return "our note" if is_ours(block) else f"text of the {author_of(message, block.text)}"
         case _:
             return KINDS[type(block)].removesuffix("s")
 

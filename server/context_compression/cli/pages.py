@@ -13,6 +13,7 @@ from context_compression.settings import Settings, variables
 BAR = 40  # characters
 LISTED = 8  # refs
 SHOWN = 2_000  # characters of a summary
+FIXED = "; {:,} of them are the system prompt and tools, which stay as they are"
 BESIDE = "beside   {:,} tokens of the host's system prompt, tools and the like, not counted here"
 
 
@@ -33,11 +34,16 @@ def account(
     steps = " → ".join(f"{step.strategy} {step.tokens_after:,}" for step in result.steps)
     cached = f"the first {result.first_changed}" if result.first_changed else "none"
     met = "met" if result.target_met else f"not met; the floor is {result.floor_tokens:,}"
+    fixed = FIXED.format(result.fixed_tokens) if result.fixed_tokens else ""
     lines = [
         headline(result),
         "",
         f"steps    {steps or 'repair'}",
-        *([f"target   {target:,} tokens, {met}"] if (target := result.target_tokens) else []),
+        *(
+            [f"target   {target:,} tokens, {met}{fixed}"]
+            if (target := result.target_tokens)
+            else []
+        ),
         f"as came  {result.messages_kept} of {result.messages_in} messages; a prompt cache "
         f"stays valid for {cached}",
         *_summary(result, foreseen),

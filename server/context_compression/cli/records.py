@@ -33,6 +33,7 @@ def account(result: Result, foreseen: Forecast | None = None, *, not_counted: in
         "tokens_before": result.tokens_before,
         "tokens_after": result.tokens_after,
         "tokens_freed": result.tokens_freed,
+        "fixed_tokens": result.fixed_tokens,
         "not_counted": not_counted,
         "ratio": round(result.ratio, 4),
         "target_tokens": result.target_tokens,

@@ -165,6 +165,8 @@ def account(
             more |= {"note": _what_now(opened, result, held), "session": opened.session.id}
     if aimed and result.target_tokens is not None:
         more |= {"target_tokens": result.target_tokens, "target_met": result.target_met}
+        if fixed := result.fixed_tokens:
+            more["of_it_fixed"] = f"system prompt and tool schemas, which stay: {fixed:,} tokens"
     if aimed and not result.target_met:
         more |= {"floor_tokens": result.floor_tokens or None, "floor": dict(result.floor)}
     if result.changed:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from context_compression.errors import ContextCompressionError
-from context_compression.evidence import exit_status, is_note
+from context_compression.evidence import author_of, exit_status
 from context_compression.formats import parse
 from context_compression.ledger.outcomes import reported_errors
 from context_compression.messages import (
@@ -156,11 +156,12 @@ class Reading:
 
 
 def _speaker(message: Message) -> str:
-    """Who speaks in a message, see `Said`; our notes count as the host's."""
+    """Who speaks in a message, see `Said`."""
     if message.results:
         return "tool"
     texts = [block.text for block in message.blocks if isinstance(block, Text)]
-    return "host" if message.role == "user" and texts and all(map(is_note, texts)) else message.role
+    authors = {author_of(message, text) for text in texts}
+    return authors.pop() if len(authors) == 1 else message.role
 
 
 def documents(
