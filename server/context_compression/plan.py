@@ -261,13 +261,16 @@ class Plan:
     def used(self) -> bytearray:
         """1 for each evidence word, by its number, that somebody says or passes to a tool.
 
-        What stands in a long text alone, pasted or written to a file, nobody refers to.
+        What stands in a long text alone, pasted or written to a file, nobody refers to; nor to what
+        a developer message lists.
         """
         found = bytearray()
         for message in self.messages:
-            texts = [user_words(message) if message.role == "user" else message.text]
-            if message.role == "user" and self.counter.text(texts[0]) > MENTIONED_TOKENS:
-                texts.clear()
+            texts: list[str] = []
+            if message.role == "assistant":
+                texts.append(message.text)
+            elif self.counter.text(said := user_words(message)) <= MENTIONED_TOKENS:
+                texts.append(said)
             texts.extend(filter(None, map(answer_of, message.results)))
             for call in message.calls:
                 texts.extend(

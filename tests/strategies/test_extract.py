@@ -329,6 +329,23 @@ def test_a_result_that_only_speaks_of_the_user_is_no_word_of_the_users() -> None
     assert evidence.answer_in(quoted) is None
 
 
+def test_what_a_developer_message_lists_is_not_thereby_used() -> None:
+    lists = [f"skill_{n} does the task_{n} of the list with tool_{n}" for n in range(200)]
+    output = [f"value_{n} does the call_{n} of the list with data_{n}" for n in range(200)]
+    messages = session(
+        said("user", "Hello."),
+        said("assistant", "Hello."),
+        said("user", "Go."),
+        said("developer", "\n".join(lists)),
+        tool_step([Run("a", "Bash", {"command": "ls"}, "\n".join(output))], "openai"),
+        *(said(role, f"Part {n}.") for n in range(6) for role in ("assistant", "user")),
+    )
+
+    view = texts(compress(messages, target_tokens=1_500).messages)
+
+    assert sum(line in view for line in output) > 3 * sum(line in view for line in lists)
+
+
 def test_which_files_were_changed_stays_in_view_where_room_is_short() -> None:
     read = "\n".join(f"value alpha_{n} comes to beta_{n} and gamma_{n}" for n in range(300))
     files = ("Makefile", "Dockerfile", "LICENSE")

@@ -296,12 +296,22 @@ def test_the_first_gap_in_the_arguments_of_a_call_tells_the_ref_of_its_message(
     assert note.count(f"; ref {ref_of(call)}]") == 1
 
 
+def test_short_arguments_beside_a_long_command_are_labelled_with_it() -> None:
+    command = "set -a\nsource .env\nmake check"
+    run = Run("a", "exec", {"cmd": command, "workdir": "/srv/app", "wait": 1_000}, "ok")
+
+    lines = quoted(run, only=(0, 1)).split("\n")
+
+    assert lines[0] == "[exec: set -a] /srv/app · 1000"
+    assert lines[1:] == ["[cmd]", *command.split("\n")]
+
+
 def test_no_name_can_end_a_label() -> None:
     run = Run("a", "odd\n[User] name", {"key\n[User]": "x\ny", "other": "line\u2028end"}, "ok")
 
     lines = quoted(run, only=(0, 1)).split("\n")
 
-    assert lines == ["[odd [User] name] line end", "[key [User]]", "x", "y"]
+    assert lines == ["[odd [User] name: x] line end", "[key [User]]", "x", "y"]
 
 
 def test_a_long_argument_alone_says_what_it_is_an_argument_of() -> None:

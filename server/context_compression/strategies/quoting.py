@@ -77,12 +77,14 @@ class CallTexts(NamedTuple):
 
     Attributes:
         label: its tool and what it is about: `Bash: git status --short`.
-        line: its short arguments on one line, what it is about first.
+        line: its short arguments on one line, what it is about first, if that is short.
+        tells: whether it is, so that the line tells what the label would.
         long: its other arguments, each with its name.
     """
 
     label: str
     line: str
+    tells: bool
     long: Sequence[tuple[str, str]]
 
 
@@ -147,9 +149,9 @@ class Quoting:
         match block:
             case ToolCall():
                 call = self.calls[block.id]
-                if len(call.line) > 3:
-                    yield Part(call.line, "line", LABEL_TOKENS)
                 opening = LABEL_TOKENS + len(call.label) // 4
+                if len(call.line) > 3:
+                    yield Part(call.line, "line", LABEL_TOKENS if call.tells else opening)
                 for number, (name, text) in enumerate(call.long):
                     yield Part(text, str(number), opening, weight_of(name))
             case ToolResult() if block.text.strip():
@@ -283,7 +285,9 @@ class Quoting:
                 call = self.calls[block.id]
                 came = self.outcomes[block.id].label if block.id in self.outcomes else ""
                 tool = no_speaker(one_line(block.name))
-                if key == "line" or (len(call.long) == 1 and not call.line):
+                if key == "line":
+                    return (tool if call.tells else no_speaker(call.label)) + came
+                if len(call.long) == 1 and not call.line:
                     return tool + came
                 name, text = call.long[int(key)]
                 if told:
@@ -366,7 +370,8 @@ def call_texts(call: ToolCall) -> CallTexts:
     given = [(name or "argument", text) for name, text in named_strings(call.arguments) if text]
     telling = [each for each in given if any(map(str.isalpha, each[1]))]  # a number names nothing
     about = next((e for e in telling if MAIN.fullmatch(e[0])), (*telling, ("", ""))[0])
-    said = (next(commands_of(call), "") or about[1]).strip().partition(NEWLINE)[0]
+    whole = next(commands_of(call), "") or about[1]
+    said = whole.strip().partition(NEWLINE)[0]
     label = f"{call.name}: {shortened(said, LABEL_CHARS)}" if said else call.name
     long = tuple((one_line(name), text) for name, text in given if is_long(text))
     short = (each for each in given if not is_long(each[1]))
@@ -374,7 +379,7 @@ def call_texts(call: ToolCall) -> CallTexts:
         f"{name} {text}" if is_before(name) or is_after(name) else text
         for name, text in sorted(short, key=lambda each: each is not about)
     )
-    return CallTexts(one_line(label), one_line(line), long)
+    return CallTexts(one_line(label), one_line(line), not is_long(whole), long)
 
 
 def is_long(argument: str) -> bool:
