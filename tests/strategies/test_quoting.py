@@ -296,6 +296,16 @@ def test_the_first_gap_in_the_arguments_of_a_call_tells_the_ref_of_its_message(
     assert note.count(f"; ref {ref_of(call)}]") == 1
 
 
+def test_beside_what_is_quoted_of_a_message_its_long_texts_have_a_mark() -> None:
+    report, short, note = "report " * 99, "a remark", "<system-reminder>Be brief.</system-reminder>"
+    blocks = [{"type": "text", "text": text} for text in (report, short, note)]
+
+    lines = note_of([{"role": "user", "content": blocks}], only=(2,)).split("\n")
+
+    mark = f"[… {len(report)} characters; ref {ref_of(report)}]"
+    assert lines == [f"[User] {mark}", f"[Host] {note}"]
+
+
 def test_short_arguments_beside_a_long_command_are_labelled_with_it() -> None:
     command = "set -a\nsource .env\nmake check"
     run = Run("a", "exec", {"cmd": command, "workdir": "/srv/app", "wait": 1_000}, "ok")

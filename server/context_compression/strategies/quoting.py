@@ -33,7 +33,7 @@ from context_compression.messages import (
     user,
 )
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
-from context_compression.rendering import NEWLINE, marked_with, render
+from context_compression.rendering import NEWLINE, gap, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, shortened
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
 
@@ -175,6 +175,8 @@ class Quoting:
     ) -> Message:
         """A message of ours in place of some: excerpts of them, and marks where others are missing.
 
+        Of a message of which something is quoted, long texts that are not have a mark, too.
+
         Args:
             run: the messages it stands for.
             quoted: what to quote of each; what is quoted is taken out.
@@ -215,6 +217,8 @@ class Quoting:
                             text += self.why(block, quoted)
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
                         above = call_of(block)
+                    elif isinstance(block, Text) and (ref := own_ref(text)):
+                        note += f"\n[{self.label(message, block, key, above)}] {gap(text, ref)}"
         return user(note)
 
     def why(self, call: Block, quoted: Mapping[int, Slots]) -> str:
