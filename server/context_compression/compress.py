@@ -46,7 +46,8 @@ STRATEGIES: Mapping[str, Strategy] = {
 SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
 SURELY_LONG = 6
-"""Characters for each token of the target beyond which a conversation is longer: text has fewer."""
+"""Characters for each token of the target beyond which a conversation is taken for longer: hardly
+any text has so many to a token."""
 Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 Found: TypeAlias = SummaryRequest | Result
 Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]
@@ -223,7 +224,7 @@ class _Job:
 
     @cached_property
     def cutter(self) -> Cutter:
-        """The cutter for the texts of the messages, which are held no longer than to find it."""
+        """The cutter for the texts, which are held no longer than it takes to find it."""
         blocks = chain.from_iterable(message.blocks for message in self.mended.messages)
         texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
         return cutter_for(texts, prose=is_talk(self.mended.messages))

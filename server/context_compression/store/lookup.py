@@ -15,8 +15,8 @@ WEIGHTS = "1.0, 0.5, 0.5, 0.5"
 """Of the columns of `words`: text, humps, paths, about."""
 SHORTEST_BEGINNING = 3
 """Letters from which on a word that is nowhere is taken for the beginning of others."""
-SEVERAL = 2
-"""Words beside names from which on one may tell more by these than by a name."""
+SEVERAL = 3
+"""Words beside names from which on one that holds them all may tell more than one with a name."""
 MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
 HOLDS = "(CAST(text AS TEXT) LIKE ? ESCAPE '\\' OR (binary AND holds(text, ?)))"

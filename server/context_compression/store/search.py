@@ -185,8 +185,8 @@ class _Search:
 
         ordered = _different(sorted(candidates, key=closeness, reverse=True))
         ordered = _covering(ordered, levels, self.names)
-        if not self.names or len(self.query.words) < FAR_MORE:
-            return ordered  # the number of words put them in order, or can hardly tell
+        if not self.names or len(self.query.words) <= FAR_MORE:
+            return ordered  # their words put them in order, or are too few to tell
         fullest = max(ordered, key=self._held, default=None)
         if not fullest or self._held(fullest) < self._held(ordered[0]) + FAR_MORE:
             return ordered
