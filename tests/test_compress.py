@@ -494,6 +494,7 @@ def test_system_prompt_and_tools_count_and_come_back_as_given() -> None:
     assert result.system is system
     assert result.tokens_before == count_tokens(messages) + beside
     assert result.tokens_after == count_tokens(result.messages) + beside <= 1_500
+    assert result.fixed_tokens == beside
 
 
 def test_it_says_from_which_message_on_the_prompt_cache_is_invalid() -> None:

@@ -129,6 +129,16 @@ def test_the_account_says_when_constraints_of_the_user_left_the_view(desk: Desk)
     assert re.search(r"\nnote     \d+ of 40 constraints of the user's are not in the view", told)
 
 
+def test_the_account_says_what_of_the_target_is_the_system_prompt(desk: Desk, messages: Messages):
+    system = "Be brief, and say what you did. " * 20
+    desk.write("asked.json", {"system": system, "messages": messages})
+
+    told = desk.does("compress", "asked.json", "--target-tokens", str(TARGET)).stderr.decode()
+
+    fixed = count_tokens([], system=system)
+    assert f"met; {fixed:,} of them are the system prompt and tools, which stay as they are" in told
+
+
 @pytest.mark.parametrize("begins", ["user", "system"])
 def test_two_files_of_one_name_are_two_conversations(desk: Desk, messages: Messages, begins: str):
     (desk.folder / "other").mkdir()
