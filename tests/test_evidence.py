@@ -124,6 +124,8 @@ def test_sentences_that_bind_are_constraints(sentence: str) -> None:
         "I don't know where to start.",
         "We don't really think so.",
         "What should I do?",
+        "So it never worked, right?",
+        "It only runs on Mondays, right?",
         "Do we only have a single link color?",
         "那样不能运行吗？",
         "277:    # Check required elements",

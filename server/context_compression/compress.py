@@ -43,6 +43,8 @@ STRATEGIES: Mapping[str, Strategy] = {
     "extract": extract,
     "summarize": summarize,
 }
+COMPETING = ("auto", "offload", "extract")
+"""Those that choose among the pieces of texts."""
 SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
 SURELY_LONG = 6
@@ -211,15 +213,18 @@ class _Job:
     def _counted(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Tokens of each message.
 
-        Long texts are counted in a thread. Where they are surely too long, those that are going to
-        compete are cut meanwhile.
+        Long texts are counted in a thread. Where they are surely too long, the results of tools are
+        cut meanwhile: nearly all of them are going to compete.
         """
         if counting := self.counter.ahead(messages):
             target = self.ask.target_tokens or self.settings.threshold_tokens
-            if counting.chars > SURELY_LONG * target and not self.ask.can_ask:
-                for result in chain.from_iterable(message.results for message in messages):
-                    self.cutter(result.text)
-            counting.finish()
+            competes = self.strategy in COMPETING and not self.ask.can_ask
+            try:
+                if competes and counting.chars > SURELY_LONG * target:
+                    for result in chain.from_iterable(message.results for message in messages):
+                        self.cutter(result.text)
+            finally:
+                counting.finish()
         return tuple(map(self.counter.message, messages))
 
     @cached_property
@@ -604,10 +609,10 @@ class _Job:
         """
         refs: dict[str, Ref] = {}
         originals: dict[str, Any] = {}
-        left, names = set(gone), dict[str, str]()
+        compressed, names = set(gone), dict[str, str]()
         for index, message in enumerate(self.conversation.messages):
             names |= {call.id: call.name for call in message.calls}  # an id may come twice
-            if index not in left:
+            if index not in compressed:
                 continue
             raw = self.ask.messages[index]
             ref = ref_of(raw)

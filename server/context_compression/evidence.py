@@ -111,7 +111,7 @@ ANSWER = re.compile(
 instead, up to those words; or questions are answered (Claude Code, opencode, Cline)."""
 FEEDBACK = ("<feedback>", "</feedback>")
 """Between these stand the user's words where a tool's output may follow them (Cline)."""
-ASKS = re.compile(r"ask_?(?:user|human|follow)|question|user_?input", re.IGNORECASE)
+ASKS = re.compile(r"(?<![a-z])ask_?(?:user|human|follow)|\Aquestion\Z|user_?input", re.IGNORECASE)
 """Names of tools by which the model asks the user."""
 MEANWHILE = re.compile(
     r"\s*<system-reminder>\s*The user sent (?:the following message"
@@ -213,13 +213,14 @@ def asking(messages: Iterable[Message]) -> frozenset[str]:
 def is_answer(result: ToolResult, asked: Container[str]) -> bool:
     """Whether the user speaks in the result of a tool for sure.
 
-    Hosts tell a call that the user stopped as an error, and nobody else answers a question.
+    Hosts tell a call that the user stopped as an error, and nobody else answers a question. What
+    else looks so, an approval with a remark too, any tool may have put out.
 
     Args:
         result: of a tool.
         asked: the ids of the calls that ask.
     """
-    return (result.is_error or result.call_id in asked) and bool(answer_of(result))
+    return (result.is_error or result.call_id in asked) and bool(answer_of(result).strip())
 
 
 def has_failed(result: ToolResult) -> bool:
@@ -348,8 +349,8 @@ def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     for begin, end in _sentences(text, start, stop):
         if end - begin <= LONGEST_LINE and CONSTRAINT.search(text, begin, end):
             said = text[begin:end]
-            asks = ASKED.search(said) and not (TAG.search(said) or TO_MODEL.search(said))
-            if not asks and not NUMBERED.match(said):
+            tells = TO_MODEL.search(said) or (TAG.search(said) and is_rule(said))
+            if (tells or not ASKED.search(said)) and not NUMBERED.match(said):
                 yield begin, end
 
 

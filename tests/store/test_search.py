@@ -220,21 +220,6 @@ def test_what_tools_and_hosts_say_beside_a_hit_is_not_called_the_users(store: St
     assert (hit.before.role, hit.after.role) == ("tool", "host")
 
 
-def test_what_holds_far_more_of_the_words_comes_right_behind_the_best_with_the_name(
-    store: Store,
-) -> None:
-    named = [f"theme {n}: dimGray is a colour" for n in range(20)]
-    told = "Variable reference not found: the theme has no such colour"
-    *_, ref = offloaded(store, *named, told)
-
-    found = store.search("Variable reference not found dimGray")
-
-    first, second, *_ = found.hits
-    assert (first.held, second.held) == (1, 4)
-    assert "dimGray" in says(first)
-    assert second.ref == ref
-
-
 def test_what_is_not_archived_stands_beside_a_hit_without_a_ref(store: Store) -> None:
     archived(store, "talk", assistant("A giraffe."), user("Well."), assistant("An okapi."))
 

@@ -291,6 +291,21 @@ def test_what_a_tool_puts_out_behind_the_users_words_is_not_the_users() -> None:
     result = ToolResult("call0", (Text(f"{approved}<feedback>\nok\n</feedback>\n\n{LONG}"),))
 
     assert evidence.answer_of(result).strip() == "ok"
+    assert filling.all_of_answer(result.text) is None
+
+
+@pytest.mark.parametrize("tool", ["mask_human_pose", "task_user_export", "list_questions"])
+def test_a_tool_that_is_only_named_alike_asks_nobody(tool: str) -> None:
+    call, result = parse(tool_step([Run("a", tool, {}, ANSWERS[0])], "anthropic")).messages
+
+    assert not evidence.is_answer(result.results[0], evidence.asking([call]))
+
+
+def test_no_words_are_no_answer() -> None:
+    empty = ToolResult("a", (Text(REFUSALS[2].replace(WORDS, "")),), is_error=True)
+
+    assert evidence.answer_of(empty).strip() == ""
+    assert not evidence.is_answer(empty, ())
 
 
 @pytest.mark.parametrize(

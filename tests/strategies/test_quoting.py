@@ -306,6 +306,24 @@ def test_beside_what_is_quoted_of_a_message_its_long_texts_have_a_mark() -> None
     assert lines == [f"[User] {mark}", f"[Host] {note}"]
 
 
+def test_a_command_in_parts_is_told_once() -> None:
+    parts = ["bash", "-lc", f"make {'check ' * 30}", "--verbose " * 12]
+
+    (line,) = quoted(Run("a", "shell", {"command": parts}, "ok"), only=(0,)).split("\n")
+
+    assert line == f"[shell] {' · '.join(parts)}"
+
+
+def test_behind_the_mark_of_a_long_text_a_result_names_its_call() -> None:
+    step = tool_step([Run("a", "Read", {"path": "a.py"}, "fine output")], "anthropic")
+    step[1]["content"].insert(0, {"type": "text", "text": "report " * 99})
+
+    lines = note_of(step, only=(0, 2)).split("\n")
+
+    assert lines[0] == "[Read] a.py"
+    assert lines[-1] == f"[Result of Read: a.py; ref {ref_of('fine output')}] fine output"
+
+
 def test_short_arguments_beside_a_long_command_are_labelled_with_it() -> None:
     command = "set -a\nsource .env\nmake check"
     run = Run("a", "exec", {"cmd": command, "workdir": "/srv/app", "wait": 1_000}, "ok")

@@ -157,10 +157,9 @@ class Reading:
 
 def _speaker(message: Message) -> str:
     """Who speaks in a message, see `Said`."""
+    authors = {author_of(message, b.text) for b in message.blocks if isinstance(b, Text)}
     if message.results:
-        return "tool"
-    texts = [block.text for block in message.blocks if isinstance(block, Text)]
-    authors = {author_of(message, text) for text in texts}
+        authors = authors - {"host"} | {"tool"}
     return authors.pop() if len(authors) == 1 else message.role
 
 

@@ -15,8 +15,6 @@ WEIGHTS = "1.0, 0.5, 0.5, 0.5"
 """Of the columns of `words`: text, humps, paths, about."""
 SHORTEST_BEGINNING = 3
 """Letters from which on a word that is nowhere is taken for the beginning of others."""
-SEVERAL = 3
-"""Words beside names from which on one that holds them all may tell more than one with a name."""
 MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
 HOLDS = "(CAST(text AS TEXT) LIKE ? ESCAPE '\\' OR (binary AND holds(text, ?)))"
@@ -43,11 +41,10 @@ class Lookup:
         return count
 
     def with_words(self, query: Query, least: int, most: int) -> tuple[list[Candidate], int]:
-        """What holds words of the query, and how much there is.
+        """What holds words of the query, those with its names first; and how much there is.
 
-        Those with its names first; the best of the others, too, where there are few of those, or
-        several words beside the names. A word that is nowhere is taken for the beginning of
-        others; if nothing is found, for a part of them.
+        A word that is nowhere is taken for the beginning of others; if nothing is found, for a part
+        of them.
         """
         terms = [self._phrases(term) for term in query.terms]
         anything = " OR ".join(filter(None, terms))
@@ -56,8 +53,7 @@ class Lookup:
         if not total:
             return self._with_parts(query, most)
         named = self._scores(query, f"({names}) AND ({anything})", most) if names else {}
-        few = len(named) < least or len(query.words) >= SEVERAL
-        others = self._scores(query, anything, most) if few else {}
+        others = self._scores(query, anything, most) if len(named) < least else {}
         return self._candidates(others | named), total
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> list[Candidate]:

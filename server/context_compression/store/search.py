@@ -2,7 +2,7 @@
 
 Words are looked up in an index (BM25); where there can be none, all that is archived is read. What
 comes closest is put in order here: what holds the names of the query as they are written goes
-first, and what holds far more of its words comes right behind the first.
+first.
 """
 
 import re
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _GOES_ON = re.compile(r"[./\\:-]+\w")
 _GOES_BEFORE = frozenset("/\\.-")
-FAR_MORE = 2
-"""Words of the query that one holds beyond those of the first, to come right behind it."""
 MOST_RANKED = 60
 """Candidates that are looked at closely."""
 MOST_FILTERED = 400
@@ -184,14 +182,7 @@ class _Search:
             return held, not candidate.document.ours, candidate.score, candidate.key
 
         ordered = _different(sorted(candidates, key=closeness, reverse=True))
-        ordered = _covering(ordered, levels, self.names)
-        if not self.names or len(self.query.words) <= FAR_MORE:
-            return ordered  # their words put them in order, or are too few to tell
-        fullest = max(ordered, key=self._held, default=None)
-        if not fullest or self._held(fullest) < self._held(ordered[0]) + FAR_MORE:
-            return ordered
-        best, *others = (candidate for candidate in ordered if candidate is not fullest)
-        return [best, fullest, *others]
+        return _covering(ordered, levels, self.names)
 
     def _held(self, candidate: Candidate) -> int:
         """How many words of the query it holds, in its text or in the call it answers."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from context_compression.edits import Edit
 from context_compression.evidence import (
+    FEEDBACK,
     answer_in,
     constraints_in,
     holds_excerpts,
@@ -381,23 +382,19 @@ class Filling:
                 tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
                 spoken = isinstance(block, Text) and is_instruction(block)
                 replied = index == plan.replied_to
-                times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
+                start = 0
+                if isinstance(block, ToolResult) and (answer := all_of_answer(text)) is not None:
+                    start = answer
+                    times, worth = value_of_users(text, tokens)
+                else:
+                    times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
                 if isinstance(block, ToolCall) and key == "line":
                     worth = CHANGE_WORTH * (block.id in plan.outdated.last_changes)
                 failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
-                source = Source(
+                yield Source(
                     index, slot, text, tokens, opening, weight * times, key,
-                    said_in(block, spoken=spoken), worth, 0, end, failed,
+                    said_in(block, spoken=spoken), worth, start, end, failed,
                 )  # fmt: skip
-                if end and (answer := answer_in(text)):
-                    start, stop = answer
-                    times, worth = value_of_users(text, tokens)
-                    yield source._replace(
-                        weight=weight * times, worth=worth, start=start, end=min(stop, end)
-                    )
-                    source = source._replace(start=stop)  # what the tool put out behind it
-                if source.start < len(text):
-                    yield source
 
     def assembled(
         self, pool: Pool, chosen: Iterable[Place], refs: float, *, ends: bool
@@ -526,6 +523,14 @@ def value_of(
             return PRINTED_WEIGHT, 0.0
         case _:
             return 1.0, 0.0
+
+
+def all_of_answer(text: str) -> int | None:
+    """Where the user's own words begin in the result of a tool that holds nothing behind them."""
+    answer = answer_in(text)
+    if not answer or text[answer[1] :].removeprefix(FEEDBACK[1]).strip():
+        return None
+    return answer[0]
 
 
 def value_of_users(text: str, tokens: int) -> tuple[float, float]:

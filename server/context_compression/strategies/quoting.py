@@ -78,7 +78,7 @@ class CallTexts(NamedTuple):
     Attributes:
         label: its tool and what it is about: `Bash: git status --short`.
         line: its short arguments on one line, what it is about first, if that is short.
-        tells: whether it is, so that the line tells what the label would.
+        tells: whether the line tells what the label would.
         long: its other arguments, each with its name.
     """
 
@@ -219,6 +219,7 @@ class Quoting:
                         above = call_of(block)
                     elif isinstance(block, Text) and (ref := own_ref(text)):
                         note += f"\n[{self.label(message, block, key, above)}] {gap(text, ref)}"
+                        above = None
         return user(note)
 
     def why(self, call: Block, quoted: Mapping[int, Slots]) -> str:
@@ -383,7 +384,7 @@ def call_texts(call: ToolCall) -> CallTexts:
         f"{name} {text}" if is_before(name) or is_after(name) else text
         for name, text in sorted(short, key=lambda each: each is not about)
     )
-    return CallTexts(one_line(label), one_line(line), not is_long(whole), long)
+    return CallTexts(one_line(label), one_line(line), not (long and is_long(whole)), long)
 
 
 def is_long(argument: str) -> bool:

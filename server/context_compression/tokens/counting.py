@@ -40,8 +40,8 @@ class Counting:
             self._thread.start()
 
     def _work(self) -> None:
-        # a text that cannot be counted here raises its error where its count is asked for
-        with suppress(Exception, IndexError):
+        # until no batch is left; what cannot be counted raises its error where it is asked for
+        with suppress(Exception):
             while True:
                 batch = self._batches.popleft()
                 tokens = self._counts([text for _, text in batch])
