@@ -609,7 +609,8 @@ class _Job:
         """
         refs: dict[str, Ref] = {}
         originals: dict[str, Any] = {}
-        compressed, names = set(gone), dict[str, str]()
+        of_mended = {call.id: call.name for m in self.repaired.messages for call in m.calls}
+        compressed, names = set(gone), dict(of_mended)
         for index, message in enumerate(self.conversation.messages):
             names |= {call.id: call.name for call in message.calls}  # an id may come twice
             if index not in compressed:
@@ -623,10 +624,9 @@ class _Job:
                 refs.setdefault(ref, Ref(what, (index,), slot))
                 originals.setdefault(ref, text)
         shown = {id(block) for message in view for block in message.blocks}
-        names |= {call.id: call.name for m in self.repaired.messages for call in m.calls}
         for message, origin in zip(self.repaired.messages, self.repaired.origins, strict=True):
             if origin is None or isinstance(message, Edited):
-                for slot, text, what in _texts(message, names):
+                for slot, text, what in _texts(message, of_mended):
                     ref = ref_of(text)
                     if ref not in originals and id(message.blocks[slot]) not in shown:
                         refs[ref], originals[ref] = Ref(f"{what}, repaired", ()), text

@@ -199,6 +199,14 @@ def answer_in(text: str) -> tuple[int, int] | None:
     return start, len(text)
 
 
+def all_of_answer(text: str) -> int | None:
+    """Where the user's own words begin in the result of a tool that holds nothing behind them."""
+    answer = answer_in(text)
+    if not answer or text[answer[1] :].removeprefix(FEEDBACK[1]).strip():
+        return None
+    return answer[0]
+
+
 def answer_of(result: ToolResult) -> str:
     """The user's own words in the result of a tool, by its looks: any tool can print such."""
     where = answer_in(result.text)

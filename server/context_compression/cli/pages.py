@@ -34,16 +34,12 @@ def account(
     steps = " → ".join(f"{step.strategy} {step.tokens_after:,}" for step in result.steps)
     cached = f"the first {result.first_changed}" if result.first_changed else "none"
     met = "met" if result.target_met else f"not met; the floor is {result.floor_tokens:,}"
-    fixed = FIXED.format(result.fixed_tokens) if result.fixed_tokens else ""
+    met += FIXED.format(result.fixed_tokens) if result.fixed_tokens else ""
     lines = [
         headline(result),
         "",
         f"steps    {steps or 'repair'}",
-        *(
-            [f"target   {target:,} tokens, {met}{fixed}"]
-            if (target := result.target_tokens)
-            else []
-        ),
+        *([f"target   {target:,} tokens, {met}"] if (target := result.target_tokens) else []),
         f"as came  {result.messages_kept} of {result.messages_in} messages; a prompt cache "
         f"stays valid for {cached}",
         *_summary(result, foreseen),

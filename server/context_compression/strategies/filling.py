@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from context_compression.edits import Edit
 from context_compression.evidence import (
-    FEEDBACK,
+    all_of_answer,
     answer_in,
     constraints_in,
     holds_excerpts,
@@ -523,14 +523,6 @@ def value_of(
             return PRINTED_WEIGHT, 0.0
         case _:
             return 1.0, 0.0
-
-
-def all_of_answer(text: str) -> int | None:
-    """Where the user's own words begin in the result of a tool that holds nothing behind them."""
-    answer = answer_in(text)
-    if not answer or text[answer[1] :].removeprefix(FEEDBACK[1]).strip():
-        return None
-    return answer[0]
 
 
 def value_of_users(text: str, tokens: int) -> tuple[float, float]:
