@@ -29,7 +29,7 @@ from quality import Place, Task, label, tokens_of
 from texts import Reader
 
 from context_compression import cuts, pieces, rendering
-from context_compression.strategies import extract, filling, quoting
+from context_compression.strategies import extract, filling, quoting, worth
 
 Weights: TypeAlias = Mapping[str, float]
 
@@ -40,9 +40,9 @@ MODULES = {
     "USED": pieces, "MANY": pieces, "ERROR_BONUS": pieces, "FAILED_BONUS": pieces,
     "REASON_BONUS": pieces, "FILLER": pieces,
     "GAP_TOKENS": rendering, "GAP_CHARS": rendering, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
-    "OUTDATED_WEIGHT": pieces, "USER_WEIGHT": filling, "USER_WORTH": filling,
-    "SKILL_WORTH": filling, "SUMMARY_WORTH": filling, "PRINTED_WEIGHT": filling,
-    "ANSWER_WORTH": filling, "REMARK_WORTH": filling, "CHANGE_WORTH": filling,
+    "OUTDATED_WEIGHT": pieces, "USER_WEIGHT": worth, "USER_WORTH": worth,
+    "SKILL_WORTH": worth, "SUMMARY_WORTH": worth, "PRINTED_WEIGHT": worth,
+    "ANSWER_WORTH": worth, "REMARK_WORTH": worth, "CHANGE_WORTH": filling,
     "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
 }  # fmt: skip
 """Where each weight stands; the kinds of evidence, in `KIND_WEIGHT`, come beside them."""

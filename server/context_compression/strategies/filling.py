@@ -5,21 +5,13 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
-from typing import NamedTuple
 
 from context_compression.edits import Edit
 from context_compression.evidence import (
     all_of_answer,
-    answer_in,
-    constraints_in,
     holds_excerpts,
-    is_host_summary,
-    is_printed,
-    is_rule,
-    is_said,
-    is_skill,
 )
-from context_compression.labels import said_by, with_labels
+from context_compression.labels import with_labels
 from context_compression.messages import (
     Block,
     Message,
@@ -33,7 +25,7 @@ from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool, Sou
 from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.selection import end_of_output, tokens_of_text
-from context_compression.strategies.forms import SKILL_CHARS, Form, Forms
+from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.quoting import (
     ARGUMENT_CHARS,
@@ -41,38 +33,21 @@ from context_compression.strategies.quoting import (
     gaps,
     weight_of,
 )
+from context_compression.strategies.rules import Rule, rules_in
 from context_compression.strategies.tool_results import Slots, with_results
+from context_compression.strategies.worth import (
+    is_instruction,
+    said_in,
+    value_of,
+    value_of_users,
+)
 
-USER_WORTH, SKILL_WORTH, SUMMARY_WORTH = 40.0, 30.0, 4.0
-"""What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; of a
-skill that the host loaded; of the host's summary, all that is left of what it compacted."""
-ANSWER_WORTH, REMARK_WORTH = 8.0, 2.0
-"""The same of what the model answers the user; of what it says beside its calls. What the user's
-last words reply to (`Go with the second.`) is worth what they are."""
-REPORT_TOKENS = 400
-"""Tokens up to which such a text has all of that; a longer one no more as a whole."""
 CHANGE_WORTH = 10.0
 """The same of the line of the call that changed a file last: the file shall not be forgotten."""
 USERS_SHARE = 0.4
 """Share of the room up to which the user's words have all of their worth in prose."""
-USER_WEIGHT = 1.5
-"""Times which the evidence in the user's words counts."""
-PRINTED_WEIGHT = 0.25
-"""Times which it counts in what the host's own commands printed."""
-LITTLE_CHARS = 60
-"""Characters below which a text is worth less by that: `Yes.` tells little."""
-TYPED_TOKENS = 1_500
-"""Tokens up to which a text of the user's is taken for typed. A longer one is more likely pasted:
-it tells as much as a tool's output, and as a whole is worth no more than one that was typed."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
 """What it costs to show anything of what a form leaves out: of an argument, of another text."""
-RULE_TOKENS = 8
-"""What the label of a quoted constraint costs."""
-FEW = 3
-"""Rules of a pasted text that count like typed ones."""
-UNSURE_SHARE = 1 / 3
-"""Share of what the kept messages leave for what only may be constraints; those beyond it compete
-like all else."""
 MARK_TOKENS = 20
 """What the mark of a gap of messages costs with its ref."""
 BARE_TOKENS = 16
@@ -128,21 +103,6 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
         replace(edit, reason="truncate", why={}) if edit.start in truncated else edit
         for edit in filling.edits("offload")
     ]
-
-
-class Rule(NamedTuple):
-    """A standing constraint of the user's.
-
-    Attributes:
-        place: where it stands.
-        tokens: that it costs to quote it.
-        sure: whether it is one in any case: it sounds like one, and is none of many in a text too
-            long to be typed.
-    """
-
-    place: Place
-    tokens: int
-    sure: bool
 
 
 class Filling:
@@ -261,7 +221,7 @@ class Filling:
             for block in message.blocks
             if isinstance(block, Text)
         ]
-        rules = self.rules_in(texts)
+        rules = rules_in(self.plan, texts, self.left)
         return NOTE_TOKENS + sum(rule.tokens for rule in rules) if rules else 0
 
     def rules(self, pool: Pool) -> list[Rule]:
@@ -280,43 +240,15 @@ class Filling:
         room = self.left - BARE_TOKENS
         found: list[Rule] = []
         half = room / 2
-        for rule in sorted(self.rules_in(texts), key=lambda rule: rule.tokens > half):
+        for rule in sorted(
+            rules_in(self.plan, texts, self.left), key=lambda rule: rule.tokens > half
+        ):
             if rule.tokens <= room:
                 room -= rule.tokens
                 found.append(rule)
             else:
                 self.evicted |= rule.sure
         return found
-
-    def rules_in(self, texts: Iterable[tuple[int, str]]) -> list[Rule]:
-        """The constraints in texts in the user's role, given with their numbers.
-
-        What is most likely to go on to apply comes first: the rules that were typed, and the first
-        few of a pasted text, the newest text first. Then what only may be one, and what else pasted
-        texts hold (in a specification most sentences may be constraints), the next one of each, and
-        so on, as far as their share of the room goes. Of one said several times the last counts.
-        """
-        found: dict[str, tuple[tuple[int, int, int], Rule]] = {}
-        for number, text in texts:
-            long = self.plan.counter.text(text) > TYPED_TOKENS and not holds_excerpts(text)
-            for rank, (start, stop) in enumerate(constraints_in(text), 1):
-                said = text[start:stop]
-                tokens = self.plan.counter.text(said) + RULE_TOKENS
-                sure = is_rule(said) and not (long and rank > FEW)
-                if sure or said not in found:
-                    order = 0 if sure else rank, -number, start
-                    found[said] = order, Rule((number, start, stop), tokens, sure)
-        rules = [rule for _, rule in sorted(found.values())]
-        room = UNSURE_SHARE * self.left
-        unsure = sum(rule.tokens for rule in rules if not rule.sure)
-        if self.plan.cutter.prose and unsure > room:
-            room = 0  # so many are no constraints: it is how people talk
-        chosen: list[Rule] = []
-        for rule in rules:
-            room -= 0 if rule.sure else rule.tokens
-            if rule.sure or room >= 0:
-                chosen.append(rule)
-        return chosen
 
     def competition(self) -> tuple[Pool, Choice]:
         """All pieces that compete for the room, and the choice among them."""
@@ -495,61 +427,3 @@ def clipped(block: Block) -> Iterator[Part]:
             yield Part(block.text, "", TEXT_TOKENS)
         case _:
             return
-
-
-def value_of(
-    message: Message, text: str, tokens: int, *, spoken: bool, replied: bool
-) -> tuple[float, float]:
-    """Times which the evidence in a text of a message counts, and what a piece is worth beside it.
-
-    Args:
-        message: whose text it is.
-        text: one of its texts.
-        tokens: of the text.
-        spoken: whether somebody says it, neither a tool nor the host.
-        replied: whether it is what the user's last words reply to.
-    """
-    match message.role:
-        case "user" if spoken:
-            return value_of_users(text, tokens)
-        case "assistant" if spoken:
-            little = min(1.0, len(text) / LITTLE_CHARS)
-            said = REMARK_WORTH if message.calls else ANSWER_WORTH
-            worth = USER_WORTH if replied else said
-            return 1.0, worth * min(little, REPORT_TOKENS / max(1, tokens))
-        case "user" if is_host_summary(text):
-            return 1.0, SUMMARY_WORTH
-        case "user" if is_printed(text):
-            return PRINTED_WEIGHT, 0.0
-        case _:
-            return 1.0, 0.0
-
-
-def value_of_users(text: str, tokens: int) -> tuple[float, float]:
-    """The same of what the user says, or of a skill."""
-    little = min(1.0, len(text) / LITTLE_CHARS)
-    worth = SKILL_WORTH if is_skill(text) else USER_WORTH
-    typed = tokens <= TYPED_TOKENS
-    return USER_WEIGHT if typed else 1.0, worth * min(little, TYPED_TOKENS / max(1, tokens))
-
-
-def said_in(block: Block, *, spoken: bool) -> Sequence[Span]:
-    """Where in a block somebody says something; in a note of ours, what it quotes of who spoke."""
-    if isinstance(block, ToolResult):
-        answer = answer_in(block.text)
-        return [answer] if answer else ()
-    if not isinstance(block, Text):
-        return ()
-    if holds_excerpts(block.text):
-        return [*said_by("User", block.text), *said_by("Assistant", block.text)]
-    return [(0, len(block.text))] if spoken else ()
-
-
-def is_instruction(text: Text) -> bool:
-    """Whether a text in the user's role is the user's, or a skill short enough to be kept like it.
-
-    Of what the assistant says it is always true.
-    """
-    if is_skill(text.text):
-        return len(text.text) <= SKILL_CHARS
-    return is_said(text.text)

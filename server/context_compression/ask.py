@@ -1,0 +1,63 @@
+"""What is asked for in one compression, and who keeps the originals of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from context_compression.errors import InvalidSettings, InvalidTarget
+from context_compression.plan import Archive
+from context_compression.result import Kept, Result
+from context_compression.settings import Settings
+from context_compression.tokens import TextCounter
+from context_compression.usage import Messages
+
+
+class Keeper(Protocol):
+    """Keeps the originals of one compression; a session makes one for each."""
+
+    @property
+    def archive(self) -> Archive:
+        """What receipts may promise."""
+        ...
+
+    def keep(self, messages: Messages, result: Result) -> Kept:
+        """Write the originals of a compression durably; an error here stops it."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What is asked for; `library.compress` says what each means."""
+
+    messages: Messages
+    target_tokens: int | None = None
+    system: Any = None
+    tools: Any = None
+    model: str | None = None
+    counter: TextCounter | None = None
+    strategy: str = "auto"
+    pins: Sequence[int | str] = ()
+    focus: str | None = None
+    force: bool = False
+    settings: Settings | Mapping[str, Any] | None = None
+    store: Keeper | None = None
+    can_ask: bool = False
+
+    def check(self) -> None:
+        """See that what the types cannot promise is so.
+
+        Raises:
+            InvalidTarget: the target is no positive whole number.
+            InvalidSettings: the pins are one text.
+        """
+        target: Any = self.target_tokens
+        if target is not None and (isinstance(target, bool) or not isinstance(target, int)):
+            raise InvalidTarget(
+                f"target_tokens is {target!r}; it must be a whole number of tokens."
+            )
+        if target is not None and target < 1:
+            raise InvalidTarget(f"target_tokens is {target:,}; it must be at least 1.")
+        if isinstance(self.pins, str):
+            raise InvalidSettings(
+                f"pins is the text {self.pins[:60]!r}; it must be a list of texts."
+            )

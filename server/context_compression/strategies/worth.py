@@ -1,0 +1,92 @@
+"""What a piece is worth beside its evidence, by who says the text: the user, a model, a host."""
+
+from collections.abc import Sequence
+
+from context_compression.evidence import (
+    answer_in,
+    holds_excerpts,
+    is_host_summary,
+    is_printed,
+    is_said,
+    is_skill,
+)
+from context_compression.labels import said_by
+from context_compression.messages import Block, Message, Text, ToolResult
+from context_compression.rendering import Span
+from context_compression.strategies.forms import SKILL_CHARS
+
+USER_WORTH, SKILL_WORTH, SUMMARY_WORTH = 40.0, 30.0, 4.0
+"""What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; of a
+skill that the host loaded; of the host's summary, all that is left of what it compacted."""
+ANSWER_WORTH, REMARK_WORTH = 8.0, 2.0
+"""The same of what the model answers the user; of what it says beside its calls. What the user's
+last words reply to (`Go with the second.`) is worth what they are."""
+REPORT_TOKENS = 400
+"""Tokens up to which such a text has all of that; a longer one no more as a whole."""
+USER_WEIGHT = 1.5
+"""Times which the evidence in the user's words counts."""
+PRINTED_WEIGHT = 0.25
+"""Times which it counts in what the host's own commands printed."""
+LITTLE_CHARS = 60
+"""Characters below which a text is worth less by that: `Yes.` tells little."""
+TYPED_TOKENS = 1_500
+"""Tokens up to which a text of the user's is taken for typed. A longer one is more likely pasted:
+it tells as much as a tool's output, and as a whole is worth no more than one that was typed."""
+
+
+def value_of(
+    message: Message, text: str, tokens: int, *, spoken: bool, replied: bool
+) -> tuple[float, float]:
+    """Times which the evidence in a text of a message counts, and what a piece is worth beside it.
+
+    Args:
+        message: whose text it is.
+        text: one of its texts.
+        tokens: of the text.
+        spoken: whether somebody says it, neither a tool nor the host.
+        replied: whether it is what the user's last words reply to.
+    """
+    match message.role:
+        case "user" if spoken:
+            return value_of_users(text, tokens)
+        case "assistant" if spoken:
+            little = min(1.0, len(text) / LITTLE_CHARS)
+            said = REMARK_WORTH if message.calls else ANSWER_WORTH
+            worth = USER_WORTH if replied else said
+            return 1.0, worth * min(little, REPORT_TOKENS / max(1, tokens))
+        case "user" if is_host_summary(text):
+            return 1.0, SUMMARY_WORTH
+        case "user" if is_printed(text):
+            return PRINTED_WEIGHT, 0.0
+        case _:
+            return 1.0, 0.0
+
+
+def value_of_users(text: str, tokens: int) -> tuple[float, float]:
+    """The same of what the user says, or of a skill."""
+    little = min(1.0, len(text) / LITTLE_CHARS)
+    worth = SKILL_WORTH if is_skill(text) else USER_WORTH
+    typed = tokens <= TYPED_TOKENS
+    return USER_WEIGHT if typed else 1.0, worth * min(little, TYPED_TOKENS / max(1, tokens))
+
+
+def said_in(block: Block, *, spoken: bool) -> Sequence[Span]:
+    """Where in a block somebody says something; in a note of ours, what it quotes of who spoke."""
+    if isinstance(block, ToolResult):
+        answer = answer_in(block.text)
+        return [answer] if answer else ()
+    if not isinstance(block, Text):
+        return ()
+    if holds_excerpts(block.text):
+        return [*said_by("User", block.text), *said_by("Assistant", block.text)]
+    return [(0, len(block.text))] if spoken else ()
+
+
+def is_instruction(text: Text) -> bool:
+    """Whether a text in the user's role is the user's, or a skill short enough to be kept like it.
+
+    Of what the assistant says it is always true.
+    """
+    if is_skill(text.text):
+        return len(text.text) <= SKILL_CHARS
+    return is_said(text.text)
