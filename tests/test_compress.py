@@ -21,10 +21,10 @@ from context_compression import (
     compress,
     count_tokens,
 )
-from context_compression.ask import Ask
+from context_compression.compress import Ask
 from context_compression.compress import compress as compress_only
+from context_compression.compress.job import SURELY_LONG
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
-from context_compression.job import SURELY_LONG
 from context_compression.messages import COMPRESSED, Message
 from context_compression.plan import Archive, ref_of
 from context_compression.testing import Run, conversation, tool_step

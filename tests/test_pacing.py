@@ -18,8 +18,8 @@ from provider import refused, result_ids
 from written import MORE, TELL, talk
 
 from context_compression import Session, compress, count_tokens
+from context_compression.compress.job import SETTLED
 from context_compression.errors import StoreError
-from context_compression.job import SETTLED
 from context_compression.pacing import GROWTH, Event
 from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from context_compression.ask import Ask
+from context_compression.compress import Ask
 from context_compression.compress import acompress as acompress_in_memory
 from context_compression.compress import compress as compress_in_memory
 from context_compression.result import Result

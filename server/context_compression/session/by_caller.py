@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
+from context_compression.compress import start
 from context_compression.errors import PlanError, SummaryError
-from context_compression.job import start
 from context_compression.plan import ref_of
 from context_compression.result import Result
 from context_compression.session.recorded import Recorded

@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from context_compression.ask import Ask, Keeper
-from context_compression.compress import compress
+from context_compression.compress import Ask, Keeper, compress
 from context_compression.errors import NothingToUndo, StoreDamaged, StoreUnwritable, UnknownRef
 from context_compression.formats import parse
 from context_compression.plan import ref_of

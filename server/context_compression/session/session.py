@@ -14,8 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
 
-from context_compression.ask import Ask
-from context_compression.compress import acompress, compress
+from context_compression.compress import Ask, acompress, compress
 from context_compression.errors import BudgetTooSmall, StoreError
 from context_compression.overflow import is_overflow
 from context_compression.pacing import POLL_SECONDS, Event, Pace, Reason

@@ -13,8 +13,8 @@ from itertools import accumulate, chain
 from typing import Any, TypeAlias
 
 from context_compression import edits, validity
-from context_compression.accounting import Accounting, first_difference, layout
-from context_compression.ask import Ask
+from context_compression.compress.accounting import Accounting, first_difference, layout
+from context_compression.compress.ask import Ask
 from context_compression.cuts import Cutter, cutter_for, keep
 from context_compression.edits import Edit, View
 from context_compression.errors import BudgetTooSmall, InvalidSettings, SummaryError

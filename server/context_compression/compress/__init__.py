@@ -1,16 +1,23 @@
-"""The library in one function, in both colours: drives a `job` and asks a model on its behalf."""
+"""The library in one function, in both colours: drives a `job` and asks a model on its behalf.
+
+ask         what is asked for
+job         plan, strategies until it fits, apply, account
+accounting  what became of each message
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from context_compression.ask import Ask
+from context_compression.compress.ask import Ask, Keeper
+from context_compression.compress.job import Run, start
 from context_compression.errors import InvalidSettings, SummaryError
-from context_compression.job import Run, start
 from context_compression.overflow import is_overflow
 from context_compression.result import Result
 from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
+
+__all__ = ["Ask", "Keeper", "acompress", "compress", "start"]
 
 Found: TypeAlias = SummaryRequest | Result
 Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]
