@@ -24,7 +24,8 @@ from context_compression import (
     hosts,
     validity,
 )
-from context_compression.evidence import constraints, user_words
+from context_compression.authors import user_words
+from context_compression.constraints import constraints
 from context_compression.formats import parse
 from context_compression.messages import is_array, is_object
 from context_compression.plan import ref_of

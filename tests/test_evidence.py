@@ -6,21 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_compression.authors import user_words
+from context_compression.constraints import LONGEST_LINE, constraints, is_rule, sentences
 from context_compression.evidence import (
     ERROR_WORDS,
-    LONGEST_LINE,
     PART_CHARS,
     commands,
-    constraints,
     decisions,
     error_lines,
     exit_status,
     facts,
-    is_rule,
     is_talk,
     lines_with,
-    sentences,
-    user_words,
 )
 from context_compression.formats import parse
 from context_compression.messages import Message, assistant, user

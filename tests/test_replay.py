@@ -12,7 +12,7 @@ import pytest
 from generated import Messages
 
 from context_compression import BudgetTooSmall, Session, validity
-from context_compression.evidence import user_words
+from context_compression.authors import user_words
 from context_compression.formats import parse
 from context_compression.messages import COMPRESSED
 from context_compression.pacing import GROWTH, Event

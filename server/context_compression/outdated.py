@@ -12,7 +12,8 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 
-from context_compression.evidence import ERROR_WORDS, LONGEST_LINE, exit_status, has_failed
+from context_compression.constraints import LONGEST_LINE
+from context_compression.evidence import ERROR_WORDS, exit_status, has_failed
 from context_compression.ledger.changes import Change, changes_of
 from context_compression.ledger.file_actions import ABSOLUTE, FileAction, clean, file_of, of_call
 from context_compression.messages import (

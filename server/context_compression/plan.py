@@ -10,8 +10,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Protocol, TypeAlias
 
+from context_compression.authors import answer_of, user_words
 from context_compression.cuts import Cutter
-from context_compression.evidence import answer_of, user_words
 from context_compression.ledger import Entry
 from context_compression.ledger.changes import is_before
 from context_compression.messages import (

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from context_compression.authors import asking
 from context_compression.edits import View
-from context_compression.evidence import CLASSES, Class, Facts, asking, facts
+from context_compression.evidence import CLASSES, Class, Facts, facts
 from context_compression.ledger import Entry
 from context_compression.messages import Message, texts_of
 from context_compression.summarizer import SummaryReply

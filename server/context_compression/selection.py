@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from context_compression import evidence
+from context_compression import authors, evidence
 from context_compression.messages import COMPRESSED, Block, Message, Text, ToolResult
 from context_compression.plan import TEXT_WITH_REF, Archive, Counter, Plan, ref_of
 from context_compression.rendering import Span
@@ -145,8 +145,8 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
     What the user asked comes first, then their constraints, decisions, files, commands, errors; a
     section gets no room that an earlier one needs.
     """
-    asked, lexicon = evidence.asking(messages), Lexicon()
-    said = [text for m in messages if (text := " ".join(evidence.said_by_user(m, asked).split()))]
+    asked, lexicon = authors.asking(messages), Lexicon()
+    said = [text for m in messages if (text := " ".join(authors.said_by_user(m, asked).split()))]
     found = [evidence.facts(message, lexicon, asked) for message in messages]
     paths = _by_frequency([facts["paths"] for facts in found])
     sections = (

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from context_compression.evidence import is_host_note, is_said
+from context_compression.authors import is_host_note, is_said
 from context_compression.labels import without_labels
 from context_compression.messages import (
     Block,

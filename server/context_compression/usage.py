@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from context_compression.evidence import author_of
+from context_compression.authors import author_of
 from context_compression.formats import parse
 from context_compression.messages import (
     COMPRESSED,

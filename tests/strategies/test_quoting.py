@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_compression import Settings
-from context_compression.evidence import EXCERPTS
+from context_compression.authors import EXCERPTS
 from context_compression.formats import parse
 from context_compression.labels import with_labels
 from context_compression.plan import Plan, ref_of

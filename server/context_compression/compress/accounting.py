@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from context_compression.authors import author_of
 from context_compression.edits import View
-from context_compression.evidence import author_of
 from context_compression.messages import Edited, Message, Text, ToolResult
 from context_compression.plan import TEXT_WITH_REF, Archive, ref_of
 from context_compression.result import Ref

@@ -8,8 +8,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, Protocol
 
+from context_compression.authors import user_words
 from context_compression.errors import ContextCompressionError, TranscriptError
-from context_compression.evidence import user_words
 from context_compression.formats import parse as parse_messages
 from context_compression.hosts import (
     claude_code,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from context_compression import evidence
+from context_compression import authors, constraints, evidence
 from context_compression.ledger import file_actions, shell
 from context_compression.ledger.entry import Entry, Kind, merge
 from context_compression.ledger.file_actions import FileAction
@@ -45,7 +45,7 @@ class _Reader:
     def read(self, message: Message, at: int) -> Iterator[Entry]:
         if message.role in ("user", "assistant"):
             for block in message.blocks:
-                if isinstance(block, Text) and not evidence.is_note(block.text):
+                if isinstance(block, Text) and not authors.is_note(block.text):
                     yield from self._said(block.text, message.role == "user", at)
         for call in message.calls:
             if not OUR_TOOL.search(call.name):  # what they bring back was taken before
@@ -53,7 +53,7 @@ class _Reader:
 
     def _said(self, text: str, by_user: bool, at: int) -> Iterator[Entry]:
         if by_user:
-            yield from (Entry("constraint", line, at=at) for line in evidence.constraints(text))
+            yield from (Entry("constraint", line, at=at) for line in constraints.constraints(text))
         yield from (Entry("decision", line, at=at) for line in evidence.decisions(text))
         yield from self._named(text, at)
 
@@ -104,7 +104,7 @@ class _Reader:
         if is_object(call.arguments):
             for name, value in call.arguments.items():
                 if isinstance(value, str) and ID_NAME.search(name) and len(value) > 3:
-                    yield Entry("id", value[: evidence.LONGEST_LINE], at=at)
+                    yield Entry("id", value[: constraints.LONGEST_LINE], at=at)
 
     def _answered(
         self, answer: str, subject: str, failed: bool, by_command: bool, at: int
@@ -147,5 +147,5 @@ def _subject(call: ToolCall, actions: Sequence[FileAction]) -> str:
 
 def _clipped(text: str) -> str:
     text = text.strip()
-    limit = evidence.LONGEST_LINE
+    limit = constraints.LONGEST_LINE
     return text if len(text) <= limit else text[: limit - 1] + "…"

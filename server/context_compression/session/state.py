@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
+from context_compression.authors import HOST_NOTES
 from context_compression.errors import StoreDamaged
-from context_compression.evidence import HOST_NOTES
 from context_compression.formats import parse
 from context_compression.messages import (
     Message,

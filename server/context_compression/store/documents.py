@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
+from context_compression.authors import author_of
 from context_compression.errors import ContextCompressionError
-from context_compression.evidence import author_of, exit_status
+from context_compression.evidence import exit_status
 from context_compression.formats import parse
 from context_compression.ledger.outcomes import reported_errors
 from context_compression.messages import (

@@ -11,8 +11,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from context_compression.authors import is_bare_command, is_skill
 from context_compression.edits import Edit
-from context_compression.evidence import is_bare_command, is_skill
 from context_compression.messages import Message, Text
 from context_compression.plan import Plan
 from context_compression.selection import SUMMARY_MARKS

@@ -6,11 +6,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
 
+from context_compression.authors import all_of_answer, holds_excerpts
 from context_compression.edits import Edit
-from context_compression.evidence import (
-    all_of_answer,
-    holds_excerpts,
-)
 from context_compression.labels import with_labels
 from context_compression.messages import (
     Block,

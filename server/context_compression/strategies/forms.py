@@ -9,10 +9,7 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import Any
 
-from context_compression.evidence import (
-    SENTENCE,
-    constraints_in,
-    exit_status,
+from context_compression.authors import (
     holds_excerpts,
     is_answer,
     is_host_note,
@@ -20,6 +17,8 @@ from context_compression.evidence import (
     is_skill,
     typed,
 )
+from context_compression.constraints import SENTENCE, constraints_in
+from context_compression.evidence import exit_status
 from context_compression.labels import with_labels
 from context_compression.messages import (
     Block,

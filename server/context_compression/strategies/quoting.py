@@ -6,19 +6,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 from context_compression import pieces
-from context_compression.evidence import (
+from context_compression.authors import (
     EXCERPTS,
     asking,
-    commands_of,
-    error_lines,
-    exit_status,
-    has_failed,
     holds_excerpts,
     is_answer,
     is_host_note,
     is_note,
     is_said,
 )
+from context_compression.evidence import commands_of, error_lines, exit_status, has_failed
 from context_compression.labels import label_of, no_speaker, without_labels
 from context_compression.ledger.changes import is_after, is_before
 from context_compression.messages import (

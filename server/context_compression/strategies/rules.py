@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from context_compression.evidence import constraints_in, holds_excerpts, is_rule
+from context_compression.authors import holds_excerpts
+from context_compression.constraints import constraints_in, is_rule
 from context_compression.pieces import Place
 from context_compression.plan import Plan
 from context_compression.strategies.worth import TYPED_TOKENS

@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
 
+from context_compression.authors import user_words
 from context_compression.edits import Edit
 from context_compression.errors import SummaryError
-from context_compression.evidence import user_words
 from context_compression.grounding import struck, ungrounded
 from context_compression.ledger import Entry, Kind, entries, file_lists, file_tags, merge, render
 from context_compression.messages import COMPRESSED, Message, Text, texts_of

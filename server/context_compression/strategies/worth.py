@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from context_compression.evidence import (
+from context_compression.authors import (
     answer_in,
     holds_excerpts,
     is_host_summary,

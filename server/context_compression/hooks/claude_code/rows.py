@@ -11,7 +11,7 @@ new rows cannot say, thinking, is only needed in the turn that is running.
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from context_compression.evidence import HOST_NOTES, user_words
+from context_compression.authors import HOST_NOTES, user_words
 from context_compression.formats import parse
 from context_compression.hosts import Transcript
 from context_compression.messages import Message, Text, Thinking, ToolCall, ToolResult
