@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.authors import user_words
-from context_compression.constraints import LONGEST_LINE, constraints, is_rule, sentences
+from context_compression.constraints import LONGEST_LINE, constraints
 from context_compression.evidence import (
     ERROR_WORDS,
     PART_CHARS,
@@ -88,90 +87,6 @@ def test_the_exit_status_is_read_from_the_ends_of_an_output(text: str, status: s
     assert exit_status(text) == status
 
 
-def test_a_text_is_cut_into_sentences_in_both_languages() -> None:
-    text = "Fix it. Then stop!\n\n不要修改数据库。明天发布。 Version 2.4.1 stays."
-
-    assert sentences(text) == [
-        "Fix it.", "Then stop!", "不要修改数据库。", "明天发布。", "Version 2.4.1 stays.",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Never touch the migrations.",
-        "You must run `make check`.",
-        "Do not commit to main!",
-        "Only change src/app.py.",
-        "Make sure it works on Windows.",
-        "Never push to main, ok?",
-        "18:00 UTC is when deploys must stop.",
-        "1:1 meetings must never be moved.",
-        "不要修改数据库。",
-        "必须保留旧格式。",
-    ],
-)
-def test_sentences_that_bind_are_constraints(sentence: str) -> None:
-    assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == [sentence]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "I don't know where to start.",
-        "We don't really think so.",
-        "What should I do?",
-        "So it never worked, right?",
-        "It only runs on Mondays, right?",
-        "Do we only have a single link color?",
-        "那样不能运行吗？",
-        "277:    # Check required elements",
-        "  88→    must_be_even(n)",
-    ],
-)
-def test_what_somebody_does_not_know_or_asks_or_a_line_of_a_file_binds_nobody(
-    sentence: str,
-) -> None:
-    assert constraints(f"Have a look at the tests.\n{sentence}\n谢谢。") == []
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Could you make sure that it runs offline?",
-        "I don't want a new dependency.",
-        "We don't use lodash here.",
-        "2: Never push to main.",
-        "Why not, but please don't touch the API, okay?",
-        "能不能始终用中文，请你？",
-    ],
-)
-def test_what_is_asked_of_the_model_or_not_wanted_is_a_constraint(sentence: str) -> None:
-    assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == [sentence]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "sure"),
-    [
-        ("Never touch the migrations.", True),
-        ("- **Don't** be a zealot about style.", True),
-        ("Rename it, but only in src/.", True),
-        ("We never commit generated files.", True),
-        ("Dates must be ISO 8601.", True),
-        ("AGENTS.md is the ONLY source of truth.", True),
-        ("必须保留旧格式。", True),
-        ("It should be quite easy.", False),
-        ("The music always cheers me up.", False),
-        ("I must leave now.", False),
-        ("My phone was only three years old.", False),
-        ("我必须离开了。", False),
-    ],
-)
-def test_a_rule_tells_somebody_what_to_do_or_what_must_be(sentence: str, sure: bool) -> None:
-    assert constraints(sentence) == [sentence]
-    assert is_rule(sentence) is sure
-
-
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -192,54 +107,6 @@ def test_a_page_without_a_full_stop_is_neither() -> None:
 
     assert constraints(page) == []
     assert decisions("because " * 100) == []
-
-
-def test_what_the_host_or_we_wrote_in_the_users_role_is_not_the_users() -> None:
-    (message,) = read(
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "<system-reminder>You must obey.</system-reminder>"},
-                {"type": "text", "text": "[Compressed History] 3 messages"},
-                {"type": "text", "text": "Never touch main."},
-            ],
-        }
-    )
-
-    assert user_words(message) == "Never touch main."
-    assert facts(message, Lexicon())["constraints"] == {"Never touch main."}
-
-
-@pytest.mark.parametrize(
-    "note",
-    [
-        "[Compressed History] Excerpts:\n[Result of Bash: curl; ref c3f91a20b77d]\n{}",
-        "<local-command-stdout>{}</local-command-stdout>",
-        "<bash-stdout>{}</bash-stdout><bash-stderr></bash-stderr>",
-        "<system-reminder>{}</system-reminder>",
-    ],
-)
-def test_what_a_note_quotes_is_not_the_users_even_if_it_looks_like_a_slash_command(
-    note: str,
-) -> None:
-    typed = "<command-args>You must always run it.</command-args>"
-    slash = f"<command-name>/go</command-name>{typed}<command-args> Never ask.</command-args>"
-    messages = read(
-        {"role": "user", "content": note.format(typed)}, {"role": "user", "content": slash}
-    )
-
-    assert [user_words(message) for message in messages] == [
-        "",
-        "You must always run it.\n Never ask.",
-    ]
-
-
-def test_a_caveat_of_the_user_is_the_users() -> None:
-    of_user = "Caveat: the vendor folder is read-only, never touch it."
-    of_host = "Caveat: The messages below were generated by the user while running local commands."
-    messages = read({"role": "user", "content": of_user}, {"role": "user", "content": of_host})
-
-    assert [user_words(message) for message in messages] == [of_user, ""]
 
 
 def test_the_assistants_words_are_neither_requests_nor_constraints() -> None:
