@@ -5,9 +5,7 @@ from typing import Any
 import pytest
 
 from context_compression.authors import user_words
-from context_compression.evidence import (
-    facts,
-)
+from context_compression.evidence import facts
 from context_compression.formats import parse
 from context_compression.messages import Message
 from context_compression.words import Lexicon
