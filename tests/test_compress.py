@@ -753,3 +753,5 @@ def test_a_strategy_that_ends_at_the_floor_says_so() -> None:
 def test_pins_that_are_no_list_are_refused() -> None:
     with pytest.raises(InvalidSettings, match="it must be a list"):
         compress(conversation(30, seed=4), target_tokens=500, pins="src/vendor")
+    with pytest.raises(InvalidSettings, match="empty text"):
+        compress(conversation(30, seed=4), target_tokens=500, pins=["src/vendor", ""])

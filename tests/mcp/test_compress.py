@@ -1,4 +1,5 @@
 import re
+from typing import Any
 
 import pytest
 from mcp import Client
@@ -95,9 +96,9 @@ async def test_the_account_names_steps_evidence_and_refs(
     assert facts["target_met"] is True
     assert all(loss["lost"] == 0 for loss in facts["evidence"].values())
     assert len(facts["refs"]) == 10
-    rest = f"other refs: {facts['refs_total'] - 10:,}; context_status(response_format="
-    assert f'{rest}"detailed") lists the newest' in answer.text
     session = Session(workspace.store, facts["session"])
+    rest = f"other refs: {facts['refs_total'] - 10:,}; context_status(conversation="
+    assert f'{rest}"{session.id}", response_format="detailed") lists the newest' in answer.text
     assert all(session.restore(ref) for ref in facts["refs"])
 
 
@@ -300,6 +301,25 @@ async def test_undo_goes_without_what_a_compression_takes(client: Client) -> Non
     said = await refusal(client, "context_compress", **asked)
 
     assert said.startswith("undo takes the last compression back")
+
+
+@pytest.mark.parametrize("deed", [{"undo": True}, {"summary": "Half of it is done."}])
+async def test_what_cannot_be_tried_out_is_not_done_in_a_dry_run(
+    client: Client, workspace: Workspace, deed: dict[str, Any]
+) -> None:
+    said = await refusal(client, "context_compress", dry_run=True, **deed)
+
+    assert "dry_run" in said
+    assert workspace.store.summaries() == []
+
+
+async def test_a_dry_run_does_not_send_to_refs_that_are_nowhere(client: Client) -> None:
+    asked = {"messages": conversation(30), "target_tokens": 40_000}
+
+    answer = await ask(client, "context_compress", dry_run=True, **asked)
+
+    assert "other refs" in answer.text
+    assert "lists the newest" not in answer.text
 
 
 async def test_without_a_compression_there_is_nothing_to_undo(

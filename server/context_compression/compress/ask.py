@@ -48,7 +48,7 @@ class Ask:
 
         Raises:
             InvalidTarget: the target is no positive whole number.
-            InvalidSettings: the pins are one text.
+            InvalidSettings: the pins are one text, or one of them is empty.
         """
         target: Any = self.target_tokens
         if target is not None and (isinstance(target, bool) or not isinstance(target, int)):
@@ -61,3 +61,5 @@ class Ask:
             raise InvalidSettings(
                 f"pins is the text {self.pins[:60]!r}; it must be a list of texts."
             )
+        if "" in self.pins:
+            raise InvalidSettings("One of the pins is an empty text, which every message holds.")

@@ -170,7 +170,7 @@ def account(
     if aimed and not result.target_met:
         more |= {"floor_tokens": result.floor_tokens or None, "floor": dict(result.floor)}
     if result.changed:
-        more |= _how(result)
+        more |= _how(result, opened, dry_run=dry_run)
         if gone := result.constraints_gone:
             warnings.append(
                 f"{gone}; context_restore brings them back, and a larger target keeps them"
@@ -218,8 +218,8 @@ def _what_now(opened: Opened, result: Result, held: bool) -> str:
     )
 
 
-def _how(result: Result) -> dict[str, Any]:
-    """How it came about, what became of the evidence, what can be restored."""
+def _how(result: Result, opened: Opened, *, dry_run: bool) -> dict[str, Any]:
+    """How it came about, what became of the evidence, what can be restored, or could be."""
     texts = {about.indices[0] for about in result.refs.values() if about.block is not None}
 
     def rank(ref: str) -> tuple[bool, int]:  # a message after its texts, which say it more plainly
@@ -230,7 +230,8 @@ def _how(result: Result) -> dict[str, Any]:
     largest = sorted(result.refs, key=rank)
     refs = {ref: _described(result, ref, result.refs[ref]) for ref in largest[:REFS]}
     rest = len(largest) - len(refs)
-    others = f'{rest:,}; context_status(response_format="detailed") lists the newest'
+    named = f'conversation="{opened.session.id}", response_format="detailed"'
+    others = f"{rest:,}" if dry_run else f"{rest:,}; context_status({named}) lists the newest"
     return {
         "strategy": result.strategy,
         "tokens_after_each_step": {step.strategy: step.tokens_after for step in result.steps},

@@ -75,6 +75,8 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
         raise ToolError(
             "undo takes the last compression back; leave out what a new one would take."
         )
+    if asked.undo and asked.dry_run and asked.plan_id is None:
+        raise ToolError("undo cannot be tried out first; leave out dry_run, or undo.")
     if asked.plan_id is not None and (asked.summary is None or asked.dry_run or asked.undo):
         raise ToolError(
             "plan_id goes with the summary that the plan asked for, and without dry_run and undo."
@@ -176,11 +178,12 @@ def _undone(call: Call, about: Opened, messages: Messages | None) -> CallToolRes
 
 
 async def _keep_checkpoint(call: Call, asked: CompressArguments) -> CallToolResult:
-    if asked.conversation is not None or asked.messages is not None or asked.undo:
+    about = asked.conversation is not None or asked.messages is not None
+    if about or asked.undo or asked.dry_run:
         raise ToolError(
             "summary keeps a checkpoint that belongs to no conversation. Pass it without "
-            "conversation, messages and undo; with the plan_id of the answer that asked for it; "
-            "or leave it out to compress."
+            "conversation, messages, undo and dry_run; with the plan_id of the answer that asked "
+            "for it; or leave it out to compress."
         )
     text = asked.summary or ""
     if not text.strip():
