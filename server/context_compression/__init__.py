@@ -4,9 +4,9 @@
 `count_tokens`, `usage` and `should_compress` say how full a context is.
 
 The house, in the order the data walks: `formats` reads dicts into `messages`; `tokens` counts;
-`validity` mends; `plan` says where one may cut; `strategies` propose `edits`; a `job` applies
-them and accounts for it in a `result`, and `compress` drives it; `store` and `session` keep what
-left; `mcp_server` and `cli` are the doors.
+`validity` mends; `plan` says where one may cut; `strategies` propose `edits`; `compress` applies
+them and accounts for it in a `result`; `store` and `session` keep what left; `mcp_server` and `cli`
+are the doors.
 """
 
 from context_compression.errors import BudgetTooSmall, ContextCompressionError

@@ -81,7 +81,7 @@ class Accounting:
         And to each text that a repair wrote and the view does not show whole, but may quote.
 
         Args:
-            repaired: the conversation as it was mended, with what the system prompt carries.
+            repaired: the conversation as it was mended, before the system prompt took anything.
             sent: the messages of the view as they are sent.
         """
         of_mended = {call.id: call.name for m in repaired.messages for call in m.calls}

@@ -40,7 +40,8 @@ from context_compression.strategies.worth import (
 )
 
 CHANGE_WORTH = 10.0
-"""The same of the line of the call that changed a file last: the file shall not be forgotten."""
+"""What the line of the call that changed a file last is worth beside its evidence: the file shall
+not be forgotten."""
 USERS_SHARE = 0.4
 """Share of the room up to which the user's words have all of their worth in prose."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
