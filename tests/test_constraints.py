@@ -26,9 +26,15 @@ def test_a_text_is_cut_into_sentences_in_both_languages() -> None:
         "1:1 meetings must never be moved.",
         "不要修改数据库。",
         "必须保留旧格式。",
+        "Could you make sure that it runs offline?",
+        "I don't want a new dependency.",
+        "We don't use lodash here.",
+        "2: Never push to main.",
+        "Why not, but please don't touch the API, okay?",
+        "能不能始终用中文，请你？",
     ],
 )
-def test_sentences_that_bind_are_constraints(sentence: str) -> None:
+def test_what_binds_is_asked_of_the_model_or_not_wanted_is_a_constraint(sentence: str) -> None:
     assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == [sentence]
 
 
@@ -50,21 +56,6 @@ def test_what_somebody_does_not_know_or_asks_or_a_line_of_a_file_binds_nobody(
     sentence: str,
 ) -> None:
     assert constraints(f"Have a look at the tests.\n{sentence}\n谢谢。") == []
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Could you make sure that it runs offline?",
-        "I don't want a new dependency.",
-        "We don't use lodash here.",
-        "2: Never push to main.",
-        "Why not, but please don't touch the API, okay?",
-        "能不能始终用中文，请你？",
-    ],
-)
-def test_what_is_asked_of_the_model_or_not_wanted_is_a_constraint(sentence: str) -> None:
-    assert constraints(f"Have a look at the tests. {sentence} 谢谢。") == [sentence]
 
 
 @pytest.mark.parametrize(

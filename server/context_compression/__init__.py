@@ -12,10 +12,10 @@ are the doors.
 from context_compression.errors import BudgetTooSmall, ContextCompressionError
 from context_compression.library import acompress, compress
 from context_compression.result import Result
-from context_compression.selection import truncate_tool_output
 from context_compression.session import Session
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.strategies.truncate import truncate_tool_output
 from context_compression.usage import Usage, count_tokens, should_compress, usage
 
 __all__ = [

@@ -4,9 +4,10 @@ What hosts put there themselves is known by how it begins (seen in their transcr
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
-from context_compression.messages import COMPRESSED, STRANGER, Message, Text, ToolResult
+from context_compression.labels import said_by
+from context_compression.messages import COMPRESSED, STRANGER, Block, Message, Text, ToolResult
 
 HOST_NOTES = (
     "<system-reminder", "<command-", "<local-command", "[Request interrupted", "<task-notification",
@@ -185,6 +186,18 @@ def holds_excerpts(text: str) -> bool:
 def is_said(text: str) -> bool:
     """Whether the user says something in a text in the user's role; it may stand in a note."""
     return next(typed(text), None) is not None
+
+
+def said_in(block: Block, *, spoken: bool) -> Sequence[tuple[int, int]]:
+    """Where in a block somebody says something; in a note of ours, what it quotes of who spoke."""
+    if isinstance(block, ToolResult):
+        answer = answer_in(block.text)
+        return [answer] if answer else ()
+    if not isinstance(block, Text):
+        return ()
+    if holds_excerpts(block.text):
+        return [*said_by("User", block.text), *said_by("Assistant", block.text)]
+    return [(0, len(block.text))] if spoken else ()
 
 
 def author_of(message: Message, text: str) -> str:

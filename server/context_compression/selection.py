@@ -11,7 +11,6 @@ from context_compression import authors, evidence
 from context_compression.messages import COMPRESSED, Block, Message, Text, ToolResult
 from context_compression.plan import TEXT_WITH_REF, Archive, Counter, Plan, ref_of
 from context_compression.rendering import Span
-from context_compression.settings import Settings
 from context_compression.words import Lexicon
 
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
@@ -34,16 +33,6 @@ def clip(text: str, max_chars: int, ref: str | None = None) -> str:
     named = f"; ref {ref}" if ref else ""
     mark = f"... [truncated {len(text) - 2 * half} characters{named}] ..."
     return f"{text[:half]}\n{mark}\n{text[len(text) - half :]}"
-
-
-def truncate_tool_output(text: str, *, max_chars: int | None = None) -> str:
-    """One tool output shortened before it is recorded: first and last half around a mark.
-
-    `max_chars` defaults to the setting `max_tool_output`. The ref in the mark is that of the whole
-    text; keep it yourself, or record the message whole and let a `Session` do so.
-    """
-    limit = Settings().max_tool_output if max_chars is None else max_chars
-    return min(text, clip(text, limit, ref_of(text)), key=len) if len(text) > limit else text
 
 
 def tokens_of_text(block: Block, counter: Counter) -> int:

@@ -25,7 +25,7 @@ from context_compression.messages import Image, Text, ToolResult
 from context_compression.pieces import Pool, Source
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import render
-from context_compression.strategies import filling, worth
+from context_compression.strategies import filling
 from context_compression.strategies.forms import Form, Forms, outer_parts
 from context_compression.strategies.keep import cost
 from context_compression.strategies.quoting import outcome
@@ -395,7 +395,7 @@ def test_in_a_note_of_ours_somebody_speaks_where_it_quotes_the_user_or_the_model
         "# sorted because it is shown\n[… 3 messages]\n[Assistant] I keep it."
     )
 
-    said = worth.said_in(Text(note), spoken=False)
+    said = authors.said_in(Text(note), spoken=False)
 
     assert [note[start:stop].strip() for start, stop in said] == ["Be quick.", "I keep it."]
 

@@ -19,8 +19,8 @@ class Accounting:
     Attributes:
         gone: indices of the input messages that are not in the view as they came.
         dropped: those of them of which nothing is there.
-        refs: what each ref stands for under which an original of them can be found.
-        originals: the originals by ref.
+        refs: what each ref stands for that `archive` and `add` gave to an original.
+        originals: these by their ref.
     """
 
     def __init__(
@@ -90,17 +90,17 @@ class Accounting:
             names |= {call.id: call.name for call in message.calls}  # an id may come twice
             if index not in gone:
                 continue
-            self.keep(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
+            self.add(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
             for slot, text, what in texts_with_ref(message, names):
-                self.keep(text, Ref(what, (index,), slot))
+                self.add(text, Ref(what, (index,), slot))
         shown = {id(block) for message in sent for block in message.blocks}
         for message, origin in zip(repaired.messages, repaired.origins, strict=True):
             if origin is None or isinstance(message, Edited):
                 for slot, text, what in texts_with_ref(message, of_mended):
                     if id(message.blocks[slot]) not in shown:
-                        self.keep(text, Ref(f"{what}, repaired", ()))
+                        self.add(text, Ref(f"{what}, repaired", ()))
 
-    def keep(self, original: Any, meaning: Ref) -> None:
+    def add(self, original: Any, meaning: Ref) -> None:
         """Give a ref to an original; where it has one, that stands for what it did."""
         ref = ref_of(original)
         self.refs.setdefault(ref, meaning)

@@ -415,12 +415,12 @@ class Job:
         if system is not self.ask.system:
             notes = (*notes, "the system prompt changed, too: send `system` with the messages")
             if earlier := summary_in(self.ask.system):
-                accounting.keep(earlier, Ref("earlier summary", ()))
+                accounting.add(earlier, Ref("earlier summary", ()))
         summary = next((edit.record for edit in view.edits if edit.record), None)
         if summary:
             summary = replace(summary, first_kept=accounting.index_at(summary.first_kept))
             if summary.whole_ledger:
-                accounting.keep(summary.whole_ledger, Ref("ledger", ()))
+                accounting.add(summary.whole_ledger, Ref("ledger", ()))
         messages = self.conversation.render(sent)
         changed_from = first_difference(self.ask.messages, messages)
         result = Result(

@@ -8,6 +8,7 @@
 
 What they are made of: `base` (what a strategy is), `floor` (the smallest view there is),
 `tool_results` (shortening them one by one), `forms` (whole, preview, clipped, skeleton), `quoting`
-(what is quoted of dropped messages), `filling` (the room that pieces fill), `keep` (from what stays
-to edits).
+(what is quoted of dropped messages), `rules` (the user's constraints, quoted first), `worth` (what
+a piece is worth by who says it), `filling` (the room that pieces fill), `keep` (from what stays to
+edits).
 """

@@ -19,8 +19,7 @@ from context_compression.selection import SUMMARY_MARKS
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
 from context_compression.strategies.floor import anchored_forms
-from context_compression.strategies.forms import Form, Forms
-from context_compression.strategies.worth import is_instruction
+from context_compression.strategies.forms import Form, Forms, is_instruction
 
 SHORT_RECORD = 2_000
 """Characters up to which a marker anywhere makes a record."""

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
 
-from context_compression.authors import all_of_answer, holds_excerpts
+from context_compression.authors import all_of_answer, holds_excerpts, said_in
 from context_compression.edits import Edit
 from context_compression.labels import with_labels
 from context_compression.messages import (
@@ -22,22 +22,12 @@ from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool, Sou
 from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.selection import end_of_output, tokens_of_text
-from context_compression.strategies.forms import Form, Forms
+from context_compression.strategies.forms import Form, Forms, is_instruction
 from context_compression.strategies.keep import cost, keep_only
-from context_compression.strategies.quoting import (
-    ARGUMENT_CHARS,
-    Part,
-    gaps,
-    weight_of,
-)
+from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, gaps, weight_of
 from context_compression.strategies.rules import Rule, rules_in
 from context_compression.strategies.tool_results import Slots, with_results
-from context_compression.strategies.worth import (
-    is_instruction,
-    said_in,
-    value_of,
-    value_of_users,
-)
+from context_compression.strategies.worth import value_of, value_of_users
 
 CHANGE_WORTH = 10.0
 """What the line of the call that changed a file last is worth beside its evidence: the file shall

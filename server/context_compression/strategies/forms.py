@@ -14,6 +14,7 @@ from context_compression.authors import (
     is_answer,
     is_host_note,
     is_printed,
+    is_said,
     is_skill,
     typed,
 )
@@ -211,6 +212,16 @@ class Forms:
                 parts.append("the user said")
             line = self._headers[result.call_id] = f"[{', '.join(parts)}; ref {ref}]"
         return line
+
+
+def is_instruction(text: Text) -> bool:
+    """Whether a text in the user's role is the user's, or a skill short enough to be kept like it.
+
+    Of what the assistant says it is always true.
+    """
+    if is_skill(text.text):
+        return len(text.text) <= SKILL_CHARS
+    return is_said(text.text)
 
 
 def outer_parts(text: str, limit: int) -> list[Span]:

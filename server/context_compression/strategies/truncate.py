@@ -7,6 +7,7 @@ from context_compression.messages import ToolResult
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import Span
 from context_compression.selection import clip
+from context_compression.settings import Settings
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import shorten_results
 
@@ -25,3 +26,13 @@ def propose(plan: Plan) -> Proposal:
         return result.with_text(clip(text, limit, ref_of(text)))
 
     return without_model(shorten_results(plan, shorten, "truncate"))
+
+
+def truncate_tool_output(text: str, *, max_chars: int | None = None) -> str:
+    """One tool output shortened before it is recorded: first and last half around a mark.
+
+    `max_chars` defaults to the setting `max_tool_output`. The ref in the mark is that of the whole
+    text; keep it yourself, or record the message whole and let a `Session` do so.
+    """
+    limit = Settings().max_tool_output if max_chars is None else max_chars
+    return min(text, clip(text, limit, ref_of(text)), key=len) if len(text) > limit else text

@@ -1,19 +1,7 @@
 """What a piece is worth beside its evidence, by who says the text: the user, a model, a host."""
 
-from collections.abc import Sequence
-
-from context_compression.authors import (
-    answer_in,
-    holds_excerpts,
-    is_host_summary,
-    is_printed,
-    is_said,
-    is_skill,
-)
-from context_compression.labels import said_by
-from context_compression.messages import Block, Message, Text, ToolResult
-from context_compression.rendering import Span
-from context_compression.strategies.forms import SKILL_CHARS
+from context_compression.authors import is_host_summary, is_printed, is_skill
+from context_compression.messages import Message
 
 USER_WORTH, SKILL_WORTH, SUMMARY_WORTH = 40.0, 30.0, 4.0
 """What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; of a
@@ -68,25 +56,3 @@ def value_of_users(text: str, tokens: int) -> tuple[float, float]:
     worth = SKILL_WORTH if is_skill(text) else USER_WORTH
     typed = tokens <= TYPED_TOKENS
     return USER_WEIGHT if typed else 1.0, worth * min(little, TYPED_TOKENS / max(1, tokens))
-
-
-def said_in(block: Block, *, spoken: bool) -> Sequence[Span]:
-    """Where in a block somebody says something; in a note of ours, what it quotes of who spoke."""
-    if isinstance(block, ToolResult):
-        answer = answer_in(block.text)
-        return [answer] if answer else ()
-    if not isinstance(block, Text):
-        return ()
-    if holds_excerpts(block.text):
-        return [*said_by("User", block.text), *said_by("Assistant", block.text)]
-    return [(0, len(block.text))] if spoken else ()
-
-
-def is_instruction(text: Text) -> bool:
-    """Whether a text in the user's role is the user's, or a skill short enough to be kept like it.
-
-    Of what the assistant says it is always true.
-    """
-    if is_skill(text.text):
-        return len(text.text) <= SKILL_CHARS
-    return is_said(text.text)
