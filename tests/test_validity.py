@@ -145,7 +145,7 @@ def test_a_call_id_used_again_is_renamed_together_with_its_result(dialect: Any) 
 
     view, repairs = mended([HELLO, *step(dialect, LS), DONE, *step(dialect, again), DONE], dialect)
 
-    assert repairs == ("call id a was used twice: renamed to a-2",)
+    assert repairs == ("call ids used before were renamed: a to a-2",)
     results = [result for message in parse(view).messages for result in message.results]
     assert {r.call_id: r.text for r in results} == {"a": "main.py", "a-2": ".git main.py"}
 
@@ -156,7 +156,7 @@ def test_an_id_used_twice_in_one_message_is_answered_in_order(dialect: Any) -> N
 
     view, repairs = mended([HELLO, *step(dialect, LS, twin), DONE], dialect)
 
-    assert repairs == ("call id a was used twice: renamed to a-2",)
+    assert repairs == ("call ids used before were renamed: a to a-2",)
     results = [result for message in parse(view).messages for result in message.results]
     assert {r.call_id: r.text for r in results} == {"a": "main.py", "a-2": "print(1)"}
 

@@ -60,6 +60,9 @@ def repair(messages: Sequence[Message], *, user_first: bool) -> Repaired:
         mender.add(index, message)
     mender.close(at_end=True)
     kept, origins, repairs = mender.messages, mender.origins, mender.repairs
+    if renamed := mender.renamed:  # hosts that number calls anew for each prompt repeat all of them
+        more = f" and {len(renamed) - 2} more" if len(renamed) > 2 else ""
+        repairs.append(f"call ids used before were renamed: {', '.join(renamed[:2])}{more}")
     first = next((i for i, m in enumerate(kept) if m.role not in ("system", "developer")), None)
     if user_first and first is not None and kept[first].role != "user":
         kept.insert(first, user(NO_START))
@@ -75,6 +78,7 @@ class _Mender:
         self.messages: list[Message] = []
         self.origins: list[int | None] = []
         self.repairs: list[str] = []
+        self.renamed: list[str] = []  # call ids, as a repair tells it
         self._seen: set[str] = set()
         self._names: dict[str, Iterator[str]] = {}  # of each id those it has not had yet
         self._calls: dict[str, list[str]] = {}  # of the last assistant: id as recorded -> as kept
@@ -199,7 +203,7 @@ class _Mender:
                 self._seen.add(kept)
                 self._calls.setdefault(block.id, []).append(kept)
                 if kept != block.id:
-                    self.repairs.append(f"call id {block.id} was used twice: renamed to {kept}")
+                    self.renamed.append(f"{block.id} to {kept}")
                     block = replace(block, id=kept)
             blocks.append(block)
         kept_blocks = tuple(blocks)

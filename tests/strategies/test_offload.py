@@ -190,6 +190,18 @@ def test_what_was_restored_is_not_moved_again_after_an_undo(tmp_path: Path) -> N
 
 
 @both_dialects
+def test_results_of_a_host_that_numbers_its_calls_anew_are_moved_all_the_same(dialect: Any) -> None:
+    messages = worked(*(bash(f"{LONG}\n{n}", "call_1") for n in range(4)), dialect=dialect)
+
+    result = compress(messages, strategy="offload", force=True)
+
+    assert len([text for text in results(result.messages).values() if "; ref " in text]) == 4
+    assert result.repairs == (
+        "call ids used before were renamed: call_1 to call_1-2, call_1 to call_1-3 and 1 more",
+    )
+
+
+@both_dialects
 def test_a_pinned_result_is_not_moved(dialect: Any) -> None:
     messages = worked(bash(LONG, "a"), bash(f"{LONG}\nkeep me", "b"), dialect=dialect)
 

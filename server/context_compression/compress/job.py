@@ -476,11 +476,12 @@ def _check_strategy(name: str, can_ask: bool) -> None:
 
 
 def _with(plan: Plan, taken: Mapping[int, Edit]) -> Plan:
-    """The plan after edits of single messages."""
+    """The plan after edits of single messages: previews of this run, which stay as they are."""
     if not taken:
         return plan
     messages, tokens = list(plan.messages), list(plan.tokens)
     for index, edit in taken.items():
         messages[index] = edit.becomes[0]
         tokens[index] = plan.counter.message(edit.becomes[0])
-    return replace(plan, messages=tuple(messages), tokens=tuple(tokens))
+    pins = plan.pins.union(taken)
+    return replace(plan, messages=tuple(messages), tokens=tuple(tokens), pins=pins)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from context_compression.edits import Edit
-from context_compression.messages import Edited, Message, ToolResult
+from context_compression.messages import Message, ToolResult
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import Span
 from context_compression.selection import tool_names
@@ -40,8 +40,6 @@ def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]
         message = plan.messages[index]
         if plan.room is not None and total <= plan.room and index >= plan.batch:
             break
-        if isinstance(message, Edited):
-            continue  # a preview of this run: its receipt names the whole text
         becomes = with_short_results(message, index, plan, names, shorten)
         saved = plan.tokens[index] - plan.counter.message(becomes)
         if saved > 0:
