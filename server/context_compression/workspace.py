@@ -30,6 +30,8 @@ SUMMARY_SECONDS = 25.0
 """For all the requests of a summary: a client may give up on a tool after 30 seconds."""
 OFFLOADED = "offloaded"
 """The session of texts that belong to no conversation."""
+CHECKPOINT = "checkpoint"
+"""That of summaries which belong to none."""
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
 
 
@@ -229,7 +231,7 @@ class Workspace:
 
     def recorded(self) -> list[str]:
         """The ids of the recorded conversations, the one last written to first."""
-        return [id for id in self.store.sessions() if id != OFFLOADED]
+        return [id for id in self.store.sessions() if id not in (OFFLOADED, CHECKPOINT)]
 
     def place(self, path: str) -> Path:
         """Where a path leads that somebody typed: from the working directory, or from a `~`."""

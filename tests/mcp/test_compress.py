@@ -344,6 +344,10 @@ async def test_a_summary_without_a_conversation_is_kept_for_another_chat(
     (entry,) = workspace.store.summaries()
     assert entry["session"] == "checkpoint"
     assert entry["tokens"] == kept.facts["tokens"]
+    found = await ask(client, "context_restore", query="SQLite migrations")
+    whole = await ask(client, "context_restore", ref=kept.facts["ref"])
+    assert f"ref {kept.facts['ref']} · checkpoint" in found.text
+    assert whole.pages == ["We chose SQLite. Next: migrations."]
 
 
 async def test_a_checkpoint_stands_alone(client: Client, workspace: Workspace) -> None:

@@ -20,10 +20,7 @@ from context_compression.session import Session
 from context_compression.settings import Settings, StrategyName
 from context_compression.tokens import Counter
 from context_compression.usage import count_tokens
-from context_compression.workspace import Opened
-
-CHECKPOINT = "checkpoint"
-"""Stands for a session in `summaries.json`, where a summary belongs to none."""
+from context_compression.workspace import CHECKPOINT, Opened
 
 
 def _index(pin: Any) -> Any:
@@ -194,9 +191,12 @@ async def _keep_checkpoint(call: Call, asked: CompressArguments) -> CallToolResu
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         entry = {"created_at": now, "session": CHECKPOINT, "content": text, "tokens": tokens}
         call.before_writing()
-        call.workspace.store.add_summary(entry)
-        headline = f"checkpoint of {tokens:,} tokens kept; context_summary brings it into any chat"
-        more = {"created_at": now, "store": str(call.workspace.store.folder)}
-        return answer(headline, {"tokens": tokens}, more)
+        store = call.workspace.store
+        ref = Session(store, CHECKPOINT).offload(text, what=CHECKPOINT)  # so that it can be found
+        store.add_summary(entry)
+        kept = f"checkpoint of {tokens:,} tokens kept as {ref}"
+        more = {"created_at": now, "store": str(store.folder)}
+        said = {"tokens": tokens, "ref": ref}
+        return answer(f"{kept}; context_summary brings it into any chat", said, more)
 
     return await call.working("keeping the checkpoint", work)

@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from itertools import islice
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
@@ -131,7 +132,8 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
         text = str(entry.get("content", ""))
         if (full := ref_of(text)).startswith(ref.lower()):
             return full, f"summary of {entry.get('session')}", text
-    newest = [r for id in store.sessions()[:1] for r in Session(store, id).state().refs][-NEWEST:]
+    archived = (Session(store, id).state().refs for id in store.sessions()[:NEWEST])
+    newest = [*islice((ref for refs in archived for ref in reversed([*refs])), NEWEST)]
     short = f" (at least {SHORTEST_REF} digits name a ref)" if len(ref) < SHORTEST_REF else ""
     known = f"The newest refs: {', '.join(newest)}." if newest else "Nothing is archived yet."
     raise UnknownRef(

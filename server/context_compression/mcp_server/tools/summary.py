@@ -10,8 +10,11 @@ from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import PAGE, fenced
-from context_compression.mcp_server.tools.compress import CHECKPOINT
 from context_compression.plan import ref_of
+from context_compression.workspace import CHECKPOINT
+
+NAMED = 10
+"""Summaries of which no more than the ref is told, beside those that are shown."""
 
 
 class SummaryArguments(Arguments):
@@ -43,7 +46,9 @@ async def context_summary(call: Call, asked: SummaryArguments) -> CallToolResult
         )
     shown = _that_fit(entries[: asked.limit])
     count = f"{len(shown)} of {len(entries)} summaries, newest first"
-    return quotation("\n\n".join([count, *shown]))
+    named = [_header(entry) for entry in entries[len(shown) : len(shown) + NAMED]]
+    more = ["\n".join(["Older ones, for context_restore(ref=…):", *named])] if named else []
+    return quotation("\n\n".join([count, *shown, *more]))
 
 
 def _that_fit(entries: list[dict[str, Any]]) -> list[str]:
@@ -51,14 +56,17 @@ def _that_fit(entries: list[dict[str, Any]]) -> list[str]:
     shown: list[str] = []
     room = PAGE
     for entry in entries:
-        text = str(entry.get("content", ""))
-        whole = text + _key_points(entry)
+        whole = _text(entry) + _key_points(entry)
         if shown and len(whole) > room:
             break
         cut = f" · cut after {room:,} characters; context_restore has all" * (len(whole) > room)
-        shown.append(f"{_header(entry, text)}{cut}\n{fenced(whole[:room])}")
+        shown.append(f"{_header(entry)}{cut}\n{fenced(whole[:room])}")
         room -= len(whole)
     return shown
+
+
+def _text(entry: dict[str, Any]) -> str:
+    return str(entry.get("content", ""))
 
 
 def _key_points(entry: dict[str, Any]) -> str:
@@ -67,8 +75,12 @@ def _key_points(entry: dict[str, Any]) -> str:
     return "".join(["\n\nKey points:", *(f"\n- {point}" for point in points)]) if points else ""
 
 
-def _header(entry: dict[str, Any], text: str) -> str:
-    parts = [f"ref {ref_of(text)}", entry.get("created_at"), f"session {entry.get('session')}"]
+def _header(entry: dict[str, Any]) -> str:
+    parts = [
+        f"ref {ref_of(_text(entry))}",
+        entry.get("created_at"),
+        f"session {entry.get('session')}",
+    ]
     if span := entry.get("messages"):
         parts.append(f"messages {span[0]}-{span[-1]}")
     if strategy := entry.get("strategy"):
