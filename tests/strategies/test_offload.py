@@ -175,11 +175,15 @@ def test_what_context_restore_brought_back_is_never_moved_again(name: str) -> No
     assert view["restored"] == f"{LONG}\n."
 
 
-def test_what_was_restored_is_not_moved_again_after_an_undo(tmp_path: Path) -> None:
+def test_what_was_restored_is_not_moved_again_but_a_look_at_some_lines_is_nothing(
+    tmp_path: Path,
+) -> None:
     session = Session(tmp_path, "s")
     session.record(*worked(bash(LONG, "a"), bash(f"{LONG}\n.", "b")))
     session.compress(strategy="offload", force=True)
-    session.restore(ref_of(LONG))
+    for lines in ((1, 200), (201, 400)):
+        session.restore(ref_of(LONG), lines=lines)
+    session.restore(ref_of(f"{LONG}\n."), lines=(7, 8))
     session.undo()
 
     session.compress(strategy="offload", force=True)

@@ -21,6 +21,8 @@ from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
 
 OFFLOADED = re.compile(r"/offloaded/([0-9a-f]{12})\.txt")
+BROUGHT_BACK = 0.5
+"""Share of an original that says, once restored, that all of it is wanted."""
 
 
 class Archiver:
@@ -178,14 +180,15 @@ def taken_in(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
 
 
 def brought_back(state: State) -> frozenset[str]:
-    """Refs that were restored, and with a whole message the refs of what is in it."""
+    """Refs of which half was restored, and with a whole message the refs of what is in it."""
+    back = frozenset(ref for ref, share in state.shares.items() if share >= BROUGHT_BACK)
     whole = {
         (about.get("file"), about["message"])
-        for ref in state.restored
+        for ref in back
         if (about := state.refs.get(ref)) and about["block"] is None
     }
     inside = {ref for ref, a in state.refs.items() if (a.get("file"), a["message"]) in whole}
-    return frozenset(state.restored) | inside
+    return back | inside
 
 
 def promises(log: SessionLog, state: State) -> Archive:

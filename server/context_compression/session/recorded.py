@@ -163,7 +163,7 @@ class Recorded:
             ref: at least its first four digits.
             lines: first and last line, from 1, both included.
             pattern: only lines in which this regular expression is found, with their numbers.
-            note: write down that it was restored, so that it is not offloaded again.
+            note: write down what was restored, so that it is not offloaded again.
 
         Raises:
             UnknownRef: nothing is archived under this ref.
@@ -185,13 +185,19 @@ class Recorded:
         return shown
 
     def note_restored(self, ref: str, shown: str) -> None:
-        """Write down how much of a (full) ref was brought back, so that it is not offloaded again.
+        """Write down how much of a (full) ref was brought back: by half, it stays from then on.
 
         For those who show a part of what `restore(note=False)` gave them.
         """
-        tokens = Counter(self.model, self.counter).text(shown)
-        event = {"type": "restore", "created_at": timestamp(), "ref": ref, "tokens": tokens}
-        self._log.append(event)
+        self._log.append(
+            {
+                "type": "restore",
+                "created_at": timestamp(),
+                "ref": ref,
+                "tokens": Counter(self.model, self.counter).text(shown),
+                "share": len(shown) / max(1, len(as_text(self.original(ref)))),
+            }
+        )
 
     def original(self, ref: str) -> Any:
         """What was archived under a full ref: a text, or a message as it came."""

@@ -40,6 +40,9 @@ class State:
     compressions: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     refs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     restored: dict[str, int] = field(default_factory=dict[str, int])
+    """tokens, by ref"""
+    shares: dict[str, float] = field(default_factory=dict[str, float])
+    """how much of what stands under a ref was restored; 1 is all of it, once"""
     warnings: list[str] = field(default_factory=list[str])
     plans: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     answers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -77,7 +80,9 @@ class State:
             case "rewind":
                 self._rewind(event["to"])
             case "restore":
-                self.restored[event["ref"]] = self.restored.get(event["ref"], 0) + event["tokens"]
+                ref = event["ref"]
+                self.restored[ref] = self.restored.get(ref, 0) + event["tokens"]
+                self.shares[ref] = self.shares.get(ref, 0) + event.get("share", 1)
             case "offload":
                 self._learn(event)
             case "plan":

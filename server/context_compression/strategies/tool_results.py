@@ -1,7 +1,7 @@
 """Shortening tool results one by one, oldest first, until the room suffices.
 
-The newest tool step stays untouched, and so does whatever was restored once: taking it away again
-would start a loop.
+The newest tool step stays untouched, and so does whatever was restored: taking it away again would
+start a loop.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -11,7 +11,7 @@ from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.session import Status
 from context_compression.settings import GUARDED, Settings
-from context_compression.workspace import Opened
+from context_compression.workspace import CURRENT, Opened
 
 REFS = {"concise": 5, "detailed": 100}
 ITEMS = {"concise": 3, "detailed": 10}
@@ -58,8 +58,8 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "compression_due": used.over_threshold,
     }
     detailed = asked.response_format == "detailed"
-    # whoever keeps messages in a file, or passes them, need not offer our tools to a model
-    offered = transcript is not None and transcript.host != "messages"
+    # this very call says that the conversation it is made in offers our tools; others need not
+    offered = transcript is not None and asked.conversation in (None, "", CURRENT)
     savings = status.savings.offering_tools(session.model) if offered else status.savings
     newest = list(status.refs)[: -REFS[asked.response_format] - 1 : -1]
     more = {
