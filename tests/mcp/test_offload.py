@@ -81,6 +81,21 @@ async def test_large_results_of_a_conversation_leave_its_view(
     assert agrees(few)
 
 
+async def test_all_large_results_leave_also_where_fewer_would_bring_it_below_the_target(
+    client: Client, workspace: Workspace
+) -> None:
+    path = str(write_messages(workspace.cwd / "talk.json", conversation(30)))
+
+    await ask(client, "context_config", target_usage=0.7)
+    said = await ask(client, "context_status", conversation=path)
+
+    done = await ask(client, "context_offload", conversation=path)
+
+    assert said.facts["used_tokens"] > 140_000 > done.facts["tokens_after"] + 20_000
+    assert said.facts["offload_would_free_tokens"] == done.facts["tokens_freed"]
+    assert "target" not in done.text
+
+
 async def test_one_thing_at_a_time(client: Client) -> None:
     assert "not none" in await refusal(client, "context_offload")
     assert "not content and path" in await refusal(client, "context_offload", content="x", path="y")

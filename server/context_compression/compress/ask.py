@@ -25,6 +25,10 @@ class Keeper(Protocol):
         ...
 
 
+ALL_IT_CAN = 1
+"""A target that no view meets: a strategy asked for by hand then does whatever it can."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ask:
     """What is asked for; `library.compress` says what each means."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from mcp.types import CallToolResult
 
+from context_compression.compress import ALL_IT_CAN
 from context_compression.llms.forecast import Forecast, foresee, of_cache
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
@@ -130,7 +131,7 @@ def account(
         of: what a summary would take, in a rehearsal.
         view: for the caller, in place of the result's.
     """
-    aimed = options.get("target_tokens") is not None or options.get("strategy") != "offload"
+    aimed = result.target_tokens != ALL_IT_CAN
     said = {
         "changed": result.changed and not dry_run,
         "messages_before": result.messages_in,

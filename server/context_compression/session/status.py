@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from context_compression.compress import ALL_IT_CAN
 from context_compression.formats import parse
 from context_compression.savings import Savings
 from context_compression.session.recorded import Recorded
@@ -69,7 +70,7 @@ def status_of(
     changed = sum(id(message) not in as_they_came for message in recorded)
     for event in [] if messages is None else news_of(state, messages, anew=True):
         state.replay(event)
-    plain = session.preview(shown, strategy="offload", force=True)
+    plain = session.preview(shown, strategy="offload", target_tokens=ALL_IT_CAN)
     return Status(
         usage=used,
         messages=len(shown),

@@ -5,6 +5,7 @@ import stat
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
+from context_compression.compress import ALL_IT_CAN
 from context_compression.errors import TranscriptError
 from context_compression.mcp_server.account import compressed
 from context_compression.mcp_server.answers import answer
@@ -46,7 +47,7 @@ async def context_offload(call: Call, asked: OffloadArguments) -> CallToolResult
         changed = {"offload_min_tokens": asked.min_tokens} if asked.min_tokens else {}
         settings = settings_for(call.workspace, changed)
         about = await opened(call, asked.conversation, None, settings=settings)
-        return await compressed(call, about, None, strategy="offload", force=True)
+        return await compressed(call, about, None, strategy="offload", target_tokens=ALL_IT_CAN)
 
     def work() -> CallToolResult:
         if asked.path:
