@@ -78,6 +78,17 @@ def test_the_upper_bound_triggers_while_the_estimate_meets_the_target() -> None:
     assert result.tokens_after <= budget // 2
 
 
+@pytest.mark.parametrize(("beside", "target"), [(0, 100_000), (40_000, 60_000), (95_000, 25_000)])
+def test_what_was_charged_beyond_the_messages_is_left_room_for(beside: int, target: int) -> None:
+    messages = conversation(35)
+    charged = {"input_tokens": count_tokens(messages) + beside, "output_tokens": 0}
+
+    result = compress([*messages[:-1], {**messages[-1], "usage": charged}], force=True)
+
+    assert result.target_tokens == pytest.approx(target, abs=100)  # pyright: ignore[reportUnknownMemberType]  # pytest leaves it open
+    assert result.target_met
+
+
 def test_a_named_target_is_met_whatever_the_threshold() -> None:
     messages = talk(20)
     target = count_tokens(messages) * 2 // 3

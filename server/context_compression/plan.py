@@ -69,7 +69,7 @@ class Archive:
     Attributes:
         restorable: whether a store keeps the originals, so that `context_restore` brings them back.
         path: where an offloaded text will lie, by ref; `None` without a store.
-        restored: refs that were brought back, by half at least; they are not offloaded again.
+        restored: refs that were brought back, not a few lines; they are not offloaded again.
         refs: what is archived already.
         previews: refs of the texts that stand in the view in place of others.
         wholes: refs of such others of which no more is known: a text that names one is believed.

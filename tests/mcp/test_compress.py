@@ -276,6 +276,22 @@ async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can
     assert agrees(answer)
 
 
+async def test_the_usual_target_leaves_room_for_what_the_host_adds(
+    client: Client, workspace: Workspace
+) -> None:
+    talk = conversation(30)
+    bare = write_transcript(workspace.cwd / "bare.jsonl", talk, session="s-1")
+    charged = count_tokens(talk) + 60_000
+    full = write_transcript(workspace.cwd / "full.jsonl", talk, session="s-2", charged=charged)
+
+    alone = await ask(client, "context_compress", conversation=str(bare))
+    beside = await ask(client, "context_compress", conversation=str(full))
+
+    assert alone.facts["target_tokens"] == 100_000
+    assert 30_000 < beside.facts["target_tokens"] < 50_000
+    assert beside.facts["target_met"] is True
+
+
 async def test_a_recorded_session_is_really_changed_and_undo_takes_it_back(
     client: Client, workspace: Workspace
 ) -> None:

@@ -88,7 +88,8 @@ class Asked:
         summarizer = self._summarizer()
         session = self.opened.session
         messages = self.opened.transcript.messages if self.opened.transcript else None
-        asked: dict[str, Any] = {**self.options, "force": True}
+        beside = self.opened.not_counted
+        asked: dict[str, Any] = {**self.options, "force": True, "not_counted": beside}
         with working("Compacting" if summarizer and not dry_run else "compressing"):
             if not dry_run:
                 session.summarizer = summarizer

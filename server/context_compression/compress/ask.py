@@ -31,7 +31,12 @@ ALL_IT_CAN = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """What is asked for; `library.compress` says what each means."""
+    """What is asked for; `library.compress` says what each means.
+
+    Attributes:
+        not_counted: tokens a provider charges for what is not given here, such as the system prompt
+            of a host; a target that nobody named leaves room for them.
+    """
 
     messages: Messages
     target_tokens: int | None = None
@@ -46,6 +51,7 @@ class Ask:
     settings: Settings | Mapping[str, Any] | None = None
     store: Keeper | None = None
     can_ask: bool = False
+    not_counted: int = 0
 
     def check(self) -> None:
         """See that what the types cannot promise is so.

@@ -32,7 +32,7 @@ from context_compression.strategies.summarize import previous_summary
 from context_compression.strategies.tool_results import least_left
 from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.system_prompt import ROOM, carried, summary_in
-from context_compression.tokens import Counter, anchor_in, anchored
+from context_compression.tokens import Count, Counter, anchor_in, anchored
 from context_compression.usage import for_model
 
 logger = logging.getLogger(__name__)
@@ -47,6 +47,8 @@ COMPETING = ("auto", "offload", "extract")
 """Those that choose among the pieces of texts."""
 SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
+LEAST_OF_TARGET = 0.25
+"""Share of the settings' target that is left for the view, however much a host adds to it."""
 SURELY_LONG = 6
 """Characters for each token of the target beyond which a conversation is taken for longer: hardly
 any text has so many to a token."""
@@ -152,9 +154,24 @@ class Job:
         """What to come down to, everything included."""
         if self.ask.target_tokens is not None:
             return self.ask.target_tokens
-        if self.before > self.settings.target_tokens:
-            return self.settings.target_tokens
+        if self.before > self.usual_target:
+            return self.usual_target
         return int(self.before * self.settings.target_usage)
+
+    @cached_property
+    def usual_target(self) -> int:
+        """That of the settings, less what is charged and not counted here."""
+        aim = self.settings.target_tokens
+        beyond = self.ask.not_counted or max(0, self.used - self.before)
+        return max(aim - beyond, int(LEAST_OF_TARGET * aim))
+
+    @cached_property
+    def used(self) -> Count:
+        """How full the context is; what a provider really charged counts before our count."""
+        at = None if self.prompt.at is not None else anchor_in(self.ask.messages)
+        if self.ask.counter is None and at:
+            return anchored(self.counter, self.conversation.messages, at)
+        return self.counter.count(self.before)
 
     @cached_property
     def plan(self) -> Plan:
@@ -163,7 +180,7 @@ class Job:
         The tail takes half of the room at most; where all is recent there is nothing before it.
         """
         ask = self.ask
-        unnamed = ask.target_tokens is None and self.before <= self.settings.target_tokens
+        unnamed = ask.target_tokens is None and self.before <= self.usual_target
         if unnamed and self.strategy in ("offload", "truncate", "window"):
             return self.whole
         room = self.target - self.fixed
@@ -206,11 +223,7 @@ class Job:
             return None if left else "nothing to compress before the recent messages"
         if self.strategy == "window" and window.is_due(self.plan):
             return None
-        used = self.counter.count(self.before)
-        anchored_at = None if self.prompt.at is not None else anchor_in(self.ask.messages)
-        if self.ask.counter is None and (anchor := anchored_at):
-            used = anchored(self.counter, self.conversation.messages, anchor)
-        if used.upper >= self.settings.threshold_tokens:
+        if self.used.upper >= self.settings.threshold_tokens:
             return None
         return f"not due below {self.settings.threshold_tokens:,} tokens"
 

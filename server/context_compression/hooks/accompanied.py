@@ -1,5 +1,6 @@
 """A compaction that a host makes itself: all is archived before, and told of after."""
 
+from context_compression.compress import ALL_IT_CAN
 from context_compression.hosts import Transcript
 from context_compression.ledger import render
 from context_compression.session import Session
@@ -29,7 +30,8 @@ def archive(session: Session, transcript: Transcript) -> None:
     again = state.numbers > {0} and not state.compressions
     if not transcript.messages or (again and state.recorded == transcript.messages):
         return  # the host announces some compactions twice
-    result = session.compress(messages=transcript.messages, strategy="extract", target_tokens=1)
+    given = transcript.messages
+    result = session.compress(messages=given, strategy="extract", target_tokens=ALL_IT_CAN)
     if result.changed:
         session.undo()
 

@@ -181,7 +181,10 @@ def account(
     elif result.summary and not dry_run:
         more["summary"] = _written(result)
     if beside := opened.not_counted:
-        more["not_counted"] = f"the host's system prompt, tools and the like: {beside:,} tokens"
+        spared = "" if options.get("target_tokens") else "; the target leaves room for them"
+        more["not_counted"] = (
+            f"the host's system prompt, tools and the like: {beside:,} tokens{spared}"
+        )
     more |= {"counted_by": result.method, "warnings": warnings}
     hidden: dict[str, Any] = {}
     if held:

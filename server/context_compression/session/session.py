@@ -147,21 +147,23 @@ class Session(ByCaller):
         focus: str | None = None,
         force: bool = False,
         settings: Settings | Mapping[str, Any] | None = None,
+        not_counted: int = 0,
         before_writing: Callable[[], object] = lambda: None,
     ) -> Result:
         """Compress the view; the originals are on disk before it changes.
 
         One compression at a time, over all processes; messages recorded meanwhile are kept. Given
         the `messages` of a conversation somebody else keeps, it first does what `follow` does, but
-        writes that down together with the compression. `before_writing` is called before anything
-        is written; what it raises leaves all as it was.
+        writes that down together with the compression; `not_counted` are the tokens which they add
+        to each request, for which a target that is not named leaves room. `before_writing` is
+        called before anything is written; what it raises leaves all as it was.
 
         Raises:
             ContextCompressionError: as `compress`; the conversation is as it was.
         """
         options: dict[str, Any] = {
             "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
-            "force": force, "settings": settings,
+            "force": force, "settings": settings, "not_counted": not_counted,
         }  # fmt: skip
         with self._pace.compressing():
             return self._compressed(Wanted("manual", options, messages, before_writing))

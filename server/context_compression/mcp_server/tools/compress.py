@@ -95,6 +95,7 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
         "pins": asked.pins,
         "focus": asked.focus,
         "force": asked.target_tokens is None,
+        "not_counted": about.not_counted,
     }
     if writer.caller and not asked.dry_run:
         options |= {"settings": asked.settings} if asked.settings else {}
