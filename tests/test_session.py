@@ -13,7 +13,14 @@ from hypothesis import given, settings
 from provider import refused
 from written import ASK, LAST, LOG, MORE, TELL, reopened, talk, worked
 
-from context_compression import BudgetTooSmall, Session, Settings, Store, count_tokens
+from context_compression import (
+    BudgetTooSmall,
+    Session,
+    Settings,
+    Store,
+    compress,
+    count_tokens,
+)
 from context_compression.errors import (
     InvalidConversation,
     NothingToUndo,
@@ -25,6 +32,7 @@ from context_compression.formats import parse
 from context_compression.messages import COMPRESSED
 from context_compression.plan import canonical, ref_of
 from context_compression.selection import RECEIPT
+from context_compression.session import name_for
 from context_compression.testing import Run, conversation, tool_step
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
@@ -836,3 +844,30 @@ def test_messages_that_json_writes_another_way_are_compressed_all_the_same(tmp_p
     result = session.compress(messages=messages, target_tokens=300)
 
     assert result.changed
+
+
+def test_conversations_that_begin_with_the_same_system_message_have_sessions_of_their_own(
+    tmp_path: Path,
+) -> None:
+    store = Store(tmp_path)
+    system, *messages = conversation(1, dialect="openai")
+    asked = [{"role": "user", "content": f"Question {n}?"} for n in range(5)]
+
+    names = {name_for([system, first, *messages], store) for first in asked}
+
+    assert len(names) == 5
+
+
+@both_dialects
+def test_a_view_whose_beginning_was_compressed_goes_on_in_its_session(
+    tmp_path: Path, dialect: Any
+) -> None:
+    messages = conversation(20, 3, dialect)
+    result = compress(messages, store=tmp_path, strategy="window", target_tokens=12_000)
+    view = [*result.messages, {"role": "user", "content": "Go on."}]
+
+    compress(view, store=tmp_path, target_tokens=9_000)
+
+    assert view[0] != messages[0] or view[1] != messages[1]
+    [id] = Store(tmp_path).sessions()
+    assert len(Session(tmp_path, id).state().compressions) == 2

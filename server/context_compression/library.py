@@ -1,7 +1,7 @@
 """`compress` and `acompress` as people call them: with a store, the originals are on disk.
 
 Without one they are the functions of `compress`. With one they go through a session: the one given,
-or the one that a store names after the conversation's first message.
+or the one that a store has for the conversation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -95,8 +95,9 @@ async def acompress(
 def _session(store: Place, ask: Ask, summarizer: Summarizer | None) -> Session:
     if isinstance(store, Session):
         return store
+    store = store if isinstance(store, Store) else Store(store)
     return Session(
-        store, name_for(ask.messages), system=ask.system, tools=ask.tools, model=ask.model,
+        store, name_for(ask.messages, store), system=ask.system, tools=ask.tools, model=ask.model,
         counter=ask.counter, summarizer=summarizer,
     )  # fmt: skip
 

@@ -265,8 +265,8 @@ class Workspace:
         settings: Settings | None = None,
         model: str | None = None,
     ) -> Session:
-        """The session of a conversation a program holds itself, named after its first message."""
-        name = name_for(messages)
+        """The session of a conversation a program holds itself."""
+        name = name_for(messages, self.store)
         return Session(self.store, name, settings=settings or self.settings(), model=model)
 
 

@@ -5,13 +5,15 @@ by_caller.py  the same with a summary that the caller writes
 recorded.py   the conversation itself, and what was archived
 status.py     how it stands
 state.py      what its log says
+naming.py     which session a conversation belongs to
 archiver.py   keeping originals before a view changes
 reading.py    what was archived: whole, by lines, by pattern
 """
 
 from context_compression.session.by_caller import PLAN_SECONDS, Asked
+from context_compression.session.naming import name_for
 from context_compression.session.reading import NO_LINE, as_text, select
-from context_compression.session.session import Session, name_for
+from context_compression.session.session import Session
 from context_compression.session.status import Status
 
 __all__ = ["NO_LINE", "PLAN_SECONDS", "Asked", "Session", "Status", "as_text", "name_for", "select"]

@@ -18,7 +18,6 @@ from context_compression.compress import Ask, acompress, compress
 from context_compression.errors import BudgetTooSmall, StoreError
 from context_compression.overflow import is_overflow
 from context_compression.pacing import POLL_SECONDS, Event, Pace, Reason
-from context_compression.plan import ref_of
 from context_compression.result import Result
 from context_compression.session.by_caller import ByCaller
 from context_compression.session.state import news_of
@@ -357,8 +356,3 @@ def ended(reason: Reason, before: int, result: Result) -> Event:
         cost=summary.cost if summary else None,
         usage=summary.usage if summary else None,
     )
-
-
-def name_for(messages: Sequence[Mapping[str, Any]]) -> str:
-    """The id of the session of a conversation that has none: after its first message."""
-    return f"messages-{ref_of(messages[0] if messages else '')}"

@@ -254,7 +254,7 @@ def news_of(
     theirs = parse(messages).messages
     now = timestamp()
     events: list[dict[str, Any]] = []
-    if state.view and _hold(theirs, parse(state.view).messages):
+    if state.view and hold(theirs, parse(state.view).messages):
         shared = len(state.view)
     else:
         if anew:
@@ -280,16 +280,17 @@ def is_another(state: State, messages: Sequence[Mapping[str, Any]]) -> bool:
     """
     if not state.recorded or opening(messages) == opening(state.recorded):
         return False
-    return not _hold(parse(messages).messages, parse(state.view).messages)
+    return not hold(parse(messages).messages, parse(state.view).messages)
 
 
 def opening(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The messages up to the first one of the user's."""
-    first = next((i for i, message in enumerate(messages) if message.get("role") == "user"), 0)
+    users = (i for i, m in enumerate(messages) if is_object(m) and m.get("role") == "user")
+    first = next(users, 0)
     return [*messages[: first + 1]]
 
 
-def _hold(theirs: Sequence[Message], view: Sequence[Message]) -> bool:
+def hold(theirs: Sequence[Message], view: Sequence[Message]) -> bool:
     """Whether they took our view over, however they spell it."""
     return len(theirs) >= len(view) and all(map(_holds, theirs, view))
 
