@@ -23,7 +23,7 @@ from context_compression import (
 )
 from context_compression.compress import Ask
 from context_compression.compress import compress as compress_only
-from context_compression.compress.job import SURELY_LONG
+from context_compression.compress.subject import SURELY_LONG
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
 from context_compression.messages import COMPRESSED, Message
 from context_compression.plan import Archive, ref_of

@@ -1,7 +1,9 @@
 """The library in one function, in both colours: drives a `job` and asks a model on its behalf.
 
 ask         what is asked for
-job         plan, strategies until it fits, apply, account
+job         what to come down to, strategies until it fits
+subject     the conversation: read, mended, counted
+outcome     what came of it
 accounting  what became of each message
 """
 

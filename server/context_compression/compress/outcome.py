@@ -1,0 +1,120 @@
+"""What came of a compression: the result, made of the edits that strategies proposed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from context_compression.compress.accounting import Accounting, first_difference, layout
+from context_compression.compress.subject import Subject
+from context_compression.edits import Edit, View
+from context_compression.result import Ref, Result, Step, loss_report
+from context_compression.strategies.floor import Floor
+from context_compression.system_prompt import summary_in
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Edits over the mended messages, and how they came about.
+
+    Attributes:
+        edits: what is to be done.
+        strategy: the one that proposed them.
+        steps: every strategy that ran, in order.
+        target: what was aimed at; `None`: nothing.
+        floor: where the target was not met.
+        notes: what the caller should know.
+    """
+
+    edits: Sequence[Edit]
+    strategy: str
+    steps: tuple[Step, ...]
+    target: int | None = None
+    floor: Floor | None = None
+    notes: tuple[str, ...] = ()
+
+
+def unchanged(subject: Subject, *notes: str) -> Result:
+    """The conversation as it is, mended where it was broken."""
+    ask = subject.ask
+    if subject.mended.repairs:
+        return applied(subject, Outcome((), "none", (), ask.target_tokens, notes=notes))
+    return _as_it_came(subject, Outcome((), "none", (), ask.target_tokens, notes=notes))
+
+
+def applied(subject: Subject, outcome: Outcome) -> Result:
+    """What comes of it when what was proposed is done; a store keeps the originals first."""
+    view, tokens = subject.view(outcome.edits)
+    after = subject.fixed + tokens
+    if not subject.mended.repairs and (not view.edits or after >= subject.before):
+        notes = ("nothing could be removed", *outcome.notes)
+        return _as_it_came(subject, replace(outcome, strategy="none", notes=notes))
+    result = _changed(subject, outcome, view, after)
+    store = subject.ask.store
+    if store is None:
+        return result
+    kept = store.keep(subject.ask.messages, result)
+    return replace(result, files_removed=kept.files_removed, notes=(*result.notes, *kept.warnings))
+
+
+def _as_it_came(subject: Subject, outcome: Outcome) -> Result:
+    ask = subject.ask
+    return Result(
+        messages=list(ask.messages),  # pyright: ignore[reportArgumentType]  # as they came
+        tokens_before=subject.before,
+        tokens_after=subject.before,
+        messages_in=len(ask.messages),
+        fixed_tokens=subject.fixed,
+        target_tokens=outcome.target,
+        target_met=outcome.target is None or subject.before <= outcome.target,
+        steps=outcome.steps,
+        system=ask.system,
+        notes=outcome.notes,
+        method=subject.counter.method,
+    )
+
+
+def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Result:
+    ask, mended = subject.ask, subject.mended
+    sent, system = subject.placed(view)
+    accounting = Accounting(ask.messages, subject.conversation.messages, mended, view)
+    accounting.archive(subject.repaired, sent)
+    notes = outcome.notes
+    if system is not ask.system:
+        notes = ("the system prompt changed, too: send `system` with the messages", *notes)
+        if earlier := summary_in(ask.system):
+            accounting.add(earlier, Ref("earlier summary", ()))
+    summary = next((edit.record for edit in view.edits if edit.record), None)
+    if summary:
+        summary = replace(summary, first_kept=accounting.index_at(summary.first_kept))
+        if summary.whole_ledger:
+            accounting.add(summary.whole_ledger, Ref("ledger", ()))
+    messages = subject.conversation.render(sent)
+    floor = outcome.floor
+    return Result(
+        messages=messages,
+        changed=True,
+        tokens_before=subject.before,
+        tokens_after=after,
+        messages_in=len(ask.messages),
+        fixed_tokens=subject.fixed,
+        target_tokens=outcome.target,
+        target_met=outcome.target is None or after <= outcome.target,
+        strategy=outcome.strategy,
+        steps=outcome.steps,
+        system=system,
+        floor_tokens=subject.fixed + floor.tokens if floor else 0,
+        floor=subject.parts(floor.parts) if floor else {},
+        dropped=accounting.dropped,
+        compressed=tuple(accounting.gone),
+        first_changed=first_difference(ask.messages, messages) if system is ask.system else 0,
+        reasons=accounting.reasons(),
+        refs=accounting.refs,
+        originals=accounting.originals,
+        previews=accounting.previews(subject.plan.archive),
+        layout=layout(ask.messages, messages),
+        repairs=mended.repairs,
+        notes=notes,
+        method=subject.counter.method,
+        summary=summary,
+        evidence=partial(loss_report, mended.messages, view, accounting.gone_of_mended),
+    )
