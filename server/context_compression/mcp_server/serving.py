@@ -11,13 +11,14 @@ from typing import Literal
 import anyio
 import uvicorn
 from mcp.server import MCPServer
-from mcp.server.runner import serve_loop
+from mcp.server.runner import serve_dual_era_loop, serve_loop
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from context_compression.errors import InvalidSettings
+from context_compression.mcp_server.mending import Mended
 from context_compression.mcp_server.server import create_server
 from context_compression.workspace import Workspace
 
@@ -43,18 +44,20 @@ def serve_stdio(
     # Hosts and people end us with it. The thread that waits for stdin cannot be interrupted, so an
     # orderly end would wait for the next line; the store is safe whenever we are killed.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if protocol == "legacy":
-        anyio.run(_serve_handshake_only, server)
-    else:
-        server.run("stdio")
+    anyio.run(_serve, server, protocol)
 
 
-async def _serve_handshake_only(server: MCPServer) -> None:
-    """As `MCPServer.run_stdio_async`, but `server/discover` is answered with "not found"."""
+async def _serve(server: MCPServer, protocol: Protocol) -> None:
+    """As `MCPServer.run_stdio_async`, but every line is answered.
+
+    Where only the handshake is served, `server/discover` is answered with "not found".
+    """
     low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # no public way, mcp 2.3
     options = low.create_initialization_options()
+    serve = serve_loop if protocol == "legacy" else serve_dual_era_loop
     async with low.lifespan(low) as state, stdio_server() as (read, write):
-        await serve_loop(low, read, write, lifespan_state=state, init_options=options)
+        mended = Mended(read, write)
+        await serve(low, mended, write, lifespan_state=state, init_options=options)
 
 
 def serve_http(
