@@ -5,9 +5,16 @@ from typing import Any
 
 import pytest
 
-from context_compression import Settings, usage
+from context_compression import Settings, compress, usage
 from context_compression.errors import InvalidSettings
-from context_compression.settings import ALIASES, GUARDED, NAMES, setting_name
+from context_compression.settings import (
+    ALIASES,
+    GUARDED,
+    LEAST_BUDGET,
+    NAMES,
+    changed_config,
+    setting_name,
+)
 
 DEFAULTS: dict[str, Any] = {
     "token_budget": 200_000,
@@ -316,3 +323,98 @@ def test_what_is_wrong_before_anybody_changes_anything_is_said_with_where_it_sta
 
 def test_an_empty_variable_sets_nothing() -> None:
     assert Settings.layered(environ={"CONTEXT_COMPRESSION_KEEP_RECENT": ""}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("config", "environ", "arguments", "said"),
+    [
+        (
+            {"trigger_threshold": 0.3}, {}, {},
+            "trigger_threshold = 0.3 (from config.json) is below target_usage = 0.5 (the default)",
+        ),
+        (
+            {"triggerThreshold": 0.3}, {"CONTEXT_COMPRESSION_TARGET_USAGE": "0.4"}, {},
+            "trigger_threshold = 0.3 (from config.json) is below target_usage = 0.4 "
+            "(from the environment variable CONTEXT_COMPRESSION_TARGET_USAGE)",
+        ),
+        (
+            {"trigger_threshold": 0.6}, {}, {"targetUsage": 0.7},
+            "trigger_threshold = 0.6 (from config.json) is below target_usage = 0.7: ",
+        ),
+    ],
+)  # fmt: skip
+def test_a_trigger_below_the_target_is_refused_whichever_layers_they_come_from(
+    config: dict[str, Any], environ: dict[str, str], arguments: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidSettings) as refused:
+        Settings.layered(config, environ, arguments)
+
+    assert said in str(refused.value)
+    assert ("Nothing was changed" in str(refused.value)) is bool(arguments)
+
+
+def test_what_is_allowed_beside_a_trigger_and_beside_a_target_is_said() -> None:
+    with pytest.raises(InvalidSettings) as refused:
+        changed_config({}, {"trigger_threshold": 0.3})
+
+    assert str(refused.value) == (
+        "trigger_threshold = 0.3 is below target_usage = 0.5 (the default): what was just "
+        "compressed would be due again. Allowed: a trigger_threshold of 0.5 or more, or a "
+        "target_usage of 0.3 or less; both can be set at once. Nothing was changed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "environ", "arguments"),
+    [
+        ({"trigger_threshold": 0.3, "target_usage": 0.3}, {}, {}),
+        ({"trigger_threshold": 0.3}, {"CONTEXT_COMPRESSION_TARGET_USAGE": "0.2"}, {}),
+        ({"trigger_threshold": 0.3}, {}, {"target_usage": 0.1}),
+        ({"trigger_threshold": 0.3}, {}, {"trigger_threshold": 0.9}),
+        ({"token_budget": 10}, {"CONTEXT_COMPRESSION_TOKEN_BUDGET": "9000"}, {}),
+    ],
+)
+def test_only_what_is_in_force_has_to_agree(
+    config: dict[str, Any], environ: dict[str, str], arguments: dict[str, Any]
+) -> None:
+    settings = Settings.layered(config, environ, arguments)
+
+    assert settings.trigger_threshold >= settings.target_usage
+
+
+def test_a_layer_alone_is_not_asked_whether_it_agrees_with_those_that_are_missing() -> None:
+    environ = {"CONTEXT_COMPRESSION_TRIGGER_THRESHOLD": "0.3"}
+
+    assert Settings.layered(environ=environ).trigger_threshold == 0.3
+
+
+def test_a_window_in_which_nothing_fits_is_refused_with_the_smallest_that_works() -> None:
+    with pytest.raises(InvalidSettings) as refused:
+        Settings.layered({}, {}, {"token_budget": 10})
+
+    assert str(refused.value) == (
+        "token_budget = 10: no conversation fits so small a window; nearest valid: 100. "
+        "Nothing was changed."
+    )
+    assert Settings.layered({"token_budget": LEAST_BUDGET}).token_budget == LEAST_BUDGET
+
+
+def test_a_conversation_fits_the_smallest_window() -> None:
+    said = [("user", "fix the bug " * 30), ("assistant", "done " * 60), ("user", "thanks")]
+    messages = [{"role": role, "content": text} for role, text in said]
+
+    result = compress(messages, settings=Settings.layered({"token_budget": LEAST_BUDGET}))
+
+    assert result.tokens_before > LEAST_BUDGET
+    assert result.target_met
+    assert result.messages[-1] is messages[-1]
+
+
+def test_a_file_that_contradicts_the_environment_is_not_written() -> None:
+    environ = {"CONTEXT_COMPRESSION_TARGET_USAGE": "0.7"}
+
+    with pytest.raises(InvalidSettings, match=r"TARGET_USAGE.*Nothing was changed"):
+        changed_config({}, {"trigger_threshold": 0.6}, environ=environ)
+    with pytest.raises(InvalidSettings, match=r"target_usage = 0\.5 \(the default\)"):
+        changed_config({"trigger_threshold": 0.3, "target_usage": 0.2}, {}, ["target_usage"])
+    assert changed_config({}, {"trigger_threshold": 0.7}, environ=environ)

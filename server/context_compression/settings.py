@@ -34,6 +34,9 @@ ALIASES = {
 }
 """Environment variables of another tool that mean the same."""
 
+CONFIG = "config.json"
+"""Where a setting comes from that was set for good."""
+
 GUARDED = ("allowed_paths", "read_host_transcripts")
 """Settings that open doors: from the environment or the command line only."""
 
@@ -43,6 +46,11 @@ MOST = 10**12
 
 Positive = Annotated[int, Field(ge=1, le=MOST)]
 NotNegative = Annotated[int, Field(ge=0, le=MOST)]
+LEAST_BUDGET = 100
+"""Tokens of the smallest window to work in: half of it holds a note of ours (some 20 tokens) and a
+message of two lines."""
+TOGETHER = frozenset({"token_budget", "trigger_threshold", "target_usage"})
+"""Settings that have to agree."""
 
 
 class Value(BaseModel):
@@ -161,20 +169,21 @@ class Settings(Value):
         """Settings from their layers, later ones winning.
 
         Args:
-            config: what `config.json` holds; it may not open doors (`GUARDED`).
+            config: what `config.json` holds; it may not open doors (`GUARDED`). Without it a layer
+                is missing, and whether the settings agree cannot be said.
             environ: the process environment; `CONTEXT_COMPRESSION_<NAME>` and `ALIASES` count.
             arguments: those of this call.
 
         Raises:
-            InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
+            InvalidSettings: an unknown name or an impossible value, naming the nearest valid one;
+                values that contradict each other, whichever layers they come from.
         """
-        values, given = _for_config(config or {}), _named(arguments or {})
-        origins = dict.fromkeys(values, "config.json")
-        environ = environ or {}
-        for name, variable in variables(environ).items():
-            values[name] = _parsed(name, environ[variable])
-            origins[name] = f"the environment variable {variable}"
-        return cls.checked(values | given, {k: v for k, v in origins.items() if k not in given})
+        values, origins = _layers(_for_config(config or {}), environ or {}, arguments or {})
+        settings = cls.checked(values, origins)
+        if config is not None and (wrong := _contradiction(settings, origins)):
+            new = not TOGETHER.isdisjoint(_named(arguments or {}))
+            raise InvalidSettings(f"{wrong}{' Nothing was changed.' * new}")
+        return settings
 
     @classmethod
     def checked(cls, values: Mapping[str, Any], origins: Mapping[str, str] | None = None) -> Self:
@@ -240,7 +249,12 @@ def _for_config(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed_config(
-    config: Mapping[str, Any], values: Mapping[str, Any], reset: Collection[str] = ()
+    config: Mapping[str, Any],
+    values: Mapping[str, Any],
+    reset: Collection[str] = (),
+    *,
+    environ: Mapping[str, str] | None = None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What `config.json` shall hold after a change: what differs from the defaults.
 
@@ -249,15 +263,23 @@ def changed_config(
         values: new ones, by name.
         reset: names that go back to their defaults, or `ALL`; what stands in the file and is no
             setting can be reset, too.
+        environ: the process environment, which goes before the file.
+        arguments: of the command line, which go before both.
 
     Raises:
-        InvalidSettings: an unknown name or an impossible value, given or there before.
+        InvalidSettings: an unknown name or an impossible value, given or there before; a file that
+            would contradict itself or what goes before it.
     """
     gone = {name if name in config else setting_name(name) for name in reset if name != ALL}
     there: Mapping[str, Any] = {} if ALL in reset else config
     kept = {name: value for name, value in there.items() if not gone & {name, snake_case(name)}}
-    merged = _for_config(kept) | _for_config(values)
+    new = _for_config(values)
+    merged = _for_config(kept) | new
     checked = Settings.checked(merged).model_dump(mode="json")
+    layers, origins = _layers(merged, environ or {}, arguments or {})
+    there_before = {n: o for n, o in origins.items() if o != CONFIG or n not in new}
+    if wrong := _contradiction(Settings.checked(layers, origins), there_before):
+        raise InvalidSettings(f"{wrong} Nothing was changed.")
     defaults = Settings().model_dump(mode="json")
     return {name: checked[name] for name in merged if checked[name] != defaults[name]}
 
@@ -266,6 +288,45 @@ def variables(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment variable that sets each setting; an empty one sets none."""
     ours = {f"CONTEXT_COMPRESSION_{name.upper()}": name for name in NAMES}
     return {name: variable for variable, name in (ALIASES | ours).items() if environ.get(variable)}
+
+
+def _layers(
+    config: Mapping[str, Any], environ: Mapping[str, str], arguments: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Values by name, later layers winning, and where those come from that no call gives."""
+    values, given = _named(config), _named(arguments)
+    origins = dict.fromkeys(values, CONFIG)
+    for name, variable in variables(environ).items():
+        values[name] = _parsed(name, environ[variable])
+        origins[name] = f"the environment variable {variable}"
+    return values | given, {k: v for k, v in origins.items() if k not in given}
+
+
+def _contradiction(settings: Settings, origins: Mapping[str, str]) -> str | None:
+    """What is wrong with the settings that have to work together, if anything is.
+
+    Not asked where a program passes settings: it may count by any share and any window.
+    """
+
+    def said(name: str) -> str:
+        origin = origins.get(name)
+        where = f" (from {origin})" if origin else ""
+        where = where if name in settings.model_fields_set else " (the default)"
+        return f"{name} = {getattr(settings, name)}{where}"
+
+    due, target = settings.trigger_threshold, settings.target_usage
+    if settings.token_budget < LEAST_BUDGET:
+        return (
+            f"{said('token_budget')}: no conversation fits so small a window; nearest valid: "
+            f"{LEAST_BUDGET}."
+        )
+    if due < target:
+        return (
+            f"{said('trigger_threshold')} is below {said('target_usage')}: what was just "
+            f"compressed would be due again. Allowed: a trigger_threshold of {target} or more, or "
+            f"a target_usage of {due} or less; both can be set at once."
+        )
+    return None
 
 
 def _parsed(name: str, text: str) -> Any:

@@ -5,7 +5,7 @@ The environment is read here once and passed on.
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from context_compression.hosts.current import find_current, is_of_this_project
 from context_compression.plan import ref_of
 from context_compression.session import Session, name_for
 from context_compression.session.state import is_another, opening
-from context_compression.settings import Settings
+from context_compression.settings import Settings, changed_config
 from context_compression.store import Store
 from context_compression.summarizer import Summarizer
 from context_compression.tokens import Anchor, Counter
@@ -110,11 +110,27 @@ class Workspace:
         """Defaults, `config.json`, the environment, the command line, this call; later ones win.
 
         Raises:
-            InvalidSettings: an unknown name or an impossible value.
+            InvalidSettings: an unknown name or an impossible value, or a contradiction.
             StoreError: `config.json` cannot be read.
         """
         given = {**self.overrides, **(arguments or {})}
         return Settings.layered(self.store.read_config(), self.environ, given)
+
+    def changed_config(
+        self, config: Mapping[str, Any], values: Mapping[str, Any], reset: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """What `config.json` shall hold after a change, which agrees with what goes before it.
+
+        Args:
+            config: what it holds.
+            values: new ones, by name.
+            reset: names that go back to their defaults, or `all`.
+
+        Raises:
+            InvalidSettings: as `settings.changed_config` says.
+        """
+        above = {"environ": self.environ, "arguments": self.overrides}
+        return changed_config(config, values, reset, **above)
 
     def summarizer(
         self, settings: Settings, arguments: Mapping[str, Any] | None = None

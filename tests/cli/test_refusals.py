@@ -125,6 +125,8 @@ def test_something_that_cannot_be_restored(
     [
         (["keep_recnt=5"], "did you mean keep_recent"),
         (["trigger_threshold=80"], "nearest valid: 1"),
+        (["trigger_threshold=0.3"], "is below target_usage = 0.5 (the default)"),
+        (["token_budget=10"], "nearest valid: 100"),
         (["allowed_paths=/"], "cannot be set in config.json"),
         (["--reset", "keep_recnt"], "did you mean keep_recent"),
         (["keep_recnt"], "did you mean keep_recent"),

@@ -150,3 +150,46 @@ async def test_a_name_that_is_no_setting_can_be_reset_by_itself(
 
     assert not mended.failed
     assert workspace.store.read_config() == {"max_turns": 7}
+
+
+async def test_settings_that_contradict_each_other_are_refused_and_can_be_set_together(
+    client: Client, workspace: Workspace
+) -> None:
+    alone = await refusal(client, "context_config", trigger_threshold=0.4)
+    together = await ask(client, "context_config", trigger_threshold=0.4, target_usage=0.3)
+    taken_back = await refusal(client, "context_config", reset=["target_usage"])
+
+    assert "trigger_threshold = 0.4 is below target_usage = 0.5 (the default)" in alone
+    assert "trigger_threshold = 0.4 (from config.json) is below target_usage = 0.5" in taken_back
+    assert not together.failed
+    assert workspace.store.read_config() == {"trigger_threshold": 0.4, "target_usage": 0.3}
+
+
+async def test_what_one_call_brings_along_may_not_contradict_what_is_set(client: Client) -> None:
+    messages = [{"role": "user", "content": "hi"}]
+
+    said = await refusal(
+        client, "context_compress", messages=messages, settings={"trigger_threshold": 0.1}
+    )
+    small = await refusal(
+        client, "context_compress", messages=messages, settings={"tokenBudget": 10}
+    )
+
+    assert "trigger_threshold = 0.1 is below target_usage = 0.5 (the default)" in said
+    assert "token_budget = 10: " in small and "nearest valid: 100" in small
+
+
+async def test_a_config_that_contradicts_itself_is_told_and_can_be_mended(
+    client: Client, workspace: Workspace
+) -> None:
+    archived = await ask(client, "context_offload", content="kept all the same")
+    path = workspace.store.folder / "config.json"
+    path.write_text(json.dumps({"version": 1, "trigger_threshold": 0.2}), encoding="utf-8")
+
+    told = await refusal(client, "context_config")
+    restored = await ask(client, "context_restore", ref=archived.facts["ref"])
+    mended = await ask(client, "context_config", target_usage=0.1)
+
+    assert "trigger_threshold = 0.2 (from config.json) is below target_usage = 0.5" in told
+    assert restored.pages == ["kept all the same"]
+    assert not mended.failed

@@ -18,7 +18,7 @@ from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hooks import HOSTS as HOOKED
 from context_compression.hooks import NOTHING, answer
-from context_compression.settings import NAMES, changed_config, setting_name, snake_case
+from context_compression.settings import NAMES, setting_name, snake_case
 
 
 @click.command()
@@ -132,7 +132,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     if changes or reset:
 
         def change(config: dict[str, Any]) -> dict[str, Any]:
-            return changed_config(config, changes, reset)
+            return workspace.changed_config(config, changes, reset)
 
         change(workspace.store.read_config())  # refused before anything is written
         workspace.store.update_config(change)

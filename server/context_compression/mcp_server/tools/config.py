@@ -10,7 +10,7 @@ from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, compact
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import refuse_guarded
-from context_compression.settings import GUARDED, Settings, changed_config, setting_name
+from context_compression.settings import GUARDED, Settings, setting_name
 from context_compression.workspace import Workspace
 
 Config = dict[str, Any]
@@ -75,7 +75,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
     def change(config: Config) -> Config:
         call.before_writing()
         before.update(config)
-        return changed_config(config, values, reset)
+        return workspace.changed_config(config, values, reset)
 
     after = workspace.store.update_config(change)
     defaults = Settings().model_dump(mode="json")
