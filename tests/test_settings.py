@@ -260,6 +260,9 @@ def test_a_name_like_no_other_is_refused_with_all_there_are() -> None:
     [
         ({"keep_recent": 0}, r"keep_recent = 0: .*nearest valid: 1\b"),
         ({"keep_recent": "many"}, r'keep_recent = "many": .*default: 10\b'),
+        ({"keep_recent": True}, r"keep_recent = true: .*not true or false; default: 10\b"),
+        ({"target_usage": True}, r"target_usage = true: .*not true or false; default: 0\.5"),
+        ({"max_summary_tokens": False}, r"max_summary_tokens = false: .*not true or false"),
         ({"keep_recent": 2.5}, r"keep_recent = 2.5: .*default: 10\b"),
         ({"target_usage": 1.5}, r"target_usage = 1.5: .*nearest valid: 1\.0"),
         ({"target_usage": 0}, r"target_usage = 0: .*for example 0\.5"),

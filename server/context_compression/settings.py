@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from math import ceil
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from context_compression.errors import InvalidSettings
 
@@ -40,12 +41,22 @@ CONFIG = "config.json"
 GUARDED = ("allowed_paths", "read_host_transcripts")
 """Settings that open doors: from the environment or the command line only."""
 
-Share = Annotated[float, Field(gt=0, le=1)]
 MOST = 10**12
 """More tokens, messages and characters than anything has; floats are exact up to here."""
 
-Positive = Annotated[int, Field(ge=1, le=MOST)]
-NotNegative = Annotated[int, Field(ge=0, le=MOST)]
+
+def _no_bool(value: Any) -> Any:
+    """`True` is 1 to Python; whoever sends it means something else."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("number", "Input should be a number, not true or false")
+    return value
+
+
+NO_BOOL = BeforeValidator(_no_bool)
+"""Stands behind the bounds of a number."""
+Share = Annotated[float, Field(gt=0, le=1), NO_BOOL]
+Positive = Annotated[int, Field(ge=1, le=MOST), NO_BOOL]
+NotNegative = Annotated[int, Field(ge=0, le=MOST), NO_BOOL]
 LEAST_BUDGET = 100
 """Tokens of the smallest window to work in: half of it holds a note of ours (some 20 tokens) and a
 message of two lines."""
@@ -80,11 +91,11 @@ class Settings(Value):
     """turns looked at by window"""
     keep_recent: Positive = 10
     """turns window keeps whole"""
-    max_tool_output: Annotated[int, Field(ge=100)] = 3_000
+    max_tool_output: Annotated[int, Field(ge=100), NO_BOOL] = 3_000
     """characters of a tool output kept by truncate"""
-    summary_max_chars: Annotated[int, Field(ge=100)] = 500
+    summary_max_chars: Annotated[int, Field(ge=100), NO_BOOL] = 500
     """characters of a digest"""
-    importance_threshold: Annotated[float, Field(ge=0, le=1)] = 0.3
+    importance_threshold: Annotated[float, Field(ge=0, le=1), NO_BOOL] = 0.3
     """0..1: score from which window keeps a message"""
     min_recent_messages: NotNegative = 10
     """newest messages extract keeps"""
@@ -102,7 +113,7 @@ class Settings(Value):
     """tokens of a summary"""
     max_summary_tokens: Positive | None = None
     """limit of the summary call; default 0.8 x reserve_tokens"""
-    summary_attempts: Annotated[int, Field(ge=1, le=10)] = 3
+    summary_attempts: Annotated[int, Field(ge=1, le=10), NO_BOOL] = 3
     """calls in all, the first included"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
     """what follows a failed summary"""

@@ -17,7 +17,7 @@ from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened, settings_for
 from context_compression.mcp_server.two_calls import answered, asked_of_the_caller
 from context_compression.session import Session
-from context_compression.settings import Settings, StrategyName
+from context_compression.settings import NO_BOOL, Settings, StrategyName
 from context_compression.tokens import Counter
 from context_compression.usage import count_tokens
 from context_compression.workspace import Opened
@@ -31,7 +31,7 @@ def _index(pin: Any) -> Any:
 
 
 # Some clients know but one type for an item, so the schema says text, and "12" is an index.
-Pin = Annotated[int | str, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
+Pin = Annotated[int | str, NO_BOOL, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
 
 
 class CompressArguments(Arguments):

@@ -12,12 +12,13 @@ from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import PAGE, fenced
 from context_compression.mcp_server.tools.compress import CHECKPOINT
 from context_compression.plan import ref_of
+from context_compression.settings import NO_BOOL
 
 
 class SummaryArguments(Arguments):
     """Of `context_summary`."""
 
-    limit: Annotated[int, Field(ge=1, le=50)] = 3
+    limit: Annotated[int, Field(ge=1, le=50), NO_BOOL] = 3
     """how many, default 3"""
     conversation: str | None = None
     """as in context_status, or checkpoint; default: any"""
