@@ -9,14 +9,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from context_compression.errors import ContextCompressionError
+from context_compression.errors import ContextCompressionError, PlanError
 from context_compression.mcp_server.account import Writer, compressed
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages, Positive
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened, settings_for
 from context_compression.mcp_server.two_calls import answered, asked_of_the_caller
-from context_compression.session import Session
+from context_compression.session import Session, no_plan
 from context_compression.settings import NO_BOOL, Settings, StrategyName
 from context_compression.tokens import Counter
 from context_compression.usage import count_tokens
@@ -110,20 +110,21 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
 
 
 def _planned(call: Call, asked: CompressArguments) -> str | None:
-    """The session in which the plan was made; `None` where that is the current one, or unknown."""
+    """The session in which the plan was made; `None` where that is the current one.
+
+    Raises:
+        PlanError: no recorded conversation has such a plan.
+    """
+    plan = asked.plan_id or ""
     with suppress(ContextCompressionError):
         current = call.workspace.open(model=asked.model, asking=call.asking).session
-        if asked.plan_id in current.state().plans:
+        if plan in current.state().plans:
             return None
     store = call.workspace.store
-    return next(
-        (
-            id
-            for id in call.workspace.recorded()
-            if asked.plan_id in Session(store, id).state().plans
-        ),
-        None,
-    )
+    for id in call.workspace.recorded():
+        if plan in Session(store, id).state().plans:
+            return id
+    raise PlanError(no_plan(plan, f"any conversation recorded in {store.folder}"))
 
 
 def _writer(call: Call, asked: CompressArguments, settings: Settings) -> Writer:
