@@ -16,6 +16,7 @@ from context_compression.mcp_server.arguments import Arguments, Messages, Positi
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened, settings_for
 from context_compression.mcp_server.two_calls import answered, asked_of_the_caller
+from context_compression.plurals import how_many
 from context_compression.session import Session, no_plan
 from context_compression.settings import NO_BOOL, Settings, StrategyName
 from context_compression.tokens import Counter
@@ -163,8 +164,8 @@ def _undone(call: Call, about: Opened, messages: Messages | None) -> CallToolRes
     view = session.undo()
     after = size()
     headline = (
-        f"undone: {before[0]:,} → {after[0]:,} messages, {before[1]:,} → {after[1]:,} tokens; "
-        "refs can still be restored"
+        f"undone: {before[0]:,} → {how_many(after[0], 'message')}, {before[1]:,} → "
+        f"{how_many(after[1], 'token')}; refs can still be restored"
     )
     said = {
         "messages_before": before[0],
@@ -196,7 +197,8 @@ async def _keep_checkpoint(call: Call, asked: CompressArguments) -> CallToolResu
         entry = {"created_at": now, "session": CHECKPOINT, "content": text, "tokens": tokens}
         call.before_writing()
         call.workspace.store.add_summary(entry)
-        headline = f"checkpoint of {tokens:,} tokens kept; context_summary brings it into any chat"
+        kept = how_many(tokens, "token")
+        headline = f"checkpoint of {kept} kept; context_summary brings it into any chat"
         more = {"created_at": now, "store": str(call.workspace.store.folder)}
         return answer(headline, {"tokens": tokens}, more)
 

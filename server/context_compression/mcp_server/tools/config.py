@@ -55,8 +55,9 @@ def _shown(workspace: Workspace) -> CallToolResult:
     origins = _origins(workspace, config)
     meanings = {name: field.description for name, field in Settings.model_fields.items()}
     elsewhere = {name: origin for name, origin in origins.items() if origin != "default"}
+    whose = "its" if len(elsewhere) == 1 else "their"
     lines = [
-        f"{len(values)} settings, {len(elsewhere)} of them not at their default",
+        f"{len(values)} settings, {len(elsewhere)} of them not at {whose} default",
         *(f"{n}: {inline(v)} ({origins[n]}; {meanings[n]})" for n, v in values.items()),
     ]
     said = {

@@ -12,6 +12,7 @@ from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import PAGE, fenced
 from context_compression.mcp_server.tools.compress import CHECKPOINT
 from context_compression.plan import ref_of
+from context_compression.plurals import how_many, in_range
 from context_compression.settings import NO_BOOL
 
 
@@ -43,7 +44,7 @@ async def context_summary(call: Call, asked: SummaryArguments) -> CallToolResult
             "compressed is found with context_restore(query=…)."
         )
     shown = _that_fit(entries[: asked.limit])
-    count = f"{len(shown)} of {len(entries)} summaries, newest first"
+    count = f"{len(shown)} of {how_many(len(entries), 'summary')}, newest first"
     return quotation("\n\n".join([count, *shown]))
 
 
@@ -71,8 +72,8 @@ def _key_points(entry: dict[str, Any]) -> str:
 def _header(entry: dict[str, Any], text: str) -> str:
     parts = [f"ref {ref_of(text)}", entry.get("created_at"), f"session {entry.get('session')}"]
     if span := entry.get("messages"):
-        parts.append(f"messages {span[0]}-{span[-1]}")
+        parts.append(in_range("message", span[0], span[-1]))
     if strategy := entry.get("strategy"):
         parts.append(f"by {strategy}")
-    parts.append(f"{entry.get('tokens', 0):,} tokens")
+    parts.append(how_many(entry.get("tokens", 0), "token"))
     return " · ".join(str(part) for part in parts if part)
