@@ -222,6 +222,7 @@ class Settings(Value):
 
 
 NAMES = tuple(Settings.model_fields)
+SHOWN = 60  # characters of a wrong name or value
 ALL = "all"
 """Stands for all settings where names are to be reset."""
 
@@ -241,7 +242,7 @@ def setting_name(name: str) -> str:
         return snake
     near = difflib.get_close_matches(snake, NAMES, 2, 0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
-    raise InvalidSettings(f"Unknown setting {name!r}{hint} Settings: {', '.join(NAMES)}.")
+    raise InvalidSettings(f"Unknown setting {name[:SHOWN]!r}{hint} Settings: {', '.join(NAMES)}.")
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -354,7 +355,9 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     name = ".".join(str(part) for part in error["loc"])
     given, bounds = error["input"], error.get("ctx", {})
     origin = origins.get(name.split(".")[0], "")
-    said = f"{name} = {json.dumps(given, default=str)}{f' (from {origin})' * bool(origin)}"
+    value = json.dumps(given, ensure_ascii=False, default=str)
+    value = value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
+    said = f"{name[:SHOWN]} = {value}{f' (from {origin})' * bool(origin)}"
     message = f"{said}: {error['msg'].lower()}"
     if "expected" in bounds:
         choices = re.findall(r"'([^']+)'", str(bounds["expected"]))

@@ -142,6 +142,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         write_json(settings.model_dump(mode="json"))
     else:
         origins = pages.origins(workspace.store.read_config(), workspace.environ)
+        origins |= dict.fromkeys(workspace.overrides, "command line")
         click.echo(pages.config(settings, origins, shown or NAMES))
 
 

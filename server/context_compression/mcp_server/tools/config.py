@@ -14,6 +14,7 @@ from context_compression.settings import GUARDED, Settings, setting_name
 from context_compression.workspace import Workspace
 
 Config = dict[str, Any]
+LONGEST = 300  # characters of a value
 
 
 class ConfigArguments(Arguments):
@@ -51,7 +52,7 @@ async def context_config(call: Call, asked: ConfigArguments) -> CallToolResult:
 def _shown(workspace: Workspace) -> CallToolResult:
     config = workspace.store.read_config()
     settings = workspace.settings()
-    values = settings.model_dump(mode="json")
+    values = {n: _shortened(v) for n, v in settings.model_dump(mode="json").items()}
     origins = _origins(workspace, config)
     meanings = {name: field.description for name, field in Settings.model_fields.items()}
     elsewhere = {name: origin for name, origin in origins.items() if origin != "default"}
@@ -81,7 +82,10 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
     after = workspace.store.update_config(change)
     defaults = Settings().model_dump(mode="json")
     changed = {
-        name: {"from": before.get(name, default), "to": after.get(name, default)}
+        name: {
+            "from": _shortened(before.get(name, default)),
+            "to": _shortened(after.get(name, default)),
+        }
         for name, default in defaults.items()
         if before.get(name, default) != after.get(name, default)
     }
@@ -96,6 +100,12 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
     ]
     more = {"config_file": str(workspace.store.folder / "config.json"), "warnings": overruled}
     return answer(headline or "nothing to change: so it was already", {"changed": changed}, more)
+
+
+def _shortened(value: Any) -> Any:
+    """A value; one that is longer than any list of ours as the beginning of its text."""
+    text = inline(value)
+    return value if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
 def _origins(workspace: Workspace, config: Mapping[str, Any]) -> dict[str, str]:
