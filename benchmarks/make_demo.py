@@ -119,16 +119,19 @@ def edit(path: str, old: str, new: str) -> tuple[str, dict[str, str]]:
 
 
 PACKAGE = "server/context_compression"
+JOB = f"{PACKAGE}/compress/job.py"
 COLLAPSE = f"{PACKAGE}/strategies/collapse.py"
 TEST = "tests/test_collapse.py"
 
 STRATEGY = '''\
 """`collapse`: equal lines in a row become the first, a count, and the last."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from context_compression.messages import ToolResult
 from context_compression.plan import Plan
+from context_compression.rendering import Span
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import shorten_results
 
@@ -138,7 +141,7 @@ SHORTEST_RUN = 4  # lines
 def propose(plan: Plan) -> Proposal:
     """Edits that collapse runs of equal lines in tool results, oldest first."""
 
-    def shorten(result: ToolResult, name: str, index: int) -> ToolResult:
+    def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
         return result.with_text(collapsed(result.text))
 
     return without_model(shorten_results(plan, shorten, "collapse"))
@@ -289,8 +292,8 @@ def story(say: Recording) -> None:
     )
     say.agent(
         "I will look at the history, the files and the project's own rules.",
-        bash("git log --format='%h %s'"),
-        bash("git ls-files server tests | xargs wc -l"),
+        bash("git log -20 --format='%h %s'"),
+        bash(f"git ls-files {PACKAGE}/*.py {PACKAGE}/strategies {PACKAGE}/compress | xargs wc -l"),
         read("pyproject.toml"),
     )
     say.agent(
@@ -316,18 +319,18 @@ def story(say: Recording) -> None:
     say.user("Good. Where is the order of the strategies decided, and who sees the texts after?")
     say.agent(
         "I look for where strategies are named and run.",
-        bash(r"grep -rn 'STRATEGIES\|propose(\|StrategyName' server | sort"),
-        read(f"{PACKAGE}/compress.py"),
+        bash(r"grep -rn 'STRATEGIES\|propose(\|StrategyName' server --include=*.py | sort"),
+        read(JOB),
     )
     say.agent(
         "And what the previews are made of, since they would see collapsed texts.",
         read(f"{PACKAGE}/selection.py"),
     )
     say.agent(
-        "The order is in `_Job._auto` in compress.py: offload, truncate, and extract where that "
-        "was not enough; each step sees the messages as the step before left them. The names a "
-        "user may pass are the keys of `STRATEGIES`, and `StrategyName` in settings.py repeats "
-        "them for validation. So there are two places to register a strategy."
+        "The order is in `Job._auto` in compress/job.py: offload, truncate, and a summary or "
+        "extract where that was not enough; truncate sees the messages as offload left them. The "
+        "names a user may pass are the keys of `STRATEGIES`, and `StrategyName` in settings.py "
+        "repeats them for validation. So there are two places to register a strategy."
     )
 
     say.user(
@@ -390,9 +393,9 @@ def story(say: Recording) -> None:
         "Two places, as found before.",
         edit(f"{PACKAGE}/settings.py", '"truncate", "window"', '"truncate", "collapse", "window"'),
         edit(
-            f"{PACKAGE}/compress.py",
-            '    "truncate": truncate.propose,\n',
-            '    "truncate": truncate.propose,\n    "collapse": collapse.propose,\n',
+            JOB,
+            '    "truncate": truncate,\n',
+            '    "truncate": truncate,\n    "collapse": collapse,\n',
         ),
         bash(
             'python -c "from context_compression import Settings; '
@@ -400,12 +403,12 @@ def story(say: Recording) -> None:
         ),
     )
     say.agent(
-        "The name is used in compress.py and not imported there yet.",
-        bash(f"grep -n 'context_compression.strategies import' {PACKAGE}/compress.py"),
+        "The name is used in compress/job.py and not imported there yet.",
+        bash(f"grep -n 'context_compression.strategies import' {JOB}"),
         bash(
             "sed -i 's/^from context_compression.strategies import /&collapse, /' "
-            f"{PACKAGE}/compress.py && ruff check {PACKAGE}/compress.py && python -c "
-            "'from context_compression.compress import STRATEGIES; print(*STRATEGIES)'"
+            f"{JOB} && ruff check {JOB} && python -c "
+            "'from context_compression.compress.job import STRATEGIES; print(*STRATEGIES)'"
         ),
     )
     say.agent('Registered: `strategy="collapse"` is accepted, and `auto` does not run it.')
@@ -440,10 +443,9 @@ def story(say: Recording) -> None:
 
     say.user("What becomes of results that are marked as errors, in both dialects?")
     say.agent(
-        "I read both formats and the rules that views must obey.",
+        "I read both formats.",
         read(f"{PACKAGE}/formats/anthropic.py"),
         read(f"{PACKAGE}/formats/openai_chat.py"),
-        read(f"{PACKAGE}/validity.py"),
     )
     say.agent(
         "`is_error` is read from Anthropic's tool_result and written back by `with_text`, which "
@@ -454,12 +456,14 @@ def story(say: Recording) -> None:
     say.user("And how does one get the collapsed lines back? Show me the way from a ref to bytes.")
     say.agent(
         "From `Session.restore` to the archive on disk.",
-        read(f"{PACKAGE}/session.py"),
+        read(f"{PACKAGE}/compress/accounting.py"),
+        read(f"{PACKAGE}/session/recorded.py"),
+        read(f"{PACKAGE}/session/archiver.py"),
         read(f"{PACKAGE}/store/log.py"),
     )
     say.agent(
-        "`_Job._archive` gives every text that left a ref, the hash of its content. "
-        "`_Archiver.keep` writes the originals (fsync) before the view counts. `Session.restore` "
+        "`Accounting.add` gives every text that left a ref, the hash of its content. "
+        "`Archiver.keep` writes the originals (fsync) before the view counts. `Session.restore` "
         "finds the ref in the log, reads compact-<time>-<n>.json, and checks the hash before it "
         "answers. `collapse` needs nothing of its own: the core archives whatever an edit changed."
     )
@@ -467,7 +471,7 @@ def story(say: Recording) -> None:
     say.user("Run the store's tests, the linter and the formatter. I want to see the names.")
     say.agent(
         "",
-        bash("python -m pytest -v tests/store"),
+        bash("python -m pytest -v tests/store/test_log.py tests/store/test_refs.py"),
         bash("ruff check server tests && ruff format --check server tests"),
         bash("git status --short && git diff"),
     )
@@ -521,7 +525,7 @@ def story(say: Recording) -> None:
         "I check them instead of remembering them.",
         bash(
             "git status --short data; grep -rnE '^(from|import) (pathlib|mcp|httpx)' "
-            f"{PACKAGE}/strategies {PACKAGE}/compress.py; wc -l {COLLAPSE} {TEST}; "
+            f"{PACKAGE}/strategies {PACKAGE}/compress; wc -l {COLLAPSE} {TEST}; "
             "git log -1 --format=%s"
         ),
     )

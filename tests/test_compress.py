@@ -766,3 +766,16 @@ def test_pins_that_are_no_list_are_refused() -> None:
         compress(conversation(30, seed=4), target_tokens=500, pins="src/vendor")
     with pytest.raises(InvalidSettings, match="empty text"):
         compress(conversation(30, seed=4), target_tokens=500, pins=["src/vendor", ""])
+
+
+def test_where_the_user_never_spoke_the_floor_says_that_a_note_has_to_go_first() -> None:
+    messages = [{"role": "assistant", "content": "hi"}]
+
+    with pytest.raises(BudgetTooSmall) as refused:
+        compress(messages, target_tokens=1)
+
+    assert refused.value.parts == {
+        "a note of ours before it, for the user has to speak first": 20,
+        "last message": 8,
+    }
+    assert int(count_tokens(messages)) == 8  # as it came, which Anthropic refuses

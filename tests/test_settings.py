@@ -253,6 +253,9 @@ def test_a_name_like_no_other_is_refused_with_all_there_are() -> None:
     [
         ({"keep_recent": 0}, r"keep_recent = 0: .*nearest valid: 1\b"),
         ({"keep_recent": "many"}, r'keep_recent = "many": .*default: 10\b'),
+        ({"keep_recent": True}, r"keep_recent = true: .*not true or false; default: 10\b"),
+        ({"target_usage": True}, r"target_usage = true: .*not true or false; default: 0\.5"),
+        ({"max_summary_tokens": False}, r"max_summary_tokens = false: .*not true or false"),
         ({"keep_recent": 2.5}, r"keep_recent = 2.5: .*default: 10\b"),
         ({"target_usage": 1.5}, r"target_usage = 1.5: .*nearest valid: 1\.0"),
         ({"target_usage": 0}, r"target_usage = 0: .*for example 0\.5"),
@@ -316,3 +319,13 @@ def test_what_is_wrong_before_anybody_changes_anything_is_said_with_where_it_sta
 
 def test_an_empty_variable_sets_nothing() -> None:
     assert Settings.layered(environ={"CONTEXT_COMPRESSION_KEEP_RECENT": ""}) == Settings()
+
+
+def test_a_trigger_below_the_target_is_doubted_and_not_refused() -> None:
+    settings = Settings(trigger_threshold=0.3)
+
+    assert settings.doubts == (
+        "trigger_threshold = 0.3 is below target_usage = 0.5: what was just compressed may be due "
+        "again",
+    )
+    assert Settings(trigger_threshold=0.3, target_usage=0.3).doubts == ()

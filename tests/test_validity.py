@@ -119,7 +119,7 @@ def test_results_behind_the_users_words_in_one_message_are_put_first() -> None:
 def test_a_note_stands_for_a_missing_result(dialect: Any) -> None:
     view, repairs = mended([HELLO, *step(dialect, LS, CAT, answered=1), DONE], dialect)
 
-    assert repairs == ("1 tool calls had no result: a note stands for it",)
+    assert repairs == ("1 tool call had no result: a note stands for it",)
     results = [result for message in parse(view).messages for result in message.results]
     assert {result.call_id: result.text for result in results} == {"a": "main.py", "b": NO_RESULT}
 
@@ -136,7 +136,7 @@ def test_a_step_still_open_at_the_end_is_no_damage(dialect: Any, answered: int) 
 def test_once_the_user_has_spoken_an_open_step_is_damage(dialect: Any) -> None:
     _, repairs = mended([HELLO, *step(dialect, LS, answered=0), HELLO], dialect)
 
-    assert repairs == ("1 tool calls had no result: a note stands for it",)
+    assert repairs == ("1 tool call had no result: a note stands for it",)
 
 
 @anthropic_and_openai
@@ -212,7 +212,7 @@ def test_behind_an_unknown_block_no_result_is_waited_for() -> None:
 
     view, repairs = mended(messages, "anthropic")
 
-    assert repairs == ("1 tool calls had no result: a note stands for it",)
+    assert repairs == ("1 tool call had no result: a note stands for it",)
     assert NO_RESULT in str(view)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from context_compression import authors, evidence
 from context_compression.messages import COMPRESSED, Block, Message, Text, ToolResult
 from context_compression.plan import TEXT_WITH_REF, Archive, Counter, Plan, ref_of
+from context_compression.plurals import how_many
 from context_compression.rendering import Span
 from context_compression.words import Lexicon
 
@@ -86,7 +87,7 @@ def receipt(what: str, ref: str, archive: Archive, *, with_file: bool = False) -
 def describe(result: ToolResult, tool: str, tokens: int) -> str:
     """`"Bash: 9,034 tokens, 812 lines, exit 1"`: what a tool result was, in a few words."""
     text = result.text
-    parts = [f"{tokens:,} tokens", f"{text.count(chr(10)) + 1:,} lines"]
+    parts = [how_many(tokens, "token"), how_many(text.count("\n") + 1, "line")]
     if (status := evidence.exit_status(text)) is not None:
         parts.append(f"exit {status}")
     if result.is_error:

@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from math import ceil
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from context_compression.errors import InvalidSettings
 
@@ -37,12 +38,22 @@ ALIASES = {
 GUARDED = ("allowed_paths", "read_host_transcripts")
 """Settings that open doors: from the environment or the command line only."""
 
-Share = Annotated[float, Field(gt=0, le=1)]
 MOST = 10**12
 """More tokens, messages and characters than anything has; floats are exact up to here."""
 
-Positive = Annotated[int, Field(ge=1, le=MOST)]
-NotNegative = Annotated[int, Field(ge=0, le=MOST)]
+
+def _no_bool(value: Any) -> Any:
+    """`True` is 1 to Python; whoever sends it means something else."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("number", "Input should be a number, not true or false")
+    return value
+
+
+NO_BOOL = BeforeValidator(_no_bool)
+"""Stands behind the bounds of a number."""
+Share = Annotated[float, Field(gt=0, le=1), NO_BOOL]
+Positive = Annotated[int, Field(ge=1, le=MOST), NO_BOOL]
+NotNegative = Annotated[int, Field(ge=0, le=MOST), NO_BOOL]
 
 
 class Value(BaseModel):
@@ -72,11 +83,11 @@ class Settings(Value):
     """turns looked at by window"""
     keep_recent: Positive = 10
     """turns window keeps whole"""
-    max_tool_output: Annotated[int, Field(ge=100)] = 3_000
+    max_tool_output: Annotated[int, Field(ge=100), NO_BOOL] = 3_000
     """characters of a tool output kept by truncate"""
-    summary_max_chars: Annotated[int, Field(ge=100)] = 500
+    summary_max_chars: Annotated[int, Field(ge=100), NO_BOOL] = 500
     """characters of a digest"""
-    importance_threshold: Annotated[float, Field(ge=0, le=1)] = 0.3
+    importance_threshold: Annotated[float, Field(ge=0, le=1), NO_BOOL] = 0.3
     """0..1: score from which window keeps a message"""
     min_recent_messages: NotNegative = 10
     """newest messages extract keeps"""
@@ -94,7 +105,7 @@ class Settings(Value):
     """tokens of a summary"""
     max_summary_tokens: Positive | None = None
     """limit of the summary call; default 0.8 x reserve_tokens"""
-    summary_attempts: Annotated[int, Field(ge=1, le=10)] = 3
+    summary_attempts: Annotated[int, Field(ge=1, le=10), NO_BOOL] = 3
     """calls in all, the first included"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
     """what follows a failed summary"""
@@ -176,6 +187,17 @@ class Settings(Value):
             origins[name] = f"the environment variable {variable}"
         return cls.checked(values | given, {k: v for k, v in origins.items() if k not in given})
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What does as it says, but hardly as it is meant; in words."""
+        due, target = self.trigger_threshold, self.target_usage
+        if due >= target:
+            return ()
+        return (
+            f"trigger_threshold = {due} is below target_usage = {target}: what was just compressed "
+            "may be due again",
+        )
+
     @classmethod
     def checked(cls, values: Mapping[str, Any], origins: Mapping[str, str] | None = None) -> Self:
         """Settings from values of any origin; camelCase names are understood.
@@ -202,6 +224,7 @@ class Settings(Value):
 
 
 NAMES = tuple(Settings.model_fields)
+SHOWN = 60  # characters of a wrong name or value
 ALL = "all"
 """Stands for all settings where names are to be reset."""
 
@@ -221,7 +244,7 @@ def setting_name(name: str) -> str:
         return snake
     near = difflib.get_close_matches(snake, NAMES, 2, 0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
-    raise InvalidSettings(f"Unknown setting {name!r}{hint} Settings: {', '.join(NAMES)}.")
+    raise InvalidSettings(f"Unknown setting {name[:SHOWN]!r}{hint} Settings: {', '.join(NAMES)}.")
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -282,7 +305,9 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     name = ".".join(str(part) for part in error["loc"])
     given, bounds = error["input"], error.get("ctx", {})
     origin = origins.get(name.split(".")[0], "")
-    said = f"{name} = {json.dumps(given, default=str)}{f' (from {origin})' * bool(origin)}"
+    value = json.dumps(given, ensure_ascii=False, default=str)
+    value = value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
+    said = f"{name[:SHOWN]} = {value}{f' (from {origin})' * bool(origin)}"
     message = f"{said}: {error['msg'].lower()}"
     if "expected" in bounds:
         choices = re.findall(r"'([^']+)'", str(bounds["expected"]))

@@ -24,6 +24,7 @@ from context_compression.messages import (
     texts_of,
     user,
 )
+from context_compression.plurals import how_many
 
 NO_RESULT = "[No result was recorded for this call.]"
 ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\n"
@@ -175,7 +176,9 @@ class _Mender:
                 others.append((index, _holding(message, rest)))
         missing = [call_id for kept in open_calls.values() for call_id in kept]
         if missing and not (waiting and not others):
-            self.repairs.append(f"{len(missing)} tool calls had no result: a note stands for it")
+            self.repairs.append(
+                f"{how_many(len(missing), 'tool call')} had no result: a note stands for it"
+            )
             for added in self._missing(missing):
                 self._keep(None, added)
         if answers and others and answers[-1][0] == others[0][0]:  # one message may hold both

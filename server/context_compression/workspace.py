@@ -104,8 +104,10 @@ class Workspace:
         home = Path.home() if home is None else home
         found = Store(store) if store else Store.find(cwd, home=home, environ=environ)
         settings = Settings.layered(environ=environ)
-        roots = (cwd, found.folder, *map(Path, (*settings.allowed_paths, *allow)))
-        access = Access(roots, settings.read_host_transcripts)
+        allowed = (*settings.allowed_paths, *allow)
+        access = Access((cwd, found.folder, *map(Path, allowed)), settings.read_host_transcripts)
+        if allow:
+            overrides["allowed_paths"] = allowed
         return cls(found, environ, home, cwd, access, overrides)
 
     def settings(self, arguments: Mapping[str, Any] | None = None) -> Settings:

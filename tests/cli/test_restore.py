@@ -11,8 +11,8 @@ def test_a_search_shows_refs_lines_and_what_stands_beside_them(used: Desk) -> No
     shown = used.does("restore", "--query", "value_3_42").stdout.decode()
 
     first, _, hit, *lines = shown.splitlines()
-    assert re.match(r"\d of \d archived texts and messages; `context-compression restore", first)
-    assert re.fullmatch(r"[0-9a-f]{12}  read result, chat, 1 of 1 words", hit)
+    assert re.match(r"1 of 1 archived text or message; `context-compression restore", first)
+    assert re.fullmatch(r"[0-9a-f]{12}  read result, chat, 1 of 1 word", hit)
     assert lines[0].split()[:4] == ["assistant", "I", "read", "it."]
     assert "43  src/part_3/file_42.py: value_3_42 = 42" in lines[1]
     ref = hit[:12]

@@ -1,3 +1,4 @@
+import json
 import re
 from typing import Any
 
@@ -386,3 +387,22 @@ async def test_where_nobody_shall_write_summarize_is_refused(client: Client) -> 
     )
 
     assert "Use auto" in said
+
+
+async def test_one_message_and_one_line_are_not_said_to_be_several(client: Client) -> None:
+    call = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "make"}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "built it " * 2_000}
+    messages = [
+        {"role": "user", "content": "build it"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": "Built."},
+        {"role": "user", "content": "thanks"},
+    ]
+
+    short = await ask(client, "context_compress", messages=messages[:1])
+    shortened = await ask(client, "context_compress", messages=messages, target_tokens=600)
+
+    assert "The view has 1 message, 9 tokens" in short.text
+    assert "tokens, 1 line" in json.dumps(shortened.facts["messages"])
+    assert not re.search(r"\b1 (messages|files|lines|tokens|refs)\b", shortened.text)

@@ -150,3 +150,58 @@ async def test_a_name_that_is_no_setting_can_be_reset_by_itself(
 
     assert not mended.failed
     assert workspace.store.read_config() == {"max_turns": 7}
+
+
+async def test_settings_that_hardly_go_together_are_set_with_a_warning(
+    client: Client, workspace: Workspace
+) -> None:
+    changed = await ask(client, "context_config", trigger_threshold=0.4)
+    shown = await ask(client, "context_config")
+    mended = await ask(client, "context_config", target_usage=0.3)
+
+    for answer in (changed, shown):
+        assert "trigger_threshold = 0.4 is below target_usage = 0.5" in answer.text
+    assert "is below" not in mended.text
+    assert workspace.store.read_config() == {"trigger_threshold": 0.4, "target_usage": 0.3}
+
+
+async def test_a_very_long_value_is_taken_and_not_said_again_at_length(
+    client: Client, workspace: Workspace
+) -> None:
+    keyword = "x" * 5_000
+
+    changed = await ask(client, "context_config", important_keywords=[keyword])
+    shown = await ask(client, "context_config")
+    refused = await refusal(client, "context_config", strategy=keyword, reset=[keyword])
+
+    assert workspace.store.read_config() == {"important_keywords": [keyword]}
+    assert "… (5,000 characters)" in changed.text
+    assert len(changed.text) < 1_500
+    assert len(json.dumps(changed.facts)) < 1_500
+    assert keyword not in json.dumps(shown.facts)
+    assert "record_markers: ARTIFACT_SAVED; NODE_COMPLETE (default; " in shown.text
+    assert agrees(changed) and agrees(shown)
+    assert len(refused) < 1_000
+
+
+async def test_a_wrong_long_value_is_shortened_where_it_is_refused(client: Client) -> None:
+    for wrong in ({"keep_recent": "x" * 5_000}, {"strategy": "y" * 5_000}):
+        assert len(await refusal(client, "context_config", **wrong)) < 300
+
+
+async def test_folders_allowed_on_the_command_line_are_shown(tmp_path: Path) -> None:
+    home, cwd, one, two = (tmp_path / name for name in ("home", "project", "one", "two"))
+    cwd.mkdir()
+    environ = {"CONTEXT_COMPRESSION_ALLOWED_PATHS": str(one)}
+    workspace = Workspace.here(environ=environ, cwd=cwd, home=home, allow=[str(two)])
+
+    async with connected(workspace) as client:
+        answer = await ask(client, "context_config")
+        changed = await ask(client, "context_config", keep_recent=3)
+
+    shown = answer.facts["settings"]["allowed_paths"]
+    assert (shown["value"], shown["from"]) == ([str(one), str(two)], "command line")
+    assert f"allowed_paths: {one}; {two} (command line; " in answer.text
+    assert agrees(answer)
+    assert changed.text.startswith("keep_recent: 10 → 3")
+    assert workspace.store.read_config() == {"keep_recent": 3}

@@ -321,7 +321,41 @@ async def test_nothing_found_is_said(client: Client) -> None:
     answer = await ask(client, "context_restore", query="omega")
 
     assert not answer.failed
-    assert "Nothing of 'omega' is in the archive (1 texts and messages)" in answer.text
+    assert "Nothing of 'omega' is in the archive (1 text or message). Fewer or" in answer.text
+
+
+async def test_a_pattern_that_finds_nothing_is_answered_with_what_helps_a_pattern(
+    client: Client,
+) -> None:
+    await ask(client, "context_offload", content="alpha")
+
+    answer = await ask(client, "context_restore", pattern="^Alpha$")
+
+    assert "Nothing of '^Alpha$' is in the archive" in answer.text
+    assert "(?i)" in answer.text
+    assert "words, or none of" not in answer.text
+
+
+async def test_an_empty_archive_says_what_fills_it(client: Client) -> None:
+    searched = await ask(client, "context_restore", query="alpha")
+    found = await ask(client, "context_restore", pattern="alpha")
+    asked = await refusal(client, "context_restore", ref="c3f91a20b77d")
+
+    filled = "Nothing is archived yet. context_compress archives what it takes out of"
+    assert searched.text.startswith(filled)
+    assert found.text.startswith(filled)
+    assert filled in asked
+
+
+async def test_one_of_a_thing_is_not_said_to_be_several(client: Client) -> None:
+    archived = await ask(client, "context_offload", content="x\nokapi\n")
+
+    found = await ask(client, "context_restore", query="okapi")
+    line = await ask(client, "context_restore", ref=archived.facts["ref"], lines="1-1")
+
+    assert found.text.startswith("1 of 1 archived text or message for 'okapi'")
+    assert "1 of 1 word\n" in found.text
+    assert "· line 1 · all 1 character · 2 tokens\n" in line.text
 
 
 async def test_a_search_survives_a_damaged_session(client: Client, workspace: Workspace) -> None:

@@ -43,7 +43,7 @@ async def test_a_digest_of_a_conversation_is_found_by_session_and_by_transcript(
     checkpoints = await ask(client, "context_summary", conversation="checkpoint")
 
     assert by_path.text == by_session.text
-    assert by_path.text.startswith("1 of 1 summaries")
+    assert by_path.text.startswith("1 of 1 summary, newest first")
     assert "session s-1 · messages " in by_path.text
     assert checkpoints.pages == ["something else"]
 

@@ -197,6 +197,20 @@ async def test_an_unknown_plan_is_refused_and_nothing_is_written(
     assert everything_in(workspace.store.folder) == {}
 
 
+async def test_an_unknown_plan_of_no_named_conversation_is_what_is_told_and_what_to_do(
+    client: Client, workspace: Workspace
+) -> None:
+    await ask(client, "context_compress", messages=conversation(10), strategy="summarize")
+
+    said = await refusal(client, "context_compress", plan_id="p" * 500, summary=SUMMARY)
+
+    assert said == (
+        f"There is no plan '{'p' * 40}' in any conversation recorded in {workspace.store.folder}. "
+        "Call context_compress without plan_id to get one, and pass the plan_id of its answer with "
+        "the summary."
+    )
+
+
 @pytest.mark.parametrize(
     "wrong", [{}, {"summary": "x", "undo": True}, {"summary": "x", "dry_run": True}]
 )

@@ -11,9 +11,12 @@ from mcp import Client
 from mcp_door import answer_of, ask, connected, refusal, workspace_in
 
 from context_compression.mcp_server.tools import OFFERS
+from context_compression.settings import Settings
 from context_compression.testing import conversation
 
 pytestmark = pytest.mark.anyio
+
+NUMBERS = [name for name, value in Settings() if type(value) in (int, float)]
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 values = st.recursive(
@@ -54,6 +57,23 @@ async def test_a_wrong_value_is_answered_with_what_it_may_be(client: Client) -> 
     ],
 )
 async def test_bounds_and_choices_are_told(
+    client: Client, tool: str, arguments: dict[str, Any], wanted: str
+) -> None:
+    assert wanted in await refusal(client, tool, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "wanted"),
+    [
+        ("context_compress", {"target_tokens": True}, "target_tokens must be a whole number"),
+        ("context_compress", {"pins": [True]}, "pins[0] must be a text, not true."),
+        ("context_compress", {"settings": {"keepRecent": True}}, "keep_recent = true"),
+        ("context_offload", {"content": "x", "min_tokens": True}, "must be a whole number"),
+        ("context_summary", {"limit": True}, "limit must be a whole number, not true."),
+        *(("context_config", {name: True}, f"{name} = true") for name in NUMBERS),
+    ],
+)
+async def test_true_is_no_number(
     client: Client, tool: str, arguments: dict[str, Any], wanted: str
 ) -> None:
     assert wanted in await refusal(client, tool, **arguments)

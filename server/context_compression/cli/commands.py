@@ -138,10 +138,13 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         workspace.store.update_config(change)
         shown |= {*changes, *(name for name in map(snake_case, reset) if name in NAMES)}
     settings = workspace.settings()
+    for doubt in settings.doubts:
+        say(doubt)
     if as_json:
         write_json(settings.model_dump(mode="json"))
     else:
         origins = pages.origins(workspace.store.read_config(), workspace.environ)
+        origins |= dict.fromkeys(workspace.overrides, "command line")
         click.echo(pages.config(settings, origins, shown or NAMES))
 
 

@@ -12,6 +12,7 @@ from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.asked import Asked, asked_how
 from context_compression.cli.terminal import say, write, write_json
 from context_compression.llms.forecast import Forecast
+from context_compression.plurals import how_many
 from context_compression.result import Result
 from context_compression.session import Asked as Wanted
 from context_compression.store.files import to_json
@@ -74,7 +75,8 @@ def compress(
     if undo:
         messages = session.undo()
         account: Mapping[str, Any] = {"session": session.id, "undone": True}
-        page = f"The last compression of {session.id} was taken back: {len(messages)} messages."
+        left = how_many(len(messages), "message")
+        page = f"The last compression of {session.id} was taken back: {left}."
     else:
         found, foreseen = _compressed(asked, dry_run, plan_id, summary)
         if isinstance(found, Wanted):

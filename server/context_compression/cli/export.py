@@ -12,6 +12,7 @@ from context_compression.cli.asked import Asked, asked_how
 from context_compression.cli.terminal import say, write_json
 from context_compression.exports import EXPORTERS, Copy
 from context_compression.exports import export as write_session
+from context_compression.plurals import how_many
 from context_compression.system_prompt import summary_in
 
 
@@ -36,7 +37,7 @@ def export(options: Options, conversation: str, host: str, as_json: bool, **how:
         page = pages.account(result, restorable=True)
     else:
         view, account = session.view(), {}
-        page = f"{session.id} as it stands: {len(session.view())} messages."
+        page = f"{session.id} as it stands: {how_many(len(session.view()), 'message')}."
     if summary := summary_in(session.system):  # the host has a system prompt of its own
         view = [{"role": "user", "content": summary}, *view]
     exported = write_session(

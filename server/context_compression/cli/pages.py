@@ -6,6 +6,7 @@ from typing import Any
 
 from context_compression.cli.records import Record
 from context_compression.llms.forecast import Forecast, of_cache
+from context_compression.plurals import how_many
 from context_compression.result import Result
 from context_compression.session import Status
 from context_compression.settings import Settings, variables
@@ -30,7 +31,9 @@ def account(
     """
     if not result.changed:
         notes = "; ".join(result.notes) or "nothing was changed"
-        return f"{result.messages_in} messages, {result.tokens_before:,} tokens: {notes}."
+        tokens = how_many(result.tokens_before, "token")
+        counts = f"{how_many(result.messages_in, 'message')}, {tokens}"
+        return f"{counts}: {notes}."
     steps = " → ".join(f"{step.strategy} {step.tokens_after:,}" for step in result.steps)
     cached = f"the first {result.first_changed}" if result.first_changed else "none"
     met = "met" if result.target_met else f"not met; the floor is {result.floor_tokens:,}"
@@ -39,9 +42,13 @@ def account(
         headline(result),
         "",
         f"steps    {steps or 'repair'}",
-        *([f"target   {target:,} tokens, {met}"] if (target := result.target_tokens) else []),
-        f"as came  {result.messages_kept} of {result.messages_in} messages; a prompt cache "
-        f"stays valid for {cached}",
+        *(
+            [f"target   {how_many(target, 'token')}, {met}"]
+            if (target := result.target_tokens)
+            else []
+        ),
+        f"as came  {result.messages_kept} of {how_many(result.messages_in, 'message')}; a prompt "
+        f"cache stays valid for {cached}",
         *_summary(result, foreseen),
         *([BESIDE.format(not_counted)] if not_counted else []),
         *(f"mended   {repair}" for repair in result.repairs),
@@ -62,9 +69,13 @@ def account(
 def _summary(result: Result, foreseen: Forecast | None) -> list[str]:
     """What a summary took, or would take."""
     if foreseen:
+        messages, tokens = (
+            how_many(foreseen.messages, "message"),
+            how_many(foreseen.tokens, "token"),
+        )
         return [
-            f"summary  would stand for {foreseen.messages:,} messages of {foreseen.tokens:,} "
-            f"tokens; {foreseen.calls} calls with {foreseen.input_tokens:,} tokens in, at most "
+            f"summary  would stand for {messages} of {tokens}; {how_many(foreseen.calls, 'call')} "
+            f"with {how_many(foreseen.input_tokens, 'token')} in, at most "
             f"{foreseen.max_output_tokens:,} out; taken to have {foreseen.summary_tokens:,}",
             f"cache    {of_cache(foreseen)}",
         ]
@@ -80,17 +91,20 @@ def _summary(result: Result, foreseen: Forecast | None) -> list[str]:
     models = ", ".join(sorted({reply.model for reply in replies if reply.model}))
     cost = f", ${usage['cost']:.4f}" if usage["cost"] else ""
     struck = len(result.summary.unverified)
+    taken = how_many(int(usage["input_tokens"] or 0), "token")
     return [
-        f"summary  by {models or 'the summarizer'}: {usage['input_tokens']:,} tokens in{cached}, "
-        f"{usage['output_tokens']:,} out{cost}" + (f"; {struck} claims struck" if struck else "")
+        f"summary  by {models or 'the summarizer'}: {taken} in{cached}, "
+        f"{usage['output_tokens']:,} out{cost}"
+        + (f"; {how_many(struck, 'claim')} struck" if struck else "")
     ]
 
 
 def headline(result: Result) -> str:
     """`45 → 25 messages, 120,000 → 60,000 tokens, 60,000 freed`."""
     return (
-        f"{result.messages_in} → {result.messages_out} messages, "
-        f"{result.tokens_before:,} → {result.tokens_after:,} tokens, {result.tokens_freed:,} freed"
+        f"{result.messages_in:,} → {how_many(result.messages_out, 'message')}, "
+        f"{result.tokens_before:,} → {how_many(result.tokens_after, 'token')}, "
+        f"{result.tokens_freed:,} freed"
     )
 
 
@@ -107,15 +121,15 @@ def loss(result: Result) -> list[str]:
 def _archived(result: Result, restorable: bool) -> list[str]:
     refs = result.refs
     if not restorable:
-        return [f"A dry run: {len(refs)} refs would be kept, none was."]
+        return [f"A dry run: {how_many(len(refs), 'ref')} would be kept, none was."]
     texts = {ref: len(result.originals[ref]) for ref in refs if refs[ref].block is not None}
     rows = [
-        (ref, refs[ref].what, f"message {refs[ref].indices[0]}", f"{texts[ref]:,} characters")
+        (ref, refs[ref].what, f"message {refs[ref].indices[0]}", how_many(texts[ref], "character"))
         for ref in sorted(texts, key=lambda ref: -texts[ref])[:LISTED]
     ]
-    listed = "; the longest texts:" if rows else ""
+    kept, listed = how_many(len(refs), "ref"), "; the longest texts:" if rows else ""
     return [
-        f"`context-compression restore REF` brings back every byte; {len(refs)} refs{listed}",
+        f"`context-compression restore REF` brings back every byte; {kept}{listed}",
         *table(rows, left=3),
     ]
 
@@ -132,7 +146,7 @@ def status(session: str, found: Status) -> str:
     ]
     items = [(f"message {i.message}", i.what, f"{i.tokens:,}") for i in found.largest]
     lines = [
-        f"{session}: {found.messages} messages",
+        f"{session}: {how_many(found.messages, 'message')}",
         f"[{'█' * filled}{'·' * (BAR - filled)}] {usage.usage_percent}%",
         f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
         f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
@@ -141,17 +155,17 @@ def status(session: str, found: Status) -> str:
         "",
         *table([("largest", "", "tokens"), *items], left=2),
         "",
-        f"{found.could_free:,} tokens could be freed by offload alone",
+        f"{how_many(found.could_free, 'token')} could be freed by offload alone",
     ]
     if found.compressions:
-        saved = f"{found.tokens_saved:,} tokens saved"
+        saved = f"{how_many(found.tokens_saved, 'token')} saved"
         lines.append(
             f"compressions: {found.compressions}; {found.messages_compressed} of "
-            f"{found.messages_recorded} messages compressed, {saved}"
+            f"{how_many(found.messages_recorded, 'message')} compressed, {saved}"
         )
     if (told := found.savings.told()) != {"net": 0}:
         said = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in told.items())
-        lines.append(f"over {found.savings.requests:,} requests, in tokens: {said}")
+        lines.append(f"over {how_many(found.savings.requests, 'request')}, in tokens: {said}")
     if found.refs:
         newest = list(found.refs.items())[-LISTED:]
         lines += ["", *table([("newest refs", f"of {len(found.refs)}"), *newest], left=2)]
@@ -187,10 +201,10 @@ def summaries(found: Iterable[Mapping[str, Any]]) -> str:
     for entry in found:
         text = str(entry.get("content", ""))
         more = len(text) - SHOWN
-        rest = f"\n… {more:,} more characters; --json shows them" if more > 0 else ""
+        rest = f"\n… {how_many(more, 'more character')}; --json shows them" if more > 0 else ""
         parts.append(
             f"── {entry.get('created_at', '?')}  {entry.get('session', '?')}  "
-            f"{entry.get('strategy', 'summary')}  {entry.get('tokens', 0):,} tokens\n"
+            f"{entry.get('strategy', 'summary')}  {how_many(entry.get('tokens', 0), 'token')}\n"
             f"{text[:SHOWN]}{rest}"
         )
     return "\n\n".join(parts) or "There are no summaries yet."

@@ -11,6 +11,7 @@ from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.errors import ConversationNotFound, UnknownRef
+from context_compression.plurals import how_many, texts_and_messages
 from context_compression.session import Session
 from context_compression.store import Found, Hit, Store
 
@@ -95,16 +96,24 @@ def record(found: Found) -> dict[str, Any]:
 
 def page(found: Found) -> str:
     """What a search found, for people."""
+    if not found.hits and not found.searched:
+        return (
+            "Nothing is archived yet. `context-compression compress FILE` archives what it takes "
+            "out of a conversation."
+        )
     if not found.hits:
-        return f"Nothing of that is archived; {found.searched:,} texts and messages were searched."
+        were = "was" if found.searched == 1 else "were"
+        return f"Nothing of that is archived; {texts_and_messages(found.searched)} {were} searched."
     total = "" if found.total is None else f" of {found.total:,}"
-    count = f"{len(found.hits)}{total} archived texts and messages"
+    alone = len(found.hits) == 1 and found.total in (None, 1)
+    things = "text or message" if alone else "texts and messages"
+    count = f"{len(found.hits)}{total} archived {things}"
     first = f"{count}; `context-compression restore REF` prints one"
     return "\n\n".join([first, *("\n".join(_lines(hit, found)) for hit in found.hits)])
 
 
 def _lines(hit: Hit, found: Found) -> Iterator[str]:
-    words = f", {hit.held} of {len(found.words)} words" if hit.held else ""
+    words = f", {hit.held} of {how_many(len(found.words), 'word')}" if hit.held else ""
     yield f"{hit.ref}  {hit.what}, {hit.session}{words}"
     rows = [(f"{number}" if hit.numbered else "", line) for number, line in hit.lines]
     if hit.before:

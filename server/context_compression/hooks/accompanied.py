@@ -3,6 +3,7 @@
 from context_compression.compress import ALL_IT_CAN
 from context_compression.hosts import Transcript
 from context_compression.ledger import render
+from context_compression.plurals import how_many
 from context_compression.session import Session
 from context_compression.session.archiver import promises
 from context_compression.tokens import Counter
@@ -51,7 +52,7 @@ def told_afterwards(workspace: Workspace, id: str) -> str | None:
     texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
     return "\n".join(
         [
-            f"All that this compaction removed is archived ({len(state.refs):,} refs). "
+            f"All that this compaction removed is archived ({how_many(len(state.refs), 'ref')}). "
             "context_restore(ref=…) brings an original back; context_restore(query=…) searches.",
             *([ledger] if ledger else []),
             "The newest texts:",

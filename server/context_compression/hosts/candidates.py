@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from context_compression.plurals import how_many
+
 LISTED = 5
 WORDS = 60  # characters of the first words shown
 
@@ -38,7 +40,7 @@ def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 def age(seconds: float) -> str:
     """`90.0` -> `"2 minutes"`."""
-    for unit, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+    for unit, name in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= unit:
-            return f"{seconds / unit:.0f} {name}"
-    return f"{max(seconds, 0):.0f} seconds"
+            return how_many(round(seconds / unit), name)
+    return how_many(round(max(seconds, 0)), "second")

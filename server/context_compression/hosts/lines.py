@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from context_compression.errors import TranscriptError
 from context_compression.messages import is_object
+from context_compression.plurals import how_many
 
 GZIP = b"\x1f\x8b"
 NAMED = 5  # line numbers listed in a warning
@@ -87,7 +88,7 @@ def check_file(path: Path, max_bytes: int) -> None:
     if not stat.S_ISREG(about.st_mode):
         raise TranscriptError(f"{path} is a device or a pipe. Only ordinary files are read.")
     if about.st_size > max_bytes:
-        raise too_large(path, f"{about.st_size:,} bytes", max_bytes)
+        raise too_large(path, how_many(about.st_size, "byte"), max_bytes)
 
 
 @contextmanager
@@ -200,8 +201,8 @@ class Rows:
             warnings.append(f"Lines that are no JSON object were skipped: {count} (line {named}).")
         if self._torn:
             warnings.append(
-                f"The last line is cut off after {self._torn:,} bytes (still being written, or a "
-                "crash); it was left out."
+                f"The last line is cut off after {how_many(self._torn, 'byte')} (still being "
+                "written, or a crash); it was left out."
             )
         if self._lines.cut_off:
             warnings.append("The packed file is cut off; what came after was left out.")

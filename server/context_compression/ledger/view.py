@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from context_compression.ledger.entry import Entry, Kind
+from context_compression.plurals import how_many
 
 TITLE = "Ledger, found by code in what was compressed (newest first):"
 SECTIONS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
@@ -73,7 +74,7 @@ def render(
 
 
 def _rest(left_out: int, ref: str | None) -> str:
-    return f"[… {left_out} more entries{f'; ref {ref}' if ref else ''}]"
+    return f"[… {how_many(left_out, 'more entry')}{f'; ref {ref}' if ref else ''}]"
 
 
 def _lines(entries: Iterable[Entry], kinds: Sequence[Kind]) -> list[str]:

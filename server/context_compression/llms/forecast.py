@@ -7,6 +7,7 @@ from math import ceil
 from typing import Any, Self
 
 from context_compression.formats import parse
+from context_compression.plurals import how_many
 from context_compression.result import Result
 from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.tokens import Counter
@@ -129,12 +130,14 @@ def _forecast(
 def of_cache(found: Forecast) -> str:
     """Whether the prompt cache makes it worth it, in a sentence."""
     pays = "it never pays back"
+    stay = "stays" if found.cached == 1 else "stay"
+    are = "is" if found.written_anew == 1 else "are"
     if found.pays_after is not None:
-        pays = f"the compression pays back after {found.pays_after:,} further requests"
+        pays = f"the compression pays back after {how_many(found.pays_after, 'further request')}"
     return (
         f"with a prompt cache (write {WRITE:g}, read {READ:g}, output {OUTPUT:g} times the input "
-        f"price) {pays}: {found.cached:,} messages stay cached, {found.written_anew:,} tokens are "
-        "written anew"
+        f"price) {pays}: {how_many(found.cached, 'message')} {stay} cached, "
+        f"{how_many(found.written_anew, 'token')} {are} written anew"
     )
 
 

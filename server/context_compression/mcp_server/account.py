@@ -12,6 +12,7 @@ from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
 from context_compression.plan import canonical, ref_of
+from context_compression.plurals import how_many
 from context_compression.result import Ref, Result
 from context_compression.session import Session
 from context_compression.summarizer import Summarizer
@@ -25,9 +26,9 @@ REFS = 10  # named in an answer
 def headline(result: Result) -> str:
     """`45 → 25 messages, 120,000 → 60,000 tokens, 60,000 freed, 3 files removed`."""
     return (
-        f"{result.messages_in:,} → {result.messages_out:,} messages, "
-        f"{result.tokens_before:,} → {result.tokens_after:,} tokens, "
-        f"{result.tokens_freed:,} freed, {result.files_removed:,} files removed"
+        f"{result.messages_in:,} → {how_many(result.messages_out, 'message')}, "
+        f"{result.tokens_before:,} → {how_many(result.tokens_after, 'token')}, "
+        f"{result.tokens_freed:,} freed, {how_many(result.files_removed, 'file')} removed"
     )
 
 
@@ -150,8 +151,8 @@ def account(
     first = headline(result)
     if not result.changed:
         first = (
-            f"history unchanged: {'; '.join(result.notes)}. The view has {result.messages_in:,} "
-            f"messages, {result.tokens_before:,} tokens"
+            f"history unchanged: {'; '.join(result.notes)}. The view has "
+            f"{how_many(result.messages_in, 'message')}, {how_many(result.tokens_before, 'token')}"
         )
         said = {
             "changed": False,
@@ -167,7 +168,9 @@ def account(
     if aimed and result.target_tokens is not None:
         more |= {"target_tokens": result.target_tokens, "target_met": result.target_met}
         if fixed := result.fixed_tokens:
-            more["of_it_fixed"] = f"system prompt and tool schemas, which stay: {fixed:,} tokens"
+            more["of_it_fixed"] = (
+                f"system prompt and tool schemas, which stay: {how_many(fixed, 'token')}"
+            )
     if aimed and not result.target_met:
         more |= {"floor_tokens": result.floor_tokens or None, "floor": dict(result.floor)}
     if result.changed:
@@ -183,7 +186,7 @@ def account(
     if beside := opened.not_counted:
         spared = "" if options.get("target_tokens") else "; the target leaves room for them"
         more["not_counted"] = (
-            f"the host's system prompt, tools and the like: {beside:,} tokens{spared}"
+            f"the host's system prompt, tools and the like: {how_many(beside, 'token')}{spared}"
         )
     more |= {"counted_by": result.method, "warnings": warnings}
     hidden: dict[str, Any] = {}
@@ -274,7 +277,7 @@ def _written(result: Result) -> dict[str, Any]:
 
 def _described(result: Result, ref: str, about: Ref) -> str:
     place = "" if about.block is None else f" of message {about.indices[0]:,}"
-    return f"{about.what}{place}, {_size(result.originals[ref]):,} characters"
+    return f"{about.what}{place}, {how_many(_size(result.originals[ref]), 'character')}"
 
 
 def _size(original: Any) -> int:

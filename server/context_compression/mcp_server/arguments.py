@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from context_compression.messages import is_array, is_object
-from context_compression.settings import GUARDED, Value, snake_case
+from context_compression.settings import GUARDED, NO_BOOL, Value, snake_case
 
 LISTED = 3  # wrong arguments named in one answer
 SHOWN = 60  # characters of a wrong value
@@ -31,7 +31,7 @@ TYPES = {
 }
 
 Messages = list[dict[str, Any]]
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1), NO_BOOL]
 
 
 class Arguments(Value):

@@ -11,6 +11,8 @@ from hashlib import sha256
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from context_compression.plurals import how_many
+
 PAGE = 8_000
 """Characters of one page."""
 LABEL = "quoted from the archive"
@@ -34,7 +36,7 @@ class Page:
     def range(self) -> str:
         """`"characters 8,001-16,000 of 20,000"`, `"all 312 characters"`."""
         if self.stop - self.start == self.total:
-            return f"all {self.total:,} characters"
+            return f"all {how_many(self.total, 'character')}"
         return f"characters {self.start + 1:,}-{self.stop:,} of {self.total:,}"
 
 

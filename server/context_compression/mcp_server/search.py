@@ -8,11 +8,21 @@ from mcp.types import CallToolResult
 
 from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.quoting import fenced
+from context_compression.plurals import how_many, texts_and_messages
 from context_compression.store import Found, Hit
 from context_compression.store.documents import Neighbour
 
 PAGE = 5  # hits
 MOST_PAGES = 100
+MORE_BY_WORDS = "Fewer or shorter words, or none of path:, tool:, error:, find more."
+MORE_BY_PATTERN = (
+    "A pattern tells upper from lower case unless (?i) stands in front of it. A shorter one finds "
+    "more, and so do words in query, without pattern."
+)
+FILLED_BY = (
+    "context_compress archives what it takes out of a conversation, context_offload a text, a file "
+    "or large tool results."
+)
 SHOWN = 80  # characters of what was looked for
 
 
@@ -32,17 +42,21 @@ def skipped(cursor: str | None) -> int:
     return int(cursor)
 
 
-def answer(found: Found, query: str | None, pattern: str | None, skip: int) -> CallToolResult:
-    """Quoted hits, `skip` of which came before."""
+def answer(
+    found: Found, query: str | None, pattern: str | None, skip: int, *, within: str | None = None
+) -> CallToolResult:
+    """Quoted hits, `skip` of which came before; `within` is the session that was searched alone."""
     sought = " and ".join(map(_shown, filter(None, (query, pattern))))
     if found.hits:
         first = _headline(found, sought, pattern, skip)
     elif skip:
         first = f"No further hits for {sought}."
+    elif not found.searched:
+        first = f"Nothing {f'of {within} ' if within else ''}is archived yet. {FILLED_BY}"
     else:
+        hint = MORE_BY_PATTERN if pattern else MORE_BY_WORDS
         first = (
-            f"Nothing of {sought} is in the archive ({found.searched:,} texts and messages). "
-            "Fewer or shorter words, or none of path:, tool:, error:, find more."
+            f"Nothing of {sought} is in the archive ({texts_and_messages(found.searched)}). {hint}"
         )
     note = [f"note: {found.note}"] if found.note else []
     return quotation("\n\n".join([first, *note, *(_quoted(hit, found) for hit in found.hits)]))
@@ -51,6 +65,8 @@ def answer(found: Found, query: str | None, pattern: str | None, skip: int) -> C
 def _headline(found: Found, sought: str, pattern: str | None, skip: int) -> str:
     count = len(found.hits)
     numbers = f"{skip + 1}-{skip + count}" if skip else f"{count}"
+    alone = count == 1 and found.total in (None, 1) and not skip
+    things = "text or message" if alone else "texts and messages"
     held = f"for {sought}, the best first"
     if pattern:
         held = f"in which {sought} is found, {'the best' if found.words else 'the newest'} first"
@@ -58,13 +74,13 @@ def _headline(found: Found, sought: str, pattern: str | None, skip: int) -> str:
     more = count == PAGE and (found.total is None or found.total > skip + count)
     following = f" · next page: cursor {skip + count}" if more else ""
     return (
-        f"{numbers}{total} archived texts and messages {held}; context_restore(ref=…) brings one "
+        f"{numbers}{total} archived {things} {held}; context_restore(ref=…) brings one "
         f"back{following}"
     )
 
 
 def _quoted(hit: Hit, found: Found) -> str:
-    words = f" · {hit.held} of {len(found.words)} words" if hit.held else ""
+    words = f" · {hit.held} of {how_many(len(found.words), 'word')}" if hit.held else ""
     header = f"ref {hit.ref} · {hit.what} · session {hit.session}{words}"
     return f"{header}\n{fenced(chr(10).join(_lines(hit)))}"
 

@@ -10,10 +10,20 @@ archiver.py   keeping originals before a view changes
 reading.py    what was archived: whole, by lines, by pattern
 """
 
-from context_compression.session.by_caller import PLAN_SECONDS, Asked
+from context_compression.session.by_caller import PLAN_SECONDS, Asked, no_plan
 from context_compression.session.naming import name_for
 from context_compression.session.reading import NO_LINE, as_text, select
 from context_compression.session.session import Session
 from context_compression.session.status import Status
 
-__all__ = ["NO_LINE", "PLAN_SECONDS", "Asked", "Session", "Status", "as_text", "name_for", "select"]
+__all__ = [
+    "NO_LINE",
+    "PLAN_SECONDS",
+    "Asked",
+    "Session",
+    "Status",
+    "as_text",
+    "name_for",
+    "no_plan",
+    "select",
+]

@@ -36,6 +36,14 @@ class Asked:
     messages: int
 
 
+def no_plan(plan_id: str, where: str) -> str:
+    """What to do where a plan is not known."""
+    return (
+        f"There is no plan {plan_id[:40]!r} in {where}. Call context_compress without plan_id to "
+        "get one, and pass the plan_id of its answer with the summary."
+    )
+
+
 class ByCaller(Recorded):
     """A conversation whose summaries the caller may write."""
 
@@ -90,10 +98,7 @@ class ByCaller(Recorded):
             state = self.state()
             plan = state.plans.get(plan_id)
             if plan is None:
-                raise PlanError(
-                    f"There is no plan {plan_id!r} in {self.id}. Call context_compress without "
-                    "plan_id to get one."
-                )
+                raise PlanError(no_plan(plan_id, self.id))
             if age_of(plan["created_at"]) > PLAN_SECONDS:
                 raise PlanError(
                     f"Plan {plan_id} has expired: it was made more than {PLAN_SECONDS // 60} "

@@ -7,6 +7,7 @@ from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.formats import parse
 from context_compression.messages import Opaque, texts_of
 from context_compression.plan import canonical
+from context_compression.plurals import in_range
 from context_compression.store import Pattern
 
 NO_LINE = "no line matches"
@@ -43,9 +44,11 @@ def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str
     numbered = list(enumerate(text.split("\n"), 1))
     if lines is not None:
         first, last = lines
-        wrong = "run backwards" if last < first else "are not there"
+        is_not = "is" if first == last else "are"
+        wrong = "run backwards" if last < first else f"{is_not} not there"
         if first < 1 or last < first or first > len(numbered):
-            raise StoreError(f"lines {first}-{last} {wrong}; this has lines 1-{len(numbered)}.")
+            asked, there = in_range("line", first, last), in_range("line", 1, len(numbered))
+            raise StoreError(f"{asked} {wrong}; this has {there}.")
         numbered = numbered[first - 1 : last]
     if pattern is None:
         return "\n".join(line for _, line in numbered)

@@ -12,6 +12,7 @@ import anyio
 from context_compression import hosts as transcripts
 from context_compression.errors import ContextCompressionError, SetupError
 from context_compression.messages import is_array
+from context_compression.plurals import how_many
 from context_compression.setup.claude_plugin import FOLDER, entry_of_plugin
 from context_compression.setup.findings import (
     VARIABLES,
@@ -207,5 +208,5 @@ def _transcripts(machine: Machine, host: Host | None) -> Iterator[Finding]:
     except ContextCompressionError as error:
         yield Finding("transcripts", False, str(error), "Tell us; this host has a new format.")
         return
-    says = f"the newest, {newest}, has {len(read.messages):,} messages in its context"
+    says = f"the newest, {newest}, has {how_many(len(read.messages), 'message')} in its context"
     yield Finding("transcripts", True, says)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.errors import ContextCompressionError
+from context_compression.plurals import how_many
 from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.store import Store
 from context_compression.workspace import CREDENTIALS
@@ -71,7 +72,8 @@ def of_store(folder: Path) -> Iterator[Finding]:
     wrong = Store(folder).verify()
     yield from (Finding("store", False, problem, "See there.") for problem in wrong[:5])
     if not wrong:
-        yield Finding("store", True, f"{folder}, {len(Store(folder).sessions())} conversations")
+        kept = len(Store(folder).sessions())
+        yield Finding("store", True, f"{folder}, {how_many(kept, 'conversation')}")
 
 
 def of_search() -> Iterator[Finding]:

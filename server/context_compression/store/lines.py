@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from context_compression.plurals import how_many
 from context_compression.store import files
 
 HEAD_BYTES = 4096
@@ -218,7 +219,9 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 def _shown(line: bytes) -> str:
     text = line.decode("utf-8", "replace")
-    return f"({len(line)} bytes), it was not lost: {text[:60]!r}" + ("…" if len(text) > 60 else "")
+    return f"({how_many(len(line), 'byte')}), it was not lost: {text[:60]!r}" + (
+        "…" if len(text) > 60 else ""
+    )
 
 
 def _private(path: str, flags: int) -> int:

@@ -32,7 +32,7 @@ def floor(plan: Plan) -> Floor:
         parts[part] = parts.get(part, 0) + plan.counter.message(message)
     total = cost(plan, kept, {})
     if notes := total - sum(parts.values()):
-        parts["notes that keep it valid"] = notes
+        parts[_what_notes_do(plan, kept)] = notes
     return Floor(keep_only(plan, kept, {}, "floor"), total, parts)
 
 
@@ -65,4 +65,13 @@ def _part(plan: Plan, index: int) -> str:
         return "pins"
     if plan.open_step and index in plan.open_step:
         return "open tool step"
-    return "last user message"
+    of_user = index in (plan.last_user, *plan.shown_since) or plan.messages[index].starts_turn
+    return "last user message" if of_user else "last message"
+
+
+def _what_notes_do(plan: Plan, kept: dict[int, Message]) -> str:
+    """What the notes of the smallest view are for; a view may begin with one."""
+    first = next((message for index, message in kept.items() if index >= plan.head), None)
+    if plan.user_first and first is not None and first.role == "assistant":
+        return "a note of ours before it, for the user has to speak first"
+    return "notes that keep it valid"

@@ -33,6 +33,7 @@ from context_compression.messages import (
     strings_in,
 )
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
+from context_compression.plurals import how_many
 from context_compression.rendering import Span, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
@@ -203,7 +204,7 @@ class Forms:
         if line is None:
             text = result.text
             ref = ref_of_whole(text, self.plan.archive)
-            parts = [f"{text.count(chr(10)) + 1:,} lines"]
+            parts = [how_many(text.count("\n") + 1, "line")]
             if (status := exit_status(text)) is not None:
                 parts.append(f"exit {status}")
             if result.is_error:

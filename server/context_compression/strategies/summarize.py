@@ -19,6 +19,7 @@ from context_compression.grounding import struck, ungrounded
 from context_compression.ledger import Entry, Kind, entries, file_lists, file_tags, merge, render
 from context_compression.messages import COMPRESSED, Message, Text, texts_of
 from context_compression.plan import Plan, ref_of
+from context_compression.plurals import how_many
 from context_compression.redaction import redact
 from context_compression.result import SummaryRecord
 from context_compression.selection import clip
@@ -298,7 +299,7 @@ class Summary:
         if not taken:
             return ""
         left_out = len(named) - len(taken)
-        more = f"\n[{left_out} more files: ref {ref}]" if left_out else ""
+        more = f"\n[{how_many(left_out, 'more file')}: ref {ref}]" if left_out else ""
         return redact(file_tags(taken)) + more
 
     def last_request(self) -> str:

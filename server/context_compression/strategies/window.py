@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from context_compression.edits import Edit
 from context_compression.messages import COMPRESSED, Document, Image, Message, Text, user
 from context_compression.plan import Plan
+from context_compression.plurals import how_many
 from context_compression.selection import digest
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.floor import anchored
@@ -146,7 +147,8 @@ def _digest_note(plan: Plan, kept: Mapping[int, Message], most: int) -> dict[int
             runs[start] = runs.get(start, 0) + plan.tokens[index]
     gone = [m for i, m in enumerate(plan.messages) if i >= plan.head and i not in kept]
     finds = "; context_restore(query=…) finds them" if plan.archive.restorable else ""
-    what = f"{COMPRESSED} {len(gone)} earlier messages are not shown{finds}"
+    are = "is" if len(gone) == 1 else "are"
+    what = f"{COMPRESSED} {how_many(len(gone), 'earlier message')} {are} not shown{finds}"
     text = digest(gone, most - len(what) - 1)
     note = user(f"{what}:\n{text}" if text else f"{what}.")
     tokens = plan.counter.message(note)

@@ -9,15 +9,16 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from context_compression.errors import ContextCompressionError
+from context_compression.errors import ContextCompressionError, PlanError
 from context_compression.mcp_server.account import Writer, compressed
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages, Positive
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened, settings_for
 from context_compression.mcp_server.two_calls import answered, asked_of_the_caller
-from context_compression.session import Session
-from context_compression.settings import Settings, StrategyName
+from context_compression.plurals import how_many
+from context_compression.session import Session, no_plan
+from context_compression.settings import NO_BOOL, Settings, StrategyName
 from context_compression.tokens import Counter
 from context_compression.usage import count_tokens
 from context_compression.workspace import CHECKPOINT, Opened
@@ -28,7 +29,7 @@ def _index(pin: Any) -> Any:
 
 
 # Some clients know but one type for an item, so the schema says text, and "12" is an index.
-Pin = Annotated[int | str, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
+Pin = Annotated[int | str, NO_BOOL, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
 
 
 class CompressArguments(Arguments):
@@ -108,20 +109,21 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
 
 
 def _planned(call: Call, asked: CompressArguments) -> str | None:
-    """The session in which the plan was made; `None` where that is the current one, or unknown."""
+    """The session in which the plan was made; `None` where that is the current one.
+
+    Raises:
+        PlanError: no recorded conversation has such a plan.
+    """
+    plan = asked.plan_id or ""
     with suppress(ContextCompressionError):
         current = call.workspace.open(model=asked.model, asking=call.asking).session
-        if asked.plan_id in current.state().plans:
+        if plan in current.state().plans:
             return None
     store = call.workspace.store
-    return next(
-        (
-            id
-            for id in call.workspace.recorded()
-            if asked.plan_id in Session(store, id).state().plans
-        ),
-        None,
-    )
+    for id in call.workspace.recorded():
+        if plan in Session(store, id).state().plans:
+            return id
+    raise PlanError(no_plan(plan, f"any conversation recorded in {store.folder}"))
 
 
 def _writer(call: Call, asked: CompressArguments, settings: Settings) -> Writer:
@@ -160,8 +162,8 @@ def _undone(call: Call, about: Opened, messages: Messages | None) -> CallToolRes
     view = session.undo()
     after = size()
     headline = (
-        f"undone: {before[0]:,} → {after[0]:,} messages, {before[1]:,} → {after[1]:,} tokens; "
-        "refs can still be restored"
+        f"undone: {before[0]:,} → {how_many(after[0], 'message')}, {before[1]:,} → "
+        f"{how_many(after[1], 'token')}; refs can still be restored"
     )
     said = {
         "messages_before": before[0],
@@ -195,7 +197,7 @@ async def _keep_checkpoint(call: Call, asked: CompressArguments) -> CallToolResu
         store = call.workspace.store
         ref = Session(store, CHECKPOINT).offload(text, what=CHECKPOINT)  # so that it can be found
         store.add_summary(entry)
-        kept = f"checkpoint of {tokens:,} tokens kept as {ref}"
+        kept = f"checkpoint of {how_many(tokens, 'token')} kept as {ref}"
         more = {"created_at": now, "store": str(store.folder)}
         said = {"tokens": tokens, "ref": ref}
         return answer(f"{kept}; context_summary brings it into any chat", said, more)

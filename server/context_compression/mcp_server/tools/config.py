@@ -14,6 +14,7 @@ from context_compression.settings import GUARDED, Settings, changed_config, sett
 from context_compression.workspace import Workspace
 
 Config = dict[str, Any]
+LONGEST = 300  # characters of a value
 
 
 class ConfigArguments(Arguments):
@@ -51,19 +52,21 @@ async def context_config(call: Call, asked: ConfigArguments) -> CallToolResult:
 def _shown(workspace: Workspace) -> CallToolResult:
     config = workspace.store.read_config()
     settings = workspace.settings()
-    values = settings.model_dump(mode="json")
+    values = {n: _shortened(v) for n, v in settings.model_dump(mode="json").items()}
     origins = _origins(workspace, config)
     meanings = {name: field.description for name, field in Settings.model_fields.items()}
     elsewhere = {name: origin for name, origin in origins.items() if origin != "default"}
+    whose = "its" if len(elsewhere) == 1 else "their"
     lines = [
-        f"{len(values)} settings, {len(elsewhere)} of them not at their default",
+        f"{len(values)} settings, {len(elsewhere)} of them not at {whose} default",
         *(f"{n}: {inline(v)} ({origins[n]}; {meanings[n]})" for n, v in values.items()),
     ]
     said = {
         name: {"value": value, "from": origins[name], "meaning": meanings[name]}
         for name, value in values.items()
     }
-    more = {"config_file": str(workspace.store.folder / "config.json")}
+    file = str(workspace.store.folder / "config.json")
+    more = {"config_file": file, "warnings": list(settings.doubts)}
     return answer("\n".join(lines), {"settings": said}, more)
 
 
@@ -80,7 +83,10 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
     after = workspace.store.update_config(change)
     defaults = Settings().model_dump(mode="json")
     changed = {
-        name: {"from": before.get(name, default), "to": after.get(name, default)}
+        name: {
+            "from": _shortened(before.get(name, default)),
+            "to": _shortened(after.get(name, default)),
+        }
         for name, default in defaults.items()
         if before.get(name, default) != after.get(name, default)
     }
@@ -93,8 +99,17 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
         for name in changed
         if origins[name] not in ("default", "config.json")
     ]
-    more = {"config_file": str(workspace.store.folder / "config.json"), "warnings": overruled}
+    more = {
+        "config_file": str(workspace.store.folder / "config.json"),
+        "warnings": [*overruled, *workspace.settings().doubts],
+    }
     return answer(headline or "nothing to change: so it was already", {"changed": changed}, more)
+
+
+def _shortened(value: Any) -> Any:
+    """A value; one that is longer than any list of ours as the beginning of its text."""
+    text = inline(value)
+    return value if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
 def _origins(workspace: Workspace, config: Mapping[str, Any]) -> dict[str, str]:

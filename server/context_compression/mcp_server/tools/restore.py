@@ -13,8 +13,9 @@ from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import fenced, page
-from context_compression.mcp_server.search import PAGE, answer, skipped
+from context_compression.mcp_server.search import FILLED_BY, PAGE, answer, skipped
 from context_compression.plan import ref_of
+from context_compression.plurals import how_many, in_range
 from context_compression.session import NO_LINE, Session, select
 from context_compression.store import Store
 from context_compression.tokens import Counter
@@ -66,7 +67,7 @@ async def context_restore(call: Call, asked: RestoreArguments) -> CallToolResult
 
     def search() -> CallToolResult:
         found = store.search(query, pattern=asked.pattern, session=session, limit=PAGE, skip=skip)
-        return answer(found, query, asked.pattern, skip)
+        return answer(found, query, asked.pattern, skip, within=session)
 
     return await call.working("searching", search)
 
@@ -96,7 +97,7 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
             following = log.following(full)
     header = [f"ref {full}", what]
     if lines:
-        header.append(f"lines {lines[0]:,}-{lines[1]:,}")
+        header.append(in_range("line", *lines))
     if asked.pattern is not None:
         header.append(f"lines with {asked.pattern!r}")
         if text == NO_LINE:  # found lines begin with their numbers
@@ -105,7 +106,7 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
     if session is not None:
         with suppress(StoreUnwritable):  # it can be read all the same
             session.note_restored(full, shown.text, whole=whole)
-    header += [shown.range, f"{Counter().text(shown.text):,} tokens"]
+    header += [shown.range, how_many(Counter().text(shown.text), "token")]
     if shown.cursor:
         header.append(f"next page: cursor {shown.cursor}")
     elif following:
@@ -136,8 +137,7 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
     archived = (Session(store, id).state().refs for id in store.sessions()[:NEWEST])
     newest = [*islice((ref for refs in archived for ref in reversed([*refs])), NEWEST)]
     short = f" (at least {SHORTEST_REF} digits name a ref)" if len(ref) < SHORTEST_REF else ""
-    known = f"The newest refs: {', '.join(newest)}." if newest else "Nothing is archived yet."
-    raise UnknownRef(
-        f"Nothing is archived under {ref[:40]!r}{short}. {known} context_restore(query=…) searches "
-        "all that is archived."
-    )
+    searches = "context_restore(query=…) searches all that is archived."
+    newer = f"The newest refs: {', '.join(newest)}. {searches}"
+    known = newer if newest else f"Nothing is archived yet. {FILLED_BY}"
+    raise UnknownRef(f"Nothing is archived under {ref[:40]!r}{short}. {known}")

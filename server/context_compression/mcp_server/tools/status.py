@@ -9,6 +9,7 @@ from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
+from context_compression.plurals import how_many
 from context_compression.session import Status
 from context_compression.settings import GUARDED, Settings
 from context_compression.workspace import CURRENT, Opened
@@ -71,7 +72,7 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "messages": status.messages,
         "tokens_by_kind": status.by_kind,
         "largest": [
-            f"message {item.message:,}, {item.what}: {item.tokens:,} tokens"
+            f"message {item.message:,}, {item.what}: {how_many(item.tokens, 'token')}"
             for item in status.largest[: ITEMS[asked.response_format]]
         ],
         "offload_would_free_tokens": status.could_free,

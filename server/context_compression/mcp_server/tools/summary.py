@@ -11,6 +11,8 @@ from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import PAGE, fenced
 from context_compression.plan import ref_of
+from context_compression.plurals import how_many, in_range
+from context_compression.settings import NO_BOOL
 from context_compression.workspace import CHECKPOINT
 
 NAMED = 10
@@ -20,7 +22,7 @@ NAMED = 10
 class SummaryArguments(Arguments):
     """Of `context_summary`."""
 
-    limit: Annotated[int, Field(ge=1, le=50)] = 3
+    limit: Annotated[int, Field(ge=1, le=50), NO_BOOL] = 3
     """how many, default 3"""
     conversation: str | None = None
     """as in context_status, or checkpoint; default: any"""
@@ -45,7 +47,7 @@ async def context_summary(call: Call, asked: SummaryArguments) -> CallToolResult
             "compressed is found with context_restore(query=…)."
         )
     shown = _that_fit(entries[: asked.limit])
-    count = f"{len(shown)} of {len(entries)} summaries, newest first"
+    count = f"{len(shown)} of {how_many(len(entries), 'summary')}, newest first"
     named = [_header(entry) for entry in entries[len(shown) : len(shown) + NAMED]]
     more = ["\n".join(["Older ones, for context_restore(ref=…):", *named])] if named else []
     return quotation("\n\n".join([count, *shown, *more]))
@@ -82,8 +84,8 @@ def _header(entry: dict[str, Any]) -> str:
         f"session {entry.get('session')}",
     ]
     if span := entry.get("messages"):
-        parts.append(f"messages {span[0]}-{span[-1]}")
+        parts.append(in_range("message", span[0], span[-1]))
     if strategy := entry.get("strategy"):
         parts.append(f"by {strategy}")
-    parts.append(f"{entry.get('tokens', 0):,} tokens")
+    parts.append(how_many(entry.get("tokens", 0), "token"))
     return " · ".join(str(part) for part in parts if part)
