@@ -151,7 +151,7 @@ def test_a_store_that_others_can_read_is_said(machine_with: Machines, real_serve
     assert "mode 755" in finding.says
     assert finding.mend == f"chmod 700 {session.store.folder}"
     session.store.folder.chmod(0o700)
-    assert of(examine(CODEX, machine, real_server), "store").says.endswith("1 conversations")
+    assert of(examine(CODEX, machine, real_server), "store").says.endswith("1 conversation")
 
 
 def test_damage_in_the_store_is_said(machine_with: Machines, real_server: Server) -> None:
