@@ -29,7 +29,7 @@ from quality import Place, Task, label, tokens_of
 from texts import Reader
 
 from context_compression import cuts, pieces, rendering
-from context_compression.strategies import extract, filling, quoting, worth
+from context_compression.strategies import competing, extract, quoting, worth
 
 Weights: TypeAlias = Mapping[str, float]
 
@@ -42,7 +42,7 @@ MODULES = {
     "GAP_TOKENS": rendering, "GAP_CHARS": rendering, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
     "OUTDATED_WEIGHT": pieces, "USER_WEIGHT": worth, "USER_WORTH": worth,
     "SKILL_WORTH": worth, "SUMMARY_WORTH": worth, "PRINTED_WEIGHT": worth,
-    "ANSWER_WORTH": worth, "REMARK_WORTH": worth, "CHANGE_WORTH": filling,
+    "ANSWER_WORTH": worth, "REMARK_WORTH": worth, "CHANGE_WORTH": competing,
     "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
 }  # fmt: skip
 """Where each weight stands; the kinds of evidence, in `KIND_WEIGHT`, come beside them."""

@@ -2,55 +2,40 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain
+from itertools import chain
 
-from context_compression.authors import all_of_answer, holds_excerpts, said_in
+from context_compression.authors import holds_excerpts
 from context_compression.edits import Edit
 from context_compression.labels import with_labels
-from context_compression.messages import (
-    Block,
-    Message,
-    Text,
-    ToolCall,
-    ToolResult,
-    named_strings,
-    texts_of,
-)
-from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool, Source
+from context_compression.messages import Message, Text, texts_of
+from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool
 from context_compression.plan import Plan
 from context_compression.rendering import Span
-from context_compression.selection import end_of_output, tokens_of_text
-from context_compression.strategies.forms import Form, Forms, is_instruction
+from context_compression.strategies.competing import Competing
+from context_compression.strategies.forms import Form, Forms
+from context_compression.strategies.gaps import (
+    BARE_TOKENS,
+    NOTE_TOKENS,
+    gaps,
+    largest_with_ref,
+    noted,
+)
 from context_compression.strategies.keep import cost, keep_only
-from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, gaps, weight_of
 from context_compression.strategies.rules import Rule, rules_in
 from context_compression.strategies.tool_results import Slots, with_results
-from context_compression.strategies.worth import value_of, value_of_users
 
-CHANGE_WORTH = 10.0
-"""What the line of the call that changed a file last is worth beside its evidence: the file shall
-not be forgotten."""
-USERS_SHARE = 0.4
-"""Share of the room up to which the user's words have all of their worth in prose."""
-CALL_TOKENS, TEXT_TOKENS = 6, 4
-"""What it costs to show anything of what a form leaves out: of an argument, of another text."""
-MARK_TOKENS = 20
-"""What the mark of a gap of messages costs with its ref."""
-BARE_TOKENS = 16
-"""What a note costs that tells only how many messages are missing."""
-NOTE_TOKENS = 40
-"""What a note costs beside its quotations; kept free for the first."""
+LEAST_FOR_REFS = 2_500
+"""Tokens of room below which gaps between quotes have none, and those before and behind all quotes
+of a note are not told, but behind the last: evidence is worth more then (measured on recorded
+sessions)."""
 LEAST_ROOM, LEAST_SHOWN = 0.15, 0.4
 """Share of the room, and of what previews leave out, one of which they must leave free (measured on
 recorded sessions: below both, `extract` keeps more at the same size, above either not)."""
 GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first; and as much again for
 notes in place of others of which nothing is quoted, one of them in any room."""
-LEAST_FOR_REFS = 2_500
-"""Tokens of room below which gaps between quotes have none, and those before and behind all quotes
-of a note are not told, but behind the last: evidence is worth more then (measured likewise)."""
 SLACK, LARGE = 0.025, 12_500
 """Share of the room that may stay empty: to count a view once more takes time. And the tokens of
 room from which on it is that much; a small view is soon counted."""
@@ -130,6 +115,7 @@ class Filling:
             index: shown[index] if shown and index in shown else forms.plain(index, form)
             for index, form in kept.items()
         }
+        self.competing = Competing(self.plan, self.quoting, kept, self.shown, room)
         self.left = room - cost(self.plan, self.shown, {})
 
     def edits(self, reason: str) -> Sequence[Edit]:
@@ -218,12 +204,13 @@ class Filling:
         They are chosen before all else and are the last to go when the room is too small. One that
         takes more than half of it comes behind the others, and pushes none of them out.
         """
+        block_of = self.competing.block_of
         texts = (
             (number, source.text)
             for number, source in enumerate(pool.sources)
             if source.message not in self.kept
             and self.plan.messages[source.message].role == "user"
-            and isinstance(self.block_of(source), Text)  # what a tool put out is nobody's rule
+            and isinstance(block_of(source), Text)  # what a tool put out is nobody's rule
         )
         room = self.left - BARE_TOKENS
         found: list[Rule] = []
@@ -240,7 +227,7 @@ class Filling:
 
     def competition(self) -> tuple[Pool, Choice]:
         """All pieces that compete for the room, and the choice among them."""
-        cutter, used, sources = self.plan.cutter, self.plan.used, self.competing()
+        cutter, used, sources = self.plan.cutter, self.plan.used, self.competing.sources()
         for source in sources:
             cutter(source.text)
         texts = (
@@ -254,67 +241,9 @@ class Filling:
         cutter.numbering.pack()  # all words are known, and the pool takes memory
         pool = Pool(cutter)
         for source in sources:
-            pool.add(source, self.plan.outdated.spans(self.block_of(source), source.text))
+            block = self.competing.block_of(source)
+            pool.add(source, self.plan.outdated.spans(block, source.text))
         return pool, pool.choice(shown, used)
-
-    def block_of(self, source: Source) -> Block:
-        """The block that a source is a text of."""
-        return self.plan.messages[source.message].blocks[source.slot]
-
-    def competing(self) -> Sequence[Source]:
-        """The texts that compete for the room; of what the user said twice the newest.
-
-        In prose the user's words are worth less the less of them there is room for: what they say
-        must decide then, or small talk would come before all answers.
-        """
-        plan = self.plan
-        indices = range(plan.head, len(plan.messages))
-        sources = [*chain.from_iterable(map(self.sources, indices))]
-        newest = {
-            block.text: index
-            for index, message in enumerate(plan.messages)
-            for block in message.blocks
-            if isinstance(block, Text) and message.role == "user"
-        }
-        of_user = [
-            source.worth > 0 and plan.messages[source.message].role == "user" for source in sources
-        ]
-        said = sum(source.tokens for source, theirs in zip(sources, of_user, strict=True) if theirs)
-        share = min(1.0, USERS_SHARE * self.room / max(1, said)) if plan.cutter.prose else 1.0
-        return [
-            source._replace(worth=share * source.worth) if theirs else source
-            for source, theirs in zip(sources, of_user, strict=True)
-            if not theirs or newest.get(source.text, source.message) == source.message
-        ]
-
-    def sources(self, index: int) -> Iterator[Source]:
-        """The texts of a message that compete, with what it costs to show anything of them."""
-        plan, message, shown = self.plan, self.plan.messages[index], self.shown.get(index)
-        if shown is message or self.kept.get(index) is Form.WHOLE:
-            return
-        whole = {id(block) for block in shown.blocks} if shown else ()
-        for slot, block in enumerate(message.blocks):
-            if id(block) in whole:
-                continue
-            parts = clipped(block) if shown else self.quoting.parts(block)
-            for text, key, opening, weight in parts:
-                end = end_of_output(text) if isinstance(block, ToolResult) else None
-                tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
-                spoken = isinstance(block, Text) and is_instruction(block)
-                replied = index == plan.replied_to
-                start = 0
-                if isinstance(block, ToolResult) and (answer := all_of_answer(text)) is not None:
-                    start = answer
-                    times, worth = value_of_users(text, tokens)
-                else:
-                    times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
-                if isinstance(block, ToolCall) and key == "line":
-                    worth = CHANGE_WORTH * (block.id in plan.outdated.last_changes)
-                failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
-                yield Source(
-                    index, slot, text, tokens, opening, weight * times, key,
-                    said_in(block, spoken=spoken), worth, start, end, failed,
-                )  # fmt: skip
 
     def assembled(
         self, pool: Pool, chosen: Iterable[Place], refs: float, *, ends: bool
@@ -366,52 +295,13 @@ class Filling:
         """
         behind_head = range(self.plan.head, len(self.plan.messages))
         runs = [*filter(None, gaps(behind_head, sorted({*behind_head}.intersection(view))))]
-        with_ref = self.gaps_with_ref(runs, quoted, refs)
-        noted = self.noted(runs, quoted, with_ref, refs)
+        tokens, ref_of = self.plan.tokens, self.quoting.ref_of_message
+        between = self.room >= LEAST_FOR_REFS
+        with_ref = largest_with_ref(runs, quoted, tokens, ref_of, refs, between=between)
+        told = noted(runs, quoted, with_ref, tokens, refs)
         note = self.quoting.note
         found: dict[int, Message] = {}
-        for run in noted:
-            first, last = run is noted[0], run is noted[-1]
+        for run in told:
+            first, last = run is told[0], run is told[-1]
             found[run.start] = note(run, quoted, with_ref, first=first, last=last, ends=ends)
         return found
-
-    def noted(
-        self, runs: Sequence[range], quoted: Container[int], with_ref: Container[int], room: float
-    ) -> Sequence[range]:
-        """The runs that have a note: they are quoted, or tell a ref, or are the largest others."""
-        told = {r for r in runs if r.start in with_ref or any(i in quoted for i in r)}
-        others = ((sum(self.plan.tokens[r.start : r.stop]), r) for r in runs if r not in told)
-        large = sorted((-size, r.start, r) for size, r in others if size > 2 * BARE_TOKENS)
-        most = int(room // BARE_TOKENS)
-        return sorted(told.union(r for *_, r in large[:most]), key=lambda r: r.start)
-
-    def gaps_with_ref(self, runs: Sequence[range], quoted: Container[int], room: float) -> set[int]:
-        """Where the largest gaps of whole messages begin, as many as may tell a ref in `room`."""
-        tokens = [0, *accumulate(self.plan.tokens)]
-        found: list[tuple[int, int, int]] = []
-        for run in runs:
-            indices = [index for index in run if index in quoted]
-            if indices and self.room < LEAST_FOR_REFS:
-                continue
-            for missing in filter(None, gaps(run, indices)):
-                size = tokens[missing.stop] - tokens[missing.start]
-                found.append((-size, missing.start, MARK_TOKENS if indices else NOTE_TOKENS))
-        told = set[int]()
-        for size, start, price in sorted(found):
-            if price <= room and -size > 2 * price and self.quoting.ref_of_message(start):
-                room -= price
-                told.add(start)
-        return told
-
-
-def clipped(block: Block) -> Iterator[Part]:
-    """The texts of a block of which a form may leave something out; the key is the text itself."""
-    match block:
-        case ToolCall():
-            for name, text in named_strings(block.arguments):
-                if len(text) > ARGUMENT_CHARS:
-                    yield Part(text, text, CALL_TOKENS, weight_of(name))
-        case Text() | ToolResult() if block.text.strip():
-            yield Part(block.text, "", TEXT_TOKENS)
-        case _:
-            return

@@ -1,7 +1,7 @@
 """Quotes of dropped messages, in order, each labelled with who said it or which call it is of."""
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ from context_compression.messages import (
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.rendering import NEWLINE, gap, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, shortened
+from context_compression.strategies.gaps import gap_of_messages, gaps
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
 
 ARGUMENT_CHARS = 240
@@ -334,21 +335,6 @@ def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:
         what = "error" if status in (None, "0") else f"exit {status}"
         return f"; {what}", shortened(one_line(lines[0] if lines else ""), LABEL_CHARS)
     return "", ""
-
-
-def gaps(run: range, shown: Iterable[int]) -> Iterator[range]:
-    """The messages of a run missing before each one shown, then those missing behind the last."""
-    start = run.start
-    for index in (*shown, run.stop):
-        yield range(start, index)
-        start = index + 1
-
-
-def gap_of_messages(missing: range, ref: str = "") -> str:
-    """The mark of a gap: `[… 1 message; ref c3f91a20b77d]`, `[… 9 messages; first ref …]`."""
-    count = len(missing)
-    named = f"; {'first ' * (count > 1)}ref {ref}" if ref else ""
-    return f"[… {count} message{'s' * (count > 1)}{named}]"
 
 
 def weight_of(name: str) -> float:

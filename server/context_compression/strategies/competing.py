@@ -1,0 +1,120 @@
+"""What competes for the room of a view: texts that it leaves out, or shows a part of."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from context_compression.authors import all_of_answer, said_in
+from context_compression.messages import (
+    Block,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    named_strings,
+)
+from context_compression.pieces import Source
+from context_compression.plan import Plan
+from context_compression.selection import end_of_output, tokens_of_text
+from context_compression.strategies.forms import Form, is_instruction
+from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, Quoting, weight_of
+from context_compression.strategies.worth import value_of, value_of_users
+
+CHANGE_WORTH = 10.0
+"""What the line of the call that changed a file last is worth beside its evidence: the file shall
+not be forgotten."""
+USERS_SHARE = 0.4
+"""Share of the room up to which the user's words have all of their worth in prose."""
+CALL_TOKENS, TEXT_TOKENS = 6, 4
+"""What it costs to show anything of what a form leaves out: of an argument, of another text."""
+
+
+@dataclass(frozen=True)
+class Competing:
+    """The texts of a conversation that compete for the room of a view.
+
+    Attributes:
+        plan: the conversation's.
+        quoting: what is quoted of messages that are not in the view.
+        kept: the form of each message that is, by its index.
+        shown: these messages in their forms.
+        room: tokens of the view.
+    """
+
+    plan: Plan
+    quoting: Quoting
+    kept: Mapping[int, Form]
+    shown: Mapping[int, Message]
+    room: int
+
+    def sources(self) -> Sequence[Source]:
+        """The texts that compete for the room; of what the user said twice the newest.
+
+        In prose the user's words are worth less the less of them there is room for: what they say
+        must decide then, or small talk would come before all answers.
+        """
+        plan = self.plan
+        indices = range(plan.head, len(plan.messages))
+        sources = [*chain.from_iterable(map(self.of_message, indices))]
+        newest = {
+            block.text: index
+            for index, message in enumerate(plan.messages)
+            for block in message.blocks
+            if isinstance(block, Text) and message.role == "user"
+        }
+        of_user = [
+            source.worth > 0 and plan.messages[source.message].role == "user" for source in sources
+        ]
+        said = sum(source.tokens for source, theirs in zip(sources, of_user, strict=True) if theirs)
+        share = min(1.0, USERS_SHARE * self.room / max(1, said)) if plan.cutter.prose else 1.0
+        return [
+            source._replace(worth=share * source.worth) if theirs else source
+            for source, theirs in zip(sources, of_user, strict=True)
+            if not theirs or newest.get(source.text, source.message) == source.message
+        ]
+
+    def block_of(self, source: Source) -> Block:
+        """The block that a source is a text of."""
+        return self.plan.messages[source.message].blocks[source.slot]
+
+    def of_message(self, index: int) -> Iterator[Source]:
+        """The texts of a message that compete, with what it costs to show anything of them."""
+        plan, message, shown = self.plan, self.plan.messages[index], self.shown.get(index)
+        if shown is message or self.kept.get(index) is Form.WHOLE:
+            return
+        whole = {id(block) for block in shown.blocks} if shown else ()
+        for slot, block in enumerate(message.blocks):
+            if id(block) in whole:
+                continue
+            parts = clipped(block) if shown else self.quoting.parts(block)
+            for text, key, opening, weight in parts:
+                end = end_of_output(text) if isinstance(block, ToolResult) else None
+                tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
+                spoken = isinstance(block, Text) and is_instruction(block)
+                replied = index == plan.replied_to
+                start = 0
+                if isinstance(block, ToolResult) and (answer := all_of_answer(text)) is not None:
+                    start = answer
+                    times, worth = value_of_users(text, tokens)
+                else:
+                    times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
+                if isinstance(block, ToolCall) and key == "line":
+                    worth = CHANGE_WORTH * (block.id in plan.outdated.last_changes)
+                failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
+                yield Source(
+                    index, slot, text, tokens, opening, weight * times, key,
+                    said_in(block, spoken=spoken), worth, start, end, failed,
+                )  # fmt: skip
+
+
+def clipped(block: Block) -> Iterator[Part]:
+    """The texts of a block of which a form may leave something out; the key is the text itself."""
+    match block:
+        case ToolCall():
+            for name, text in named_strings(block.arguments):
+                if len(text) > ARGUMENT_CHARS:
+                    yield Part(text, text, CALL_TOKENS, weight_of(name))
+        case Text() | ToolResult() if block.text.strip():
+            yield Part(block.text, "", TEXT_TOKENS)
+        case _:
+            return
