@@ -871,3 +871,29 @@ def test_a_view_whose_beginning_was_compressed_goes_on_in_its_session(
     assert view[0] != messages[0] or view[1] != messages[1]
     [id] = Store(tmp_path).sessions()
     assert len(Session(tmp_path, id).state().compressions) == 2
+
+
+def test_an_undo_by_messages_finds_what_they_belong_to_and_changes_nothing_else(
+    tmp_path: Path,
+) -> None:
+    session, messages = Session(tmp_path, "s"), conversation(20)
+    first = session.compress(messages=messages, target_tokens=12_000).messages
+    grown = [*first, MORE, TELL]
+    second = session.compress(messages=grown, target_tokens=9_000).messages
+
+    with pytest.raises(NothingToUndo, match="Nothing was changed"):
+        session.undo(talk(3))
+    assert session.undo([*second, MORE]) == [*grown, MORE]
+    assert session.undo([*grown, MORE]) == [*messages, MORE, TELL, MORE]
+    with pytest.raises(NothingToUndo, match="has no compression"):
+        session.undo(messages)
+
+
+def test_an_undo_by_what_the_compression_was_given_takes_back_that_one(tmp_path: Path) -> None:
+    session, messages = Session(tmp_path, "s"), conversation(20)
+    first = session.compress(messages=messages, target_tokens=12_000).messages
+    grown = [*first, MORE, TELL]
+    session.compress(messages=grown, target_tokens=9_000)
+
+    assert session.undo(grown) == grown
+    assert session.undo(grown) == [*messages, MORE, TELL]

@@ -21,6 +21,7 @@ from context_compression.session.state import (
     State,
     news_of,
     original_of,
+    rewinds,
     state_of,
     timestamp,
     undoing,
@@ -237,18 +238,38 @@ class Recorded:
             )
         return ref
 
-    def undo(self) -> list[dict[str, Any]]:
+    def undo(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
         """Take the last compression back; returns the view, with all recorded since.
 
+        Given the `messages` of a conversation somebody else keeps, with what is new in them. They
+        hold what the compression left, or what it was given.
+
         Raises:
-            NothingToUndo: there is none.
+            NothingToUndo: there is none, or it has nothing to do with the messages.
         """
         with self._log.locked():
             state = self.state()
             if not state.compressions:
                 raise NothingToUndo(f"{self.id} has no compression to undo.")
-            self._log.append(undoing(state.compressions[-1], timestamp()))
+            undo = undoing(state.compressions[-1], timestamp())
+            self._log.append(*self._undoing_in(messages, state, undo))
         return self.view()
+
+    def _undoing_in(
+        self, messages: Messages | None, state: State, undo: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """An undo with the events that bring the record up to messages, in their order."""
+        if messages is None:
+            return [undo]
+        if not rewinds(news := news_of(state, messages)):
+            return [*news, undo]
+        state.replay(undo)
+        if not rewinds(news := news_of(state, messages)):
+            return [undo, *news]
+        raise NothingToUndo(
+            f"The last compression of {self.id} has nothing to do with these messages. Pass those "
+            "it was given or left, or the name of the session alone. Nothing was changed."
+        )
 
     def delete(self) -> None:
         """Remove the conversation and all its originals from disk; this cannot be undone."""

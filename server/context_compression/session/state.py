@@ -1,6 +1,6 @@
 """What a session's log says: the view now, and how it came about."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -307,6 +307,11 @@ def _said(message: Message) -> tuple[Any, ...]:
     texts = [text for text in texts if not text.lstrip().startswith(HOST_NOTES)]
     results = [(result.call_id, result.text, result.is_error) for result in message.results]
     return message.role, "\n".join(texts), message.calls, results
+
+
+def rewinds(events: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether events take back something recorded."""
+    return any(event["type"] == "rewind" for event in events)
 
 
 def undoing(compression: Mapping[str, Any], now: str) -> dict[str, Any]:

@@ -156,10 +156,8 @@ def _undone(call: Call, about: Opened, messages: Messages | None) -> CallToolRes
         return len(view), int(count_tokens(view, model=model, system=system, tools=tools))
 
     call.before_writing()
-    if messages is not None and session.state().compressions:
-        session.follow(messages)
     before = size()
-    view = session.undo()
+    view = session.undo(messages)
     after = size()
     headline = (
         f"undone: {before[0]:,} → {how_many(after[0], 'message')}, {before[1]:,} → "
