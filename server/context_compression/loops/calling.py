@@ -89,7 +89,7 @@ def restored(
     page = text[start : start + PAGE]
     stop = start + len(page)
     if full := session.store.session(session.id).full_ref(ref):
-        session.note_restored(full, page, whole=not (lines or pattern))
+        session.note_restored(full, page)
     header = f"ref {ref}, characters {start + 1:,}-{stop:,} of {len(text):,}"
     if stop < len(text):
         header += f"; next page: start={stop}"

@@ -21,8 +21,8 @@ from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
 
 OFFLOADED = re.compile(r"/offloaded/([0-9a-f]{12})\.txt")
-BROUGHT_BACK = 0.5
-"""Share of an original; who wanted that back may want all of it."""
+BROUGHT_BACK = 0.25
+"""Share of an original; who restored that much may want all of it."""
 
 
 class Archiver:
@@ -180,7 +180,7 @@ def taken_in(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
 
 
 def brought_back(state: State) -> frozenset[str]:
-    """Refs of which half was wanted back, and with a whole message the refs of what is in it."""
+    """Refs of which much was restored, and with a whole message the refs of what is in it."""
     back = frozenset(ref for ref, share in state.shares.items() if share >= BROUGHT_BACK)
     whole = {
         (about.get("file"), about["message"])

@@ -182,11 +182,11 @@ class Recorded:
             shown = select(as_text(original), None, pattern)
         if note:
             with suppress(StoreUnwritable):  # what cannot be written down is shown all the same
-                self.note_restored(full, shown, whole=whole)
+                self.note_restored(full, shown)
         return shown
 
-    def note_restored(self, ref: str, shown: str, *, whole: bool) -> None:
-        """Write down that a (full) ref was brought back: wanted whole, or by half, it stays then.
+    def note_restored(self, ref: str, shown: str) -> None:
+        """Write down how much of a (full) ref was brought back; after a good part it stays.
 
         For those who show a page of what `restore(note=False)` gave them.
         """
@@ -196,7 +196,7 @@ class Recorded:
                 "created_at": timestamp(),
                 "ref": ref,
                 "tokens": Counter(self.model, self.counter).text(shown),
-                "share": 1 if whole else len(shown) / max(1, len(as_text(self.original(ref)))),
+                "share": len(shown) / max(1, len(as_text(self.original(ref)))),
             }
         )
 

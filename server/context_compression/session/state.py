@@ -42,7 +42,7 @@ class State:
     restored: dict[str, int] = field(default_factory=dict[str, int])
     """tokens, by ref"""
     shares: dict[str, float] = field(default_factory=dict[str, float])
-    """how much of what stands under a ref was wanted back; 1 is all of it, once"""
+    """how much of what stands under a ref was restored; 1 is all of it, once"""
     warnings: list[str] = field(default_factory=list[str])
     plans: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     answers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])

@@ -84,7 +84,6 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
     lines = _span(asked.lines)
     log = store.locate(ref)
     session = following = None
-    whole = lines is None and asked.pattern is None
     if log is None:
         full, what, text = _summary(store, ref)
         text = select(text, lines, asked.pattern)
@@ -93,7 +92,7 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
         full = log.full_ref(ref) or ref
         what = (log.about(full) or session.state().refs)[full]["what"]
         text = session.restore(full, lines=lines, pattern=asked.pattern, note=False)
-        if whole:
+        if lines is None and asked.pattern is None:
             following = log.following(full)
     header = [f"ref {full}", what]
     if lines:
@@ -105,7 +104,7 @@ def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult
     shown = page(text, f"{full} {lines} {asked.pattern}", asked.cursor)
     if session is not None:
         with suppress(StoreUnwritable):  # it can be read all the same
-            session.note_restored(full, shown.text, whole=whole)
+            session.note_restored(full, shown.text)
     header += [shown.range, how_many(Counter().text(shown.text), "token")]
     if shown.cursor:
         header.append(f"next page: cursor {shown.cursor}")
