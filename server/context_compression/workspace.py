@@ -43,14 +43,24 @@ class Opened:
         session: our record of it.
         transcript: the file another program keeps it in; `None` for a session recorded with us,
             whose history a compression really changes.
+        beside: tokens that the requests of the program hold beside the messages, where a session
+            tells of it.
     """
 
     session: Session
     transcript: Transcript | None = None
+    beside: int = 0
 
     @property
     def anchor(self) -> Anchor | None:
-        """What the host's provider really charged, where the transcript says so."""
+        """What the host's provider really charged, where the transcript says so.
+
+        Of a session alone: what it would charge for the view.
+        """
+        if self.beside:
+            view, session = self.session.view(), self.session
+            counted = Counter(session.model, session.counter).messages(parse(view).messages)
+            return Anchor(counted + self.beside, len(view))
         usage = self.transcript.usage if self.transcript else None
         return Anchor(*usage) if usage else None
 
@@ -61,7 +71,7 @@ class Opened:
         0 where the transcript does not say what was charged.
         """
         if self.anchor is None or self.transcript is None:
-            return 0
+            return self.beside
         session = self.session
         counter = Counter(session.model, session.counter)
         charged = parse(self.transcript.messages[: self.anchor.messages]).messages
@@ -184,7 +194,7 @@ class Workspace:
             path = self.access.check_current(find_current(self._caller(asking)))
             transcript = self.readings.look(path)
         elif conversation in self.store.sessions():
-            return Opened(Session(self.store, conversation, settings=settings, model=model))
+            return self._by_id(conversation, settings, model)
         elif not _looks_like_path(conversation) and not os.path.exists(self.cwd / conversation):
             raise ConversationNotFound(
                 f"No session {conversation!r} is recorded, and it is no path. Pass the id of a "
@@ -194,7 +204,7 @@ class Workspace:
         else:
             path = self._readable(self.place(conversation), asking)
             if recorded := self._recorded(path):
-                return Opened(Session(self.store, recorded, settings=settings, model=model))
+                return self._by_id(recorded, settings, model)
             transcript = self.readings.look(path)
         return self.of(transcript, settings=settings, model=model)
 
@@ -206,12 +216,8 @@ class Workspace:
         model: str | None = None,
     ) -> Opened:
         """The conversation in a transcript that was read already."""
-        settings = settings or self.settings()
-        if transcript.window and model is None and "token_budget" not in settings.model_fields_set:
-            settings = settings.changed({"token_budget": transcript.window})
-        if transcript.host != "messages" and settings.summary_role != "user":
-            # a host has a system prompt of its own
-            settings = settings.changed({"summary_role": "user"})
+        origin = {"host": transcript.host, "window": transcript.window}
+        settings = _settings_in(origin, settings or self.settings(), model)
         session = Session(
             self.store,
             self._id(transcript),
@@ -220,7 +226,16 @@ class Workspace:
             system=transcript.system,
             tools=transcript.tools,
         )
+        session.origin = origin
         return Opened(session, transcript)
+
+    def _by_id(self, id: str, settings: Settings, model: str | None) -> Opened:
+        """A session, with what it tells of the program that keeps its conversation."""
+        origin = Session(self.store, id).state().origin
+        settings = _settings_in(origin, settings, model)
+        session = Session(self.store, id, settings=settings, model=model or origin.get("model"))
+        session.origin = origin
+        return Opened(session, beside=origin.get("beside", 0))
 
     def _id(self, transcript: Transcript) -> str:
         """The id of its session; two files of one name may hold two conversations."""
@@ -270,6 +285,16 @@ class Workspace:
         """The session of a conversation a program holds itself."""
         name = name_for(messages, self.store)
         return Session(self.store, name, settings=settings or self.settings(), model=model)
+
+
+def _settings_in(origin: Mapping[str, Any], settings: Settings, model: str | None) -> Settings:
+    """The settings as a host's conversation needs them."""
+    window = origin.get("window")
+    if window and model is None and "token_budget" not in settings.model_fields_set:
+        settings = settings.changed({"token_budget": window})
+    if origin.get("host", "messages") != "messages" and settings.summary_role != "user":
+        settings = settings.changed({"summary_role": "user"})  # it has a system prompt of its own
+    return settings
 
 
 def _looks_like_path(text: str) -> bool:

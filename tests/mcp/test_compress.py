@@ -293,6 +293,24 @@ async def test_the_usual_target_leaves_room_for_what_the_host_adds(
     assert beside.facts["target_met"] is True
 
 
+async def test_a_session_tells_by_its_id_what_the_transcript_told(
+    client: Client, workspace: Workspace
+) -> None:
+    talk = conversation(30)
+    charged = count_tokens(talk) + 60_000
+    path = write_transcript(workspace.cwd / "t.jsonl", talk, session="s-1", charged=charged)
+    done = await ask(client, "context_compress", conversation=str(path))
+
+    status = await ask(client, "context_status", conversation="s-1")
+    again = await ask(client, "context_compress", conversation="s-1", dry_run=True)
+
+    beside = status.facts["used_tokens"] - done.facts["tokens_after"]
+    assert 58_000 < beside < 62_000
+    assert status.facts["usage_percent"] <= 50
+    assert f"{beside:,} tokens" in done.facts["not_counted"]
+    assert f"{beside:,} tokens" in again.facts["not_counted"]
+
+
 async def test_a_recorded_session_is_really_changed_and_undo_takes_it_back(
     client: Client, workspace: Workspace
 ) -> None:

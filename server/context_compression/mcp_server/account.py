@@ -184,10 +184,11 @@ def account(
     elif result.summary and not dry_run:
         more["summary"] = _written(result)
     if beside := opened.not_counted:
-        spared = "" if options.get("target_tokens") else "; the target leaves room for them"
-        more["not_counted"] = (
-            f"the host's system prompt, tools and the like: {how_many(beside, 'token')}{spared}"
-        )
+        told = f"the host's system prompt, tools and the like: {how_many(beside, 'token')}"
+        with_them = result.tokens_after + beside
+        budget = opened.session.settings.token_budget
+        fits = "" if with_them <= budget else f"; with them the view is larger than {budget:,}"
+        more["not_counted"] = f"{told}, {with_them:,} with the view{fits}"
     more |= {"counted_by": result.method, "warnings": warnings}
     hidden: dict[str, Any] = {}
     if held:

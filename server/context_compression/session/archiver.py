@@ -36,9 +36,10 @@ class Archiver:
         news: Sequence[dict[str, Any]],
         before_writing: Callable[[], object],
         system: Any = None,
+        origin: Mapping[str, Any] | None = None,
     ) -> None:
         self._log, self._store, self._state = log, store, state
-        self._system = system
+        self._system, self._origin = system, origin
         self._news, self._before_writing = news, before_writing
 
     @property
@@ -88,6 +89,7 @@ class Archiver:
                 "previews": result.previews,
                 **told_of(result),
                 **self._of_system(result),
+                **self._of_origin(result),
             }
         )
         removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
@@ -97,6 +99,13 @@ class Archiver:
         """Our part of the system prompt, where there is or was one; the caller keeps the rest."""
         said = {"before": summary_in(self._system), "after": summary_in(result.system)}
         return {"system": said} if any(said.values()) else {}
+
+    def _of_origin(self, result: Result) -> dict[str, Any]:
+        """Who keeps the conversation, and what its requests hold beside the messages, in tokens."""
+        if not self._origin:
+            return {}
+        beside = result.fixed_tokens + self._origin["beside"]
+        return {"origin": {**self._origin, "beside": beside}}
 
     def _next_number(self) -> int:
         """One more than any compression has, even one that was killed before it counted.

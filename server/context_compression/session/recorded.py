@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from context_compression.compress import Ask, Keeper, compress
@@ -34,7 +35,14 @@ from context_compression.usage import Messages, Usage, for_model, usage
 
 
 class Recorded:
-    """A conversation in a store; `Session` says what the arguments are."""
+    """A conversation in a store; `Session` says what the arguments are.
+
+    Attributes:
+        origin: `host` and `window`, where another program keeps the conversation; it is written
+            down with a compression, so that the session alone can tell of it.
+    """
+
+    origin: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(
         self,
@@ -141,7 +149,9 @@ class Recorded:
     ) -> Ask:
         """What is asked for where the originals shall be kept; `news` is written with them."""
         system = self._system_in(state)
-        archiver = Archiver(self._log, self.store, state, news, before_writing, system)
+        beside = options.get("not_counted", 0)
+        origin = {**self.origin, "model": self.model, "beside": beside} if self.origin else {}
+        archiver = Archiver(self._log, self.store, state, news, before_writing, system, origin)
         return self._ask(messages, system, archiver, **options)
 
     def _settings(self, given: Settings | Mapping[str, Any] | None) -> Settings:

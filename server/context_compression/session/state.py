@@ -52,6 +52,8 @@ class State:
     """refs of the texts that were put in the place of others"""
     wholes: set[str] = field(default_factory=set[str])
     """refs of others in events of older versions, which do not tell what was put in their place"""
+    origin: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """where the conversation comes from, if a host keeps it: `host`, `model`, `window`, `beside`"""
     summary_in_system: str | None = None
     """of ours in the system prompt; `None` while we know nothing of it"""
     _before: list[Before] = field(default_factory=list[Before], repr=False)
@@ -72,6 +74,7 @@ class State:
                 self._before.append((self.view, len(view), earlier))
                 self.view = view + self.view[covered:]
                 self.summary_in_system = system.get("after", self.summary_in_system)
+                self.origin = origin_of(event) or self.origin
                 self._learn(event)
             case "undo":
                 self.compressions.pop()
@@ -307,6 +310,20 @@ def _said(message: Message) -> tuple[Any, ...]:
     texts = [text for text in texts if not text.lstrip().startswith(HOST_NOTES)]
     results = [(result.call_id, result.text, result.is_error) for result in message.results]
     return message.role, "\n".join(texts), message.calls, results
+
+
+def origin_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a compression tells of where its conversation comes from, as far as that can be so."""
+    match event.get("origin"):
+        case {"host": str(host), "window": window, "model": model, "beside": int(beside)}:
+            return {
+                "host": host,
+                "window": window if isinstance(window, int) and window > 0 else None,
+                "model": model if isinstance(model, str) else None,
+                "beside": max(0, beside),
+            }
+        case _:
+            return {}
 
 
 def rewinds(events: Iterable[Mapping[str, Any]]) -> bool:
