@@ -897,3 +897,14 @@ def test_an_undo_by_what_the_compression_was_given_takes_back_that_one(tmp_path:
 
     assert session.undo(grown) == grown
     assert session.undo(grown) == [*messages, MORE, TELL]
+
+
+def test_where_a_smaller_view_of_the_same_conversation_goes_that_is_said(tmp_path: Path) -> None:
+    session, messages = Session(tmp_path, "s"), conversation(20)
+
+    small = session.compress(messages=messages, target_tokens=9_000)
+    large = session.compress(messages=messages, target_tokens=20_000)
+    again = session.compress(messages=messages, target_tokens=20_000)
+
+    assert f"an earlier view of {small.tokens_after:,} tokens" in large.notes[-1]
+    assert again.notes == ()

@@ -54,7 +54,7 @@ class Savings:
     def told(self) -> dict[str, int]:
         """Its tokens, as far as they are worth saying: what is 0 is left out, but not the net."""
         said = {
-            "fewer_per_request": self.per_request,
+            "fewer_per_request": max(0, self.per_request),
             "kept_out": self.kept_out,
             "brought_back": self.brought_back,
             "spent_on_summaries": self.summaries,

@@ -109,3 +109,15 @@ async def test_the_home_of_nobody_is_a_folder_that_is_not_there(client: Client, 
     said = await refusal(client, tool, **{argument: "~nobody-of-this-name/chat.json"})
 
     assert "~nobody-of-this-name" in said
+
+
+async def test_where_nothing_is_large_enough_it_says_what_stays(
+    client: Client, workspace: Workspace
+) -> None:
+    path = str(write_messages(workspace.cwd / "talk.json", conversation(5)))
+
+    done = await ask(client, "context_offload", conversation=path, min_tokens=10**6)
+
+    assert done.facts["changed"] is False
+    assert "results below 1,000,000 tokens, those of the newest step and restored" in done.text
+    assert "falls short" not in done.text

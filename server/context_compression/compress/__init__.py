@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from context_compression.compress.ask import ALL_IT_CAN, Ask, Keeper
-from context_compression.compress.job import Run, start
+from context_compression.compress.job import ALL_RECENT, Run, start
 from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.overflow import is_overflow
 from context_compression.result import Result
 from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
 
-__all__ = ["ALL_IT_CAN", "Ask", "Keeper", "acompress", "compress", "start"]
+__all__ = ["ALL_IT_CAN", "ALL_RECENT", "Ask", "Keeper", "acompress", "compress", "start"]
 
 Found: TypeAlias = SummaryRequest | Result
 Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]

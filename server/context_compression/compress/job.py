@@ -41,6 +41,7 @@ SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
 LEAST_OF_TARGET = 0.25
 """Share of the settings' target that is left for the view, however much a host adds to it."""
+ALL_RECENT = "nothing to compress before the recent messages"
 Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
@@ -126,7 +127,7 @@ class Job:
             return "already within the target"
         if self.ask.force:
             left = len(self.plan.anchored) < len(self.plan.messages)
-            return None if left else "nothing to compress before the recent messages"
+            return None if left else ALL_RECENT
         if self.subject.strategy == "window" and window.is_due(self.plan):
             return None
         if self.subject.used.upper >= self.settings.threshold_tokens:
@@ -197,7 +198,7 @@ class Job:
                 if proposed:
                     warnings.append("the summary and what must stay do not fit the target")
                 elif self.subject.strategy == "summarize":
-                    warnings.append("nothing to compress before the recent messages")
+                    warnings.append(ALL_RECENT)
                     return None
         if outcome := (yield from self._extracted(steps)):
             return outcome

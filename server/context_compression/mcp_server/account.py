@@ -1,12 +1,12 @@
 """A compression carried out, and what is worth saying of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from mcp.types import CallToolResult
 
-from context_compression.compress import ALL_IT_CAN
+from context_compression.compress import ALL_IT_CAN, ALL_RECENT
 from context_compression.llms.forecast import Forecast, foresee, of_cache
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
@@ -150,8 +150,9 @@ def account(
     more: dict[str, Any] = {}
     first = headline(result)
     if not result.changed:
+        why = "; ".join(_reasons(opened, result))
         first = (
-            f"history unchanged: {'; '.join(result.notes)}. The view has "
+            f"history unchanged: {why}. The view has "
             f"{how_many(result.messages_in, 'message')}, {how_many(result.tokens_before, 'token')}"
         )
         said = {
@@ -198,6 +199,18 @@ def account(
     return answer(first, said, more, **hidden)
 
 
+def _reasons(opened: Opened, result: Result) -> Iterator[str]:
+    """Why nothing went, and what would let something go."""
+    if result.target_tokens == ALL_IT_CAN:  # nobody named a target that it could fall short of
+        least = how_many(opened.session.settings.offload_min_tokens, "token")
+        yield result.notes[0]
+        yield f"results below {least}, those of the newest step and restored ones stay"
+    else:
+        yield from result.notes
+        if ALL_RECENT in result.notes:
+            yield "with target_tokens more can go"
+
+
 def _what_now(opened: Opened, result: Result, held: bool) -> str:
     """Whose history changed, and what the agent can do with the view."""
     session = opened.session
@@ -210,7 +223,8 @@ def _what_now(opened: Opened, result: Result, held: bool) -> str:
         return (
             f"The file is unchanged. The compressed view is kept in {place}. The command "
             f"`context-compression export {session.id} --host HOST` writes it as a session for "
-            "Claude Code, Codex or Pi; `compress FILE --output VIEW` as messages."
+            "Claude Code, Codex or Pi; `compress FILE --output VIEW`, with the same options, as "
+            "messages."
         )
     fresh = (
         "a fresh chat in which context_summary and context_restore bring back what is needed"

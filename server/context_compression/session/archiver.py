@@ -50,6 +50,7 @@ class Archiver:
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Originals first, then all there is to read, then the line that makes the view count."""
         self._before_writing()
+        replaced = self._replaced(result)
         if self._news:
             self._log.append(*self._news)
         view = state_of(self._log).view[: len(messages)]
@@ -93,7 +94,18 @@ class Archiver:
             }
         )
         removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
-        return Kept(len(removed), tuple(warnings))
+        return Kept(len(removed), (*replaced, *warnings))
+
+    def _replaced(self, result: Result) -> tuple[str, ...]:
+        """That a smaller view goes, which a compression of the same conversation left before."""
+        undone = any(event["type"] == "undo" for event in self._news)
+        before = state_of(self._log).compressions if undone else ()
+        if not before or before[-1]["tokens_after"] >= result.tokens_after:
+            return ()
+        size = f"{before[-1]['tokens_after']:,} tokens"
+        return (
+            f"this takes the place of an earlier view of {size}, which an undo won't bring back",
+        )
 
     def _of_system(self, result: Result) -> dict[str, Any]:
         """Our part of the system prompt, where there is or was one; the caller keeps the rest."""

@@ -61,10 +61,10 @@ def smallest(plan: Plan) -> dict[int, Message]:
 def _part(plan: Plan, index: int) -> str:
     if index < plan.head:
         return "system messages"
-    if index in plan.pins:
-        return "pins"
-    if plan.open_step and index in plan.open_step:
+    if plan.open_step and index in plan.open_step and index not in plan.pins:
         return "open tool step"
+    if not plan.pins.isdisjoint(plan.step_of(index) or (index,)):
+        return "pins"  # or what they need: the calls of results, the results of calls
     of_user = index in (plan.last_user, *plan.shown_since) or plan.messages[index].starts_turn
     return "last user message" if of_user else "last message"
 
