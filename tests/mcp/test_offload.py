@@ -121,3 +121,9 @@ async def test_where_nothing_is_large_enough_it_says_what_stays(
     assert done.facts["changed"] is False
     assert "results below 1,000,000 tokens, those of the newest step and restored" in done.text
     assert "falls short" not in done.text
+
+
+async def test_min_tokens_goes_with_a_conversation(client: Client) -> None:
+    said = await refusal(client, "context_offload", content="a text", min_tokens=5)
+
+    assert "min_tokens goes with conversation" in said

@@ -142,3 +142,15 @@ async def test_a_path_outside_is_refused_with_the_way_to_allow_it(
         said = await refusal(client, tool, conversation=str(path))
         assert "lies outside the folders that may be read" in said
         assert "CONTEXT_COMPRESSION_ALLOWED_PATHS" in said
+
+
+async def test_where_less_was_charged_than_counted_the_kinds_sum_to_what_was_charged(
+    client: Client, workspace: Workspace
+) -> None:
+    talk = conversation(10)
+    charged = int(count_tokens(talk) * 0.9)
+    path = write_transcript(workspace.cwd / "t.jsonl", talk, session="s-1", charged=charged)
+
+    answer = await ask(client, "context_status", conversation=str(path))
+
+    assert sum(answer.facts["tokens_by_kind"].values()) == answer.facts["used_tokens"]

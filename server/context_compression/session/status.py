@@ -47,10 +47,19 @@ class Status:
 
     @property
     def by_kind(self) -> dict[str, int]:
-        """Tokens by kind of content; what was charged beyond our count is a kind of its own."""
-        beyond = self.usage.used_tokens - sum(self.breakdown.values())
-        more = {"system prompt, tools and the like": beyond} if beyond > 0 else {}
-        return {**self.breakdown, **more}
+        """Tokens by kind of content, of what is used.
+
+        What was charged beyond our count is a kind of its own. Where less was charged, all count by
+        so much less.
+        """
+        used, counted = int(self.usage.used_tokens), sum(self.breakdown.values())
+        if used >= counted:
+            beyond = {"system prompt, tools and the like": used - counted}
+            return {**self.breakdown, **(beyond if used > counted else {})}
+        shares = {kind: tokens * used // counted for kind, tokens in self.breakdown.items()}
+        largest = max(shares, key=shares.__getitem__)
+        shares[largest] += used - sum(shares.values())
+        return shares
 
 
 def status_of(

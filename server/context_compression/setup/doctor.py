@@ -180,8 +180,9 @@ def _trial(trial: Trial) -> Iterator[Finding]:
     says = f"version {trial.version}, {trial.seconds:.1f} s to start, protocol {trial.protocol}"
     mend = f"It is another version than this one, {ours}: run {PROGRAM} install again."
     yield Finding("server", ours == trial.version, says, "" if ours == trial.version else mend)
-    missing = sorted(TOOLS - {*trial.tools})
-    says = f"{len(trial.tools)} tools" + (f", but not {', '.join(missing)}" if missing else "")
+    there, missing = TOOLS & {*trial.tools}, sorted(TOOLS - {*trial.tools})
+    lacking = f", but not {', '.join(missing)}" if missing else ""
+    says = f"{how_many(len(there), 'tool')}{lacking}"
     yield Finding("tools", not missing, says, "Install the package anew." if missing else "")
     if trial.refusal:
         yield Finding("status", False, trial.refusal, "Correct what it names.")

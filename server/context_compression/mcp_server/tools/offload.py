@@ -43,6 +43,8 @@ async def context_offload(call: Call, asked: OffloadArguments) -> CallToolResult
             f"Pass one of content, path and conversation, not {' and '.join(given) or 'none'}. "
             "conversation may be current."
         )
+    if asked.min_tokens and not asked.conversation:
+        raise ToolError("min_tokens goes with conversation; a text or file is archived whole.")
     if asked.conversation:
         changed = {"offload_min_tokens": asked.min_tokens} if asked.min_tokens else {}
         settings = settings_for(call.workspace, changed)
