@@ -68,7 +68,7 @@ def inline(value: Any) -> str:
     if is_object(value):
         return ", ".join(f"{name} {inline(part)}" for name, part in value.items())
     if is_array(value):
-        return "; ".join(map(inline, value))
+        return "; ".join(map(inline, value)) or "none"
     return str(value)
 
 
