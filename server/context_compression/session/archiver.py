@@ -116,7 +116,9 @@ class Archiver:
         """Who keeps the conversation, and what its requests hold beside the messages, in tokens."""
         if not self._origin:
             return {}
-        beside = result.fixed_tokens + self._origin["beside"]
+        known = self._state.origin.get("beside", 0)  # where nobody says it this time
+        told = self._origin["beside"]
+        beside = result.fixed_tokens + told if told else max(result.fixed_tokens, known)
         return {"origin": {**self._origin, "beside": beside}}
 
     def _next_number(self) -> int:
