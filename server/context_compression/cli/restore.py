@@ -11,7 +11,7 @@ from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.errors import ConversationNotFound, UnknownRef
-from context_compression.plurals import how_many, texts_and_messages
+from context_compression.plurals import how_many, out_of, texts_and_messages
 from context_compression.session import Session
 from context_compression.store import Found, Hit, Store
 
@@ -104,7 +104,7 @@ def page(found: Found) -> str:
     if not found.hits:
         were = "was" if found.searched == 1 else "were"
         return f"Nothing of that is archived; {texts_and_messages(found.searched)} {were} searched."
-    total = "" if found.total is None else f" of {found.total:,}"
+    total = out_of(found.total, exact=found.exact)
     alone = len(found.hits) == 1 and found.total in (None, 1)
     things = "text or message" if alone else "texts and messages"
     count = f"{len(found.hits)}{total} archived {things}"
