@@ -871,3 +871,22 @@ def test_a_view_whose_beginning_was_compressed_goes_on_in_its_session(
     assert view[0] != messages[0] or view[1] != messages[1]
     [id] = Store(tmp_path).sessions()
     assert len(Session(tmp_path, id).state().compressions) == 2
+
+
+@both_dialects
+def test_a_view_is_found_however_many_conversations_were_compressed_since(
+    tmp_path: Path, dialect: Any
+) -> None:
+    messages = conversation(20, 3, dialect)
+    result = compress(messages, store=tmp_path, strategy="window", target_tokens=12_000)
+    [id] = Store(tmp_path).sessions()
+    for n in range(30):
+        Session(tmp_path, f"messages-{n}").record({"role": "user", "content": f"Question {n}?"})
+    of_a_newer_version = (tmp_path / f"sessions/{id}/events.jsonl").read_bytes()
+    (tmp_path / "sessions/messages-7/events.jsonl").write_bytes(
+        of_a_newer_version.replace(b'"version":1', b'"version":99', 1)
+    )
+
+    name = name_for([*result.messages, {"role": "user", "content": "Go on."}], Store(tmp_path))
+
+    assert name == id
