@@ -271,6 +271,19 @@ async def test_further_hits_come_with_the_cursor(client: Client) -> None:
         assert "is no cursor of a search" in beyond_all
 
 
+@pytest.mark.parametrize("query", ['"', "()", "\0", "\ud83d", '""', 'path:"'])
+async def test_a_query_in_which_nothing_can_be_looked_for_is_refused(
+    client: Client, query: str
+) -> None:
+    await ask(client, "context_offload", content="exit code 2")
+
+    said = await refusal(client, "context_restore", query=query)
+    beside = await ask(client, "context_restore", query=query, pattern="code 2")
+
+    assert said.startswith(f"Nothing in query {query!r} can be looked for. Pass words")
+    assert beside.pages == ["1: exit code 2"]
+
+
 async def test_what_was_archived_twice_counts_once_and_the_last_page_says_so(
     client: Client, workspace: Workspace
 ) -> None:

@@ -194,7 +194,7 @@ class _Search:
         most = max(least, MOST_RANKED)
         if self.pattern is None:
             return source.with_words(self.query, least, most)
-        if self.query == Query():
+        if self.query.empty:
             return source.with_pattern(self.pattern, least, most), None
         blocks, _ = source.with_words(self.query, MOST_FILTERED, MOST_FILTERED)
         first = next(blocks, list[Candidate]())
