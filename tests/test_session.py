@@ -908,3 +908,22 @@ def test_where_a_smaller_view_of_the_same_conversation_goes_that_is_said(tmp_pat
 
     assert f"an earlier view of {small.tokens_after:,} tokens" in large.notes[-1]
     assert again.notes == ()
+
+
+@both_dialects
+def test_a_view_is_found_however_many_conversations_were_compressed_since(
+    tmp_path: Path, dialect: Any
+) -> None:
+    messages = conversation(20, 3, dialect)
+    result = compress(messages, store=tmp_path, strategy="window", target_tokens=12_000)
+    [id] = Store(tmp_path).sessions()
+    for n in range(30):
+        Session(tmp_path, f"messages-{n}").record({"role": "user", "content": f"Question {n}?"})
+    of_a_newer_version = (tmp_path / f"sessions/{id}/events.jsonl").read_bytes()
+    (tmp_path / "sessions/messages-7/events.jsonl").write_bytes(
+        of_a_newer_version.replace(b'"version":1', b'"version":99', 1)
+    )
+
+    name = name_for([*result.messages, {"role": "user", "content": "Go on."}], Store(tmp_path))
+
+    assert name == id

@@ -16,6 +16,13 @@ def texts_and_messages(number: int) -> str:
     return f"{number:,} {'text or message' if number == 1 else 'texts and messages'}"
 
 
+def out_of(total: int | None, *, exact: bool = True) -> str:
+    """What follows a number: `" of 51"`, `" of up to 412"`, nothing where nobody counted."""
+    if total is None:
+        return ""
+    return f" of {total:,}" if exact else f" of up to {total:,}"
+
+
 def in_range(thing: str, first: int, last: int) -> str:
     """`in_range("line", 5, 5)` -> `"line 5"`, `in_range("line", 5, 1200)` -> `"lines 5-1200"`.
 

@@ -32,6 +32,8 @@ OFFLOADED = "offloaded"
 """The session of texts that belong to no conversation."""
 CHECKPOINT = "checkpoint"
 """That of summaries which belong to none."""
+KEPT_IN = {OFFLOADED: "offloaded texts", CHECKPOINT: "checkpoints"}
+"""What our own sessions keep, by name; they are no conversations."""
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
 
 
@@ -241,6 +243,8 @@ class Workspace:
         """The id of its session; two files of one name may hold two conversations."""
         id, messages = transcript.session_id, transcript.messages
         after_file = transcript.host == "messages" and id == name_of(transcript.path)
+        if _is_ours(id):
+            id = f"{id}-file"
         if not after_file or id not in self.store.sessions():
             return id
         other = is_another(Session(self.store, id).state(), messages)
@@ -248,7 +252,19 @@ class Workspace:
 
     def recorded(self) -> list[str]:
         """The ids of the recorded conversations, the one last written to first."""
-        return [id for id in self.store.sessions() if id not in (OFFLOADED, CHECKPOINT)]
+        return [id for id in self.store.sessions() if not _is_ours(id)]
+
+    def refuse_ours(self, id: str) -> None:
+        """Raises `ConversationNotFound` where a conversation is needed and `id` is a name of ours.
+
+        What is compressed or recorded there would stand among what we keep for others.
+        """
+        if _is_ours(id):
+            raise ConversationNotFound(
+                f"The session {id!r} is ours: {KEPT_IN[id.lower()]} are kept in it, and no "
+                "conversation is. Take another name; for a file of this name, pass its path.",
+                self.recorded()[:5],
+            )
 
     def place(self, path: str) -> Path:
         """Where a path leads that somebody typed: from the working directory, or from a `~`."""
@@ -295,6 +311,11 @@ def _settings_in(origin: Mapping[str, Any], settings: Settings, model: str | Non
     if origin.get("host", "messages") != "messages" and settings.summary_role != "user":
         settings = settings.changed({"summary_role": "user"})  # it has a system prompt of its own
     return settings
+
+
+def _is_ours(id: str) -> bool:
+    """Whether a session is none of a conversation; some disks take capitals for the same name."""
+    return id.lower() in KEPT_IN
 
 
 def _looks_like_path(text: str) -> bool:

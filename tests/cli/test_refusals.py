@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from context_compression import Session
 from context_compression.cli.arguments import pin
 
 from .conftest import COMMAND, Desk, Done, Snapshot
@@ -70,6 +71,19 @@ def test_a_conversation_that_is_not_there(used: Desk, name: str, said: str, snap
 
     assert said in told
     assert snapshot(used.store) == before
+
+
+@pytest.mark.parametrize("undo", [[], ["--undo"]])
+def test_a_session_that_holds_offloaded_texts_is_no_conversation(
+    used: Desk, undo: list[str], snapshot: Snapshot
+):
+    Session(used.store, "offloaded").offload("an okapi")
+    before = snapshot(used.folder)
+
+    told = refused(used.run("compress", "offloaded", *undo))
+
+    assert "The session 'offloaded' is ours: offloaded texts are kept in it" in told
+    assert snapshot(used.folder) == before
 
 
 @pytest.mark.parametrize(

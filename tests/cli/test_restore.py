@@ -44,6 +44,8 @@ def test_nothing_found_is_said(used: Desk) -> None:
     ("given", "wanted"),
     [
         ((), "Name a REF, or look for one with --query"),
+        (("--query", ""), "Nothing in that --query can be looked for"),
+        (("--query", '"'), "or look for a --pattern"),
         (("c3f9", "--query", "x"), "not both"),
         (("--query", "x", "--lines", "1-2"), "--lines goes with a REF"),
         (("--query", "x", "--session", "nobody"), "No session 'nobody' is recorded"),

@@ -394,6 +394,47 @@ async def test_a_checkpoint_stands_alone(client: Client, workspace: Workspace) -
     assert workspace.store.summaries() == []
 
 
+@pytest.mark.parametrize("name", ["checkpoint", "offloaded"])
+async def test_the_sessions_of_checkpoints_and_offloaded_texts_are_no_conversations(
+    client: Client, workspace: Workspace, name: str
+) -> None:
+    await ask(client, "context_compress", summary="We chose SQLite.")
+    await ask(client, "context_offload", content="SQLite is a library.")
+    before = everything_in(workspace.store.folder)
+
+    for tool, asked in (
+        ("context_compress", {"messages": conversation(6), "target_tokens": 3_000}),
+        ("context_compress", {"undo": True}),
+        ("context_compress", {}),
+        ("context_offload", {}),
+        ("context_status", {"messages": conversation(6)}),
+    ):
+        said = await refusal(client, tool, conversation=name, **asked)
+        assert f"The session '{name}' is ours" in said
+        assert "Take another name" in said
+
+    assert everything_in(workspace.store.folder) == before
+    found = await ask(client, "context_restore", query="SQLite", conversation=name)
+    assert found.text.startswith("1 of 1 archived text")
+    assert not (await ask(client, "context_status", conversation=name)).failed
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "offloaded"])
+async def test_a_file_named_as_a_session_of_ours_has_a_session_of_its_own(
+    client: Client, workspace: Workspace, name: str
+) -> None:
+    await ask(client, "context_compress", summary="We chose SQLite.")
+    await ask(client, "context_offload", content="SQLite is a library.")
+    path = write_messages(workspace.cwd / f"{name}.json", conversation(6))
+
+    made = await ask(client, "context_compress", conversation=str(path), target_tokens=4_000)
+    by_id = await ask(client, "context_status", conversation=f"{name}-file")
+
+    assert workspace.recorded() == [f"{name}-file"]
+    assert made.facts["tokens_after"] == by_id.facts["used_tokens"]
+    assert Session(workspace.store, name).state().recorded == []
+
+
 async def test_where_nobody_shall_write_summarize_is_refused(client: Client) -> None:
     said = await refusal(
         client,

@@ -271,6 +271,50 @@ async def test_further_hits_come_with_the_cursor(client: Client) -> None:
         assert "is no cursor of a search" in beyond_all
 
 
+@pytest.mark.parametrize("query", ['"', "()", "\0", "\ud83d", '""', 'path:"'])
+async def test_a_query_in_which_nothing_can_be_looked_for_is_refused(
+    client: Client, query: str
+) -> None:
+    await ask(client, "context_offload", content="exit code 2")
+
+    said = await refusal(client, "context_restore", query=query)
+    beside = await ask(client, "context_restore", query=query, pattern="code 2")
+
+    assert said.startswith(f"Nothing in query {query!r} can be looked for. Pass words")
+    assert beside.pages == ["1: exit code 2"]
+
+
+async def test_what_was_archived_twice_counts_once_and_the_last_page_says_so(
+    client: Client, workspace: Workspace
+) -> None:
+    for n in range(7):
+        for id in ("one", "two"):
+            Session(workspace.store, id).offload(f"{n} zebra")
+
+    first = await ask(client, "context_restore", query="zebra")
+    second = await ask(client, "context_restore", query="zebra", cursor=cursor_in(first))
+
+    assert first.text.startswith("5 of 7 archived texts")
+    assert second.text.startswith("6-7 of 7 archived texts")
+    assert cursor_in(second) is None
+
+
+async def test_a_total_that_is_not_known_is_called_an_upper_bound(
+    client: Client, workspace: Workspace
+) -> None:
+    for id in ("one", "two"):
+        session = Session(workspace.store, id)
+        for n in range(90):
+            session.offload(f"{n} zebra")
+
+    first = await ask(client, "context_restore", query="zebra")
+    last = await ask(client, "context_restore", query="zebra", cursor="85")
+
+    assert re.match(r"5 of up to 1[0-9]{2} archived texts", first.text)
+    assert last.text.startswith("86-90 of 90 archived texts")
+    assert cursor_in(last) is None
+
+
 async def test_a_pattern_without_a_ref_is_looked_for_everywhere(client: Client) -> None:
     await ask(client, "context_offload", content="make\nexit code 2")
     await ask(client, "context_offload", content="make\nexit code 0")

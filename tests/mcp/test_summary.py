@@ -48,6 +48,20 @@ async def test_a_digest_of_a_conversation_is_found_by_session_and_by_transcript(
     assert checkpoints.pages == ["something else"]
 
 
+async def test_a_checkpoint_that_was_kept_twice_is_shown_once_at_its_newest_place(
+    client: Client,
+) -> None:
+    for text in ("the plan", "a detour", "the plan"):
+        await ask(client, "context_compress", summary=text)
+
+    shown = await ask(client, "context_summary")
+    named = await ask(client, "context_summary", limit=1)
+
+    assert shown.text.startswith("2 of 2 summaries, newest first")
+    assert shown.pages == ["the plan", "a detour"]
+    assert named.text.count("\nref ") == 2
+
+
 async def test_an_answer_stays_a_page_long(client: Client, workspace: Workspace) -> None:
     for letter in "abc":
         await ask(client, "context_compress", summary=letter * 5_000)

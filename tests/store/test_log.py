@@ -107,6 +107,21 @@ def test_a_file_that_became_another_is_read_anew(log: SessionLog) -> None:
     assert [said("uno"), said("due")] == other.events().items
 
 
+@pytest.mark.parametrize(
+    "text", ["a", "\U0001f525 \u6211\u4eec", 'say "a\\b"\tand', "half \ud83d of one"]
+)
+def test_a_text_is_found_in_the_bytes_of_a_log_however_it_was_written_there(
+    log: SessionLog, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr("context_compression.store.lines.CHUNK_BYTES", 7)
+    assert not log.holds(text)
+    log.append(said("what else was said"))
+    log.append(said(f"It is {text}."), said(f"It is {text}. \ude00"))
+
+    assert log.holds(text)
+    assert not log.holds(f"{text}, no")
+
+
 def test_a_torn_last_line_is_reported_and_kept(log: SessionLog) -> None:
     log.append(said("one"))
     with open(log.folder / "events.jsonl", "a", encoding="utf-8") as file:

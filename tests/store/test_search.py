@@ -376,6 +376,43 @@ def test_further_hits_are_those_after_the_first(store: Store) -> None:
     assert len({ref for page in pages for ref in page}) == 12
 
 
+@pytest.mark.parametrize("texts", [15, 140])
+@pytest.mark.parametrize("asked", [{"query": "zebra"}, {"pattern": "zebra"}])
+def test_pages_show_each_hit_once_and_end_where_the_total_says(
+    store: Store, texts: int, asked: dict[str, str]
+) -> None:
+    written = [f"{n} zebra {'zebra ' * (n % 7)}" for n in range(texts)]
+    for session in ("one", "two"):
+        offloaded(store, *written, session=session)
+
+    pages = [store.search(**asked, limit=5, skip=skip) for skip in range(0, texts + 10, 5)]
+
+    shown = [ref for page in pages for ref in refs(page)]
+    assert len(shown) == len(set(shown)) == texts
+    assert [page.more for page in pages] == [page.hits[4:] != () for page in pages[1:]] + [False]
+    if "query" in asked:
+        assert all(texts <= (page.total or 0) for page in pages)
+        assert (pages[-1].total, pages[-1].exact) == (texts, True)
+        assert pages[0].exact is (texts == 15)
+
+
+def test_a_message_and_its_own_text_count_once(store: Store) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "feed okapi"}}
+    said = {"type": "text", "text": "The giraffe eats." + PADDING}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "done" + PADDING}
+    archived(
+        store, "talk",
+        user("What now?"),
+        {"role": "assistant", "content": [said, call]},
+        {"role": "user", "content": [result]},
+        assistant("So much for that."),
+    )  # fmt: skip
+
+    found = store.search("giraffe")
+
+    assert (len(found.hits), found.total, found.exact, found.more) == (1, 1, True, False)
+
+
 def test_a_pattern_finds_lines_and_the_newest_first(store: Store) -> None:
     old, _, new = offloaded(store, "a\nexit code 3\nb", "exit code 0", "exit code 4")
 

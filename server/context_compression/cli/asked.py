@@ -80,6 +80,7 @@ class Asked:
             given["summary_model"] = summary_model
         settings = workspace.settings(given)
         opened = workspace.open(conversation, settings=settings, model=model)
+        workspace.refuse_ours(opened.session.id)
         warn(opened)
         return cls(workspace, opened, settings, given, {"pins": list(map(pin, pins)), **how})
 

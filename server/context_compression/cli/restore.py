@@ -11,9 +11,10 @@ from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.errors import ConversationNotFound, UnknownRef
-from context_compression.plurals import how_many, texts_and_messages
+from context_compression.plurals import how_many, out_of, texts_and_messages
 from context_compression.session import Session
 from context_compression.store import Found, Hit, Store
+from context_compression.store.query import Query
 
 
 @click.command()
@@ -49,6 +50,11 @@ def restore(
         raise click.UsageError("Name a REF, or look for one with --query or --pattern.")
     if lines is not None:
         raise click.UsageError("--lines goes with a REF.")
+    if pattern is None and Query.read(query or "").empty:
+        raise click.UsageError(
+            'Nothing in that --query can be looked for. Name words, names, "a phrase", path:…, '
+            "tool:… or error:; or look for a --pattern."
+        )
     if session is not None and session not in (known := store.sessions()):
         raise ConversationNotFound(f"No session {session!r} is recorded.", known[:5])
     with working("searching"):
@@ -104,7 +110,7 @@ def page(found: Found) -> str:
     if not found.hits:
         were = "was" if found.searched == 1 else "were"
         return f"Nothing of that is archived; {texts_and_messages(found.searched)} {were} searched."
-    total = "" if found.total is None else f" of {found.total:,}"
+    total = out_of(found.total, exact=found.exact)
     alone = len(found.hits) == 1 and found.total in (None, 1)
     things = "text or message" if alone else "texts and messages"
     count = f"{len(found.hits)}{total} archived {things}"

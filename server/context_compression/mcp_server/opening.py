@@ -45,6 +45,7 @@ async def opened(
         )
     if conversation in (None, "", CURRENT):
         return Opened(workspace.session_for(messages, settings=settings, model=model))
+    workspace.refuse_ours(conversation)
     settings = settings or workspace.settings()
     return Opened(Session(workspace.store, conversation, settings=settings, model=model))
 

@@ -8,7 +8,7 @@ from mcp.types import CallToolResult
 
 from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.quoting import fenced
-from context_compression.plurals import how_many, texts_and_messages
+from context_compression.plurals import how_many, out_of, texts_and_messages
 from context_compression.store import Found, Hit
 from context_compression.store.documents import Neighbour
 
@@ -70,9 +70,12 @@ def _headline(found: Found, sought: str, pattern: str | None, skip: int) -> str:
     held = f"for {sought}, the best first"
     if pattern:
         held = f"in which {sought} is found, {'the best' if found.words else 'the newest'} first"
-    total = "" if found.total is None else f" of {found.total:,}"
-    more = count == PAGE and (found.total is None or found.total > skip + count)
-    following = f" · next page: cursor {skip + count}" if more else ""
+    following = ""
+    if found.more and skip + count <= PAGE * MOST_PAGES:
+        following = f" · next page: cursor {skip + count}"
+    elif found.more:
+        following = " · this is the last page; more words find what comes after it"
+    total = out_of(found.total, exact=found.exact)
     return (
         f"{numbers}{total} archived {things} {held}; context_restore(ref=…) brings one "
         f"back{following}"

@@ -1,9 +1,10 @@
 """Which session a conversation belongs to that comes without a name."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from contextlib import suppress
 from typing import Any
 
+from context_compression.errors import StoreError
 from context_compression.formats import parse
 from context_compression.messages import COMPRESSED, strings_in
 from context_compression.plan import ref_of
@@ -11,8 +12,6 @@ from context_compression.session.state import hold, opening, state_of
 from context_compression.store import Store
 
 PREFIX = "messages-"
-MOST_READ = 20
-"""Sessions, the newest first, among which that of a view is looked for."""
 
 
 def name_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
@@ -26,13 +25,15 @@ def name_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
     """
     begins = opening(messages)
     name = PREFIX + ref_of(begins[0] if len(begins) == 1 else begins)
-    ours = any(text.startswith(COMPRESSED) for text in strings_in(begins))
-    if not ours or store.session(name).exists:
+    ours = next((text for text in strings_in(begins) if text.startswith(COMPRESSED)), None)
+    if ours is None or store.session(name).exists:
         return name
+    line = max(ours.splitlines(), key=len)  # whoever joins texts leaves lines as they are
     theirs = parse(messages).messages
-    others = (id for id in store.sessions() if id.startswith(PREFIX))
-    for id in islice(others, MOST_READ):
-        view = parse(state_of(store.session(id)).view).messages
-        if view and hold(theirs, view):
-            return id
+    for id in store.sessions():
+        with suppress(StoreError):  # what cannot be read keeps no other from us
+            if id.startswith(PREFIX) and store.session(id).holds(line):
+                view = parse(state_of(store.session(id)).view).messages
+                if view and hold(theirs, view):
+                    return id
     return name

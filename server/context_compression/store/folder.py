@@ -1,7 +1,7 @@
 """The folder `.compression/`: where it is, its config, its summaries, its sessions."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
@@ -82,12 +82,13 @@ class Store:
     ) -> list[dict[str, Any]]:
         """What was added, newest first: of one session or of all, `limit` at most.
 
-        That of a compression which was killed before it counted is none.
+        Of a checkpoint that was kept more than once, the newest. That of a compression which was
+        killed before it counted is none.
         """
         entries = self._read_summaries()[::-1]
         if session is not None:
             entries = [entry for entry in entries if entry.get("session") == session]
-        return list(islice(filter(self._counts, entries), limit))
+        return list(islice(_different(filter(self._counts, entries)), limit))
 
     def _counts(self, entry: Mapping[str, Any]) -> bool:
         """Whether the compression of a summary was ended; what cannot be looked up counts."""
@@ -207,6 +208,20 @@ class Store:
 
     def _locked(self) -> AbstractContextManager[None]:
         return files.holding(self.folder, "store", "another process is writing to the store")
+
+
+def _different(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Of what is the same text in one session, the first; those of compressions all."""
+    known: set[tuple[str, str]] = set()
+    for entry in entries:
+        match entry:
+            case {"session": str(session), "content": str(text)} if "n" not in entry:
+                if (session, text) in known:
+                    continue
+                known.add((session, text))
+            case _:
+                pass
+        yield entry
 
 
 def _is_folder(path: Path) -> bool:

@@ -17,6 +17,8 @@ from context_compression.store import files
 
 HEAD_BYTES = 4096
 """More than any header has."""
+CHUNK_BYTES = 2**20
+"""Looked through at once for a text."""
 ENDING_BYTES = 64
 """By so many last bytes it is known again how far a file was read."""
 
@@ -105,6 +107,22 @@ class LineFile:
         with files.reading(self.path), suppress(FileNotFoundError):
             return files.ordinary(self.path).read_bytes()
         return b""
+
+    def holds(self, text: str) -> bool:
+        """Whether a text stands in a string of the file, in any of the ways we write it."""
+        spelled = {files.to_json(text)[1:-1], json.dumps(text)[1:-1].encode()}
+        longest = max(map(len, spelled))
+        with (
+            files.reading(self.path),
+            suppress(FileNotFoundError),
+            open(files.ordinary(self.path), "rb") as file,
+        ):
+            data = b""
+            while read := file.read(CHUNK_BYTES):
+                data = data[-longest:] + read
+                if any(part in data for part in spelled):
+                    return True
+        return False
 
     def has(self, mark: Mark) -> bool:
         """Whether the file still is what it was up to the mark."""

@@ -62,6 +62,10 @@ class SessionLog:
         """Whether the log still is what it was up to the mark."""
         return self._events.has(mark)
 
+    def holds(self, text: str) -> bool:
+        """Whether a text stands in any event: a look at the bytes, nothing is replayed."""
+        return self._events.holds(text)
+
     def onward(self, mark: Mark, at_least: int) -> tuple[list[dict[str, Any]], Mark]:
         """The events behind a mark, `at_least` bytes of them where there are, and the next mark."""
         items, mark = self._events.onward(mark, at_least)

@@ -1,7 +1,8 @@
 """What is asked of the search index: what holds words or a pattern, and what stands beside it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from context_compression.store import rows
@@ -17,6 +18,8 @@ SHORTEST_BEGINNING = 3
 """Letters from which on a word that is nowhere is taken for the beginning of others."""
 MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
+ALL = -1
+"""As a limit, to SQLite."""
 HOLDS = "(CAST(text AS TEXT) LIKE ? ESCAPE '\\' OR (binary AND holds(text, ?)))"
 """Whether a part stands in a text: LIKE is fast, but ends where a text is binary."""
 
@@ -40,8 +43,10 @@ class Lookup:
         [(count,)] = self._rows(f"SELECT count(*) FROM documents WHERE {self._within}")
         return count
 
-    def with_words(self, query: Query, least: int, most: int) -> tuple[list[Candidate], int]:
-        """What holds words of the query, those with its names first; and how much there is.
+    def with_words(
+        self, query: Query, least: int, most: int
+    ) -> tuple[Iterator[list[Candidate]], int]:
+        """All that holds words of the query, those with its names first; and how much that is.
 
         A word that is nowhere is taken for the beginning of others; if nothing is found, for a part
         of them.
@@ -52,24 +57,41 @@ class Lookup:
         total = self._total(query, anything)
         if not total:
             return self._with_parts(query, most)
-        named = self._scores(query, f"({names}) AND ({anything})", most) if names else {}
-        others = self._scores(query, anything, most) if len(named) < least else {}
-        return self._candidates(others | named), total
+        named = f"({names}) AND ({anything})" if names else ""
+        return self._best(query, [*filter(None, (named, anything))], least, most), total
 
-    def with_pattern(self, pattern: Pattern, least: int, most: int) -> list[Candidate]:
-        """The newest in which a pattern is found.
+    def _best(
+        self, query: Query, kinds: Sequence[str], least: int, most: int
+    ) -> Iterator[list[Candidate]]:
+        """What holds the words of the first kind, then of the others, in blocks."""
+        first: dict[int, float] = {}
+        for words in kinds:
+            if len(first) < least:
+                first = self._scores(query, words, most) | first
+        yield self._candidates(first)
+        rest: dict[int, float] = {}
+        for words in kinds:
+            rest |= self._scores(query, words, ALL)
+        left = {id: score for id, score in rest.items() if id not in first}
+        yield from self._blocks(left, most)
+
+    def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
+        """All in which a pattern is found, the newest first; mostly those with whole words before.
 
         Raises:
             StoreError: it takes too long.
         """
+        first: list[int] = []
         literal = pattern.literal or ""
         order = f"AND {self._within} ORDER BY ours, id DESC"
         if phrase := _phrase(literal):  # mostly it stands there as whole words
             joined = "SELECT id FROM documents JOIN words ON words.rowid = id"
             ids = self._rows(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase} *")
-            found = self._in_which(pattern, ids, most)
-            if len(found) >= least:
-                return found
+            first = [*islice(self._in_which(pattern, ids), most)]
+            if len(first) >= least:
+                yield self._candidates(dict.fromkeys(first, 0.0))
+            else:
+                first = []
         part = max(literal.split("/"), key=len)  # whichever slash it is written with
         given: list[Any] = [rows.to_bytes(part)] if part else []
         where = "instr(text, ?)" if part else "1"
@@ -77,7 +99,9 @@ class Lookup:
             where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given.append(f"text : {rest} *")
         ids = self._rows(f"SELECT id FROM documents WHERE {where} {order}", *given)
-        return self._in_which(pattern, ids, most)
+        others = self._in_which(pattern, (id for id in ids if id[0] not in first))
+        while block := dict.fromkeys(islice(others, most), 0.0):
+            yield self._candidates(block)
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
         """What was said right before it, and right after it."""
@@ -115,7 +139,7 @@ class Lookup:
             return Neighbour(refs[0][0] if refs else None, said.role, said.glimpse)
         return None
 
-    def _with_parts(self, query: Query, most: int) -> tuple[list[Candidate], int]:
+    def _with_parts(self, query: Query, most: int) -> tuple[Iterator[list[Candidate]], int]:
         """What holds the words anywhere; without any, what is within the query's limits."""
         terms = query.terms[:MOST_SCANNED]
         holds = " OR ".join([HOLDS] * len(terms))
@@ -129,7 +153,7 @@ class Lookup:
             *parts,
             *given,
         )
-        return self._candidates({id: 0.0 for (id,) in ids[:most]}), len(ids)
+        return self._blocks({id: 0.0 for (id,) in ids}, most), len(ids)
 
     def _scores(self, query: Query, words: str, most: int) -> dict[int, float]:
         """The best that hold words, by id."""
@@ -158,6 +182,11 @@ class Lookup:
         limits += ["tool LIKE ? ESCAPE '\\'"] * len(query.tools)
         return " AND ".join(limits), [f"%{_escaped(tool)}%" for tool in query.tools]
 
+    def _blocks(self, scores: Mapping[int, float], most: int) -> Iterator[list[Candidate]]:
+        left = iter(scores.items())
+        while block := dict(islice(left, most)):
+            yield self._candidates(block)
+
     def _candidates(self, scores: Mapping[int, float]) -> list[Candidate]:
         ids = ", ".join(map(str, scores))
         found = self._rows(f"SELECT log, {rows.DOCUMENT} FROM documents WHERE id IN ({ids})")
@@ -166,15 +195,11 @@ class Lookup:
             for log, *row in found
         ]
 
-    def _in_which(self, pattern: Pattern, ids: Iterable[tuple[int]], most: int) -> list[Candidate]:
-        found: list[int] = []
+    def _in_which(self, pattern: Pattern, ids: Iterable[tuple[int]]) -> Iterator[int]:
         for (id,) in ids:
             [(text,)] = self._rows("SELECT text FROM documents WHERE id = ?", id)
             if pattern.is_in(rows.from_bytes(text)):
-                found.append(id)
-            if len(found) == most:
-                break
-        return self._candidates(dict.fromkeys(found, 0.0))
+                yield id
 
 
 def _after_first_word(text: str) -> str:

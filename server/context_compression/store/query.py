@@ -78,6 +78,11 @@ class Query:
         return cls(names, words, paths, tools, failed)
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing is looked for, so that everything fits."""
+        return self == Query()
+
+    @property
     def terms(self) -> tuple[str, ...]:
         """Names and words."""
         return self.names + self.words

@@ -42,8 +42,10 @@ class Scan:
         """How much there is to be found."""
         return len(self._found)
 
-    def with_words(self, query: Query, least: int, most: int) -> tuple[list[Candidate], int]:
-        """What holds words of the query, those with most of them first; and how much there is."""
+    def with_words(
+        self, query: Query, least: int, most: int
+    ) -> tuple[Iterator[list[Candidate]], int]:
+        """All that holds words of the query, those with most of them first; and how much."""
         terms = [term.casefold() for term in query.terms]
         found: list[Candidate] = []
         for candidate in self._found:
@@ -53,12 +55,12 @@ class Scan:
             if (held or not terms) and _within(query, document, text):
                 found.append(replace(candidate, score=float(held)))
         found.sort(key=lambda candidate: (candidate.score, candidate.key), reverse=True)
-        return found[:most], len(found)
+        return _blocks(iter(found), most), len(found)
 
-    def with_pattern(self, pattern: Pattern, least: int, most: int) -> list[Candidate]:
-        """The newest in which a pattern is found."""
+    def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
+        """All in which a pattern is found, the newest first."""
         newest_first = sorted(self._found, key=lambda c: (c.document.ours, -c.key))
-        return list(islice((c for c in newest_first if pattern.is_in(c.document.text)), most))
+        return _blocks((c for c in newest_first if pattern.is_in(c.document.text)), most)
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
         """What was said right before it, and right after it."""
@@ -103,6 +105,11 @@ class Scan:
                         self._archived[log.id, document.message] = document.ref
                     else:
                         self._archived.setdefault((log.id, document.message), document.ref)
+
+
+def _blocks(found: Iterator[Candidate], most: int) -> Iterator[list[Candidate]]:
+    while block := list(islice(found, most)):
+        yield block
 
 
 def _within(query: Query, document: Document, text: str) -> bool:

@@ -6,7 +6,7 @@ first.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 _GOES_ON = re.compile(r"[./\\:-]+\w")
 _GOES_BEFORE = frozenset("/\\.-")
 MOST_RANKED = 60
-"""Candidates that are looked at closely."""
+"""Candidates that are looked at closely and put in order together."""
+MOST_COUNTED = 120
+"""Candidates of which all are looked at, so that it is known how many say the same."""
 MOST_FILTERED = 400
 """Candidates among which a pattern is looked for."""
 
@@ -57,7 +59,10 @@ class Found:
     """What a search found, the best first.
 
     Attributes:
-        total: how much there is with any of the words; `None` where nobody counted.
+        total: how much there is with any of the words, what says the same once; `None` where nobody
+            counted.
+        exact: whether it is that much; else it is at most that much.
+        more: whether further hits follow these.
         searched: how much was looked through.
         words: those of the query that were looked for.
         note: why there was no index, or that no text holds a phrase, if so.
@@ -68,6 +73,8 @@ class Found:
     searched: int
     words: tuple[str, ...]
     note: str | None = None
+    exact: bool = True
+    more: bool = False
 
 
 class Source(Protocol):
@@ -77,12 +84,18 @@ class Source(Protocol):
         """How much there is to be found."""
         ...
 
-    def with_words(self, query: Query, least: int, most: int) -> tuple[list[Candidate], int]:
-        """What holds words of the query, at least so many and at most; and how much there is."""
+    def with_words(
+        self, query: Query, least: int, most: int
+    ) -> tuple[Iterator[list[Candidate]], int]:
+        """All that holds words of the query, in blocks; and how much that is.
+
+        The first block is what fits best: about `most`, and no less than `least` where there are.
+        The same arguments give the same blocks.
+        """
         ...
 
-    def with_pattern(self, pattern: Pattern, least: int, most: int) -> list[Candidate]:
-        """The newest in which a pattern is found."""
+    def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
+        """All in which a pattern is found, the newest first, in such blocks."""
         ...
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
@@ -154,24 +167,41 @@ class _Search:
 
     def of(self, source: Source, store: "Store") -> tuple[Found, set[str]]:
         """What is found, and the sessions whose files are not what they were."""
-        candidates, total = self._candidates(source)
-        ranked = self._ranked(candidates)[self.skip : self.skip + self.limit]
-        changed = {c.session for c in ranked if not source.is_true(c, store.session(c.session))}
-        hits = () if changed else tuple(self._hit(source, candidate) for candidate in ranked)
-        return Found(hits, total, source.count(), self.query.terms), changed
+        blocks, total = self._blocks(source)
+        end = self.skip + self.limit
+        ranked: list[Candidate] = []
+        seen = 0
+        for block in blocks:
+            seen += len(block)
+            ranked += self._ranked(block, ranked)
+            if len(ranked) > end and (total is None or total > MOST_COUNTED):
+                break
+        shown = ranked[self.skip : end]
+        changed = {c.session for c in shown if not source.is_true(c, store.session(c.session))}
+        hits = () if changed else tuple(self._hit(source, candidate) for candidate in shown)
+        found = Found(
+            hits, total if total is None else total - seen + len(ranked), source.count(),
+            self.query.terms, exact=total in (None, seen), more=len(ranked) > end,
+        )  # fmt: skip
+        return found, changed
 
-    def _candidates(self, source: Source) -> tuple[list[Candidate], int | None]:
-        least = self.skip + 2 * self.limit  # some may say the same
+    def _blocks(self, source: Source) -> tuple[Iterator[list[Candidate]], int | None]:
+        """Each is put in order by itself, whatever page is asked for: so no page repeats another's.
+
+        With them, how much is in all of them, if that is known.
+        """
+        least = 2 * self.limit  # some may say the same
         most = max(least, MOST_RANKED)
         if self.pattern is None:
             return source.with_words(self.query, least, most)
-        if self.query == Query():
+        if self.query.empty:
             return source.with_pattern(self.pattern, least, most), None
-        candidates, _ = source.with_words(self.query, MOST_FILTERED, MOST_FILTERED)
-        return [c for c in candidates if self.pattern.is_in(c.document.text)], None
+        blocks, _ = source.with_words(self.query, MOST_FILTERED, MOST_FILTERED)
+        first = next(blocks, list[Candidate]())
+        return iter([[c for c in first if self.pattern.is_in(c.document.text)]]), None
 
-    def _ranked(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """The best first; of what says the same, one."""
+    def _ranked(self, candidates: Sequence[Candidate], before: list[Candidate]) -> list[Candidate]:
+        """The best first; of what says the same, one, and none that comes before all of these."""
         levels = {
             candidate.key: {name: exactness(name, candidate.document.text) for name in self.names}
             for candidate in candidates
@@ -181,7 +211,7 @@ class _Search:
             held = sum(levels[candidate.key].values()) if self.names else self._held(candidate)
             return held, not candidate.document.ours, candidate.score, candidate.key
 
-        ordered = _different(sorted(candidates, key=closeness, reverse=True))
+        ordered = _different(before, sorted(candidates, key=closeness, reverse=True))
         return _covering(ordered, levels, self.names)
 
     def _held(self, candidate: Candidate) -> int:
@@ -199,11 +229,14 @@ class _Search:
         )  # fmt: skip
 
 
-def _different(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Of what says the same, the first: one text in two sessions, a message and a text in it."""
+def _different(before: Iterable[Candidate], candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Of what says the same, the first: one text in two sessions, a message and a text in it.
+
+    Nothing that says the same as one of those before.
+    """
     kept: list[Candidate] = []
-    refs: set[str] = set()
-    messages: set[str] = set()
+    refs = {candidate.document.ref for candidate in before}
+    messages = {candidate.document.message for candidate in before}
     for candidate in candidates:
         ref, message = candidate.document.ref, candidate.document.message
         if refs.isdisjoint((ref, message)) and ref not in messages:

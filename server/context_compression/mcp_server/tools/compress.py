@@ -84,6 +84,7 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
     if asked.plan_id is not None and named is None and asked.messages is None:
         named = await call.working("looking for the plan", lambda: _planned(call, asked))
     about = await opened(call, named, asked.messages, settings=settings, model=asked.model)
+    call.workspace.refuse_ours(about.session.id)
     if asked.plan_id is not None:
         plan, text, where = asked.plan_id, asked.summary or "", _where(asked, about)
         return await answered(call, about, asked.messages, plan, text, where=where)

@@ -49,6 +49,7 @@ async def context_offload(call: Call, asked: OffloadArguments) -> CallToolResult
         changed = {"offload_min_tokens": asked.min_tokens} if asked.min_tokens else {}
         settings = settings_for(call.workspace, changed)
         about = await opened(call, asked.conversation, None, settings=settings)
+        call.workspace.refuse_ours(about.session.id)
         beside = about.not_counted
         return await compressed(
             call, about, None, strategy="offload", target_tokens=ALL_IT_CAN, not_counted=beside

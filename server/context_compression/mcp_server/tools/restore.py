@@ -13,11 +13,12 @@ from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import fenced, page
-from context_compression.mcp_server.search import FILLED_BY, PAGE, answer, skipped
+from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, answer, skipped
 from context_compression.plan import ref_of
 from context_compression.plurals import how_many, in_range
 from context_compression.session import NO_LINE, Session, select
 from context_compression.store import Store
+from context_compression.store.query import Query
 from context_compression.tokens import Counter
 
 NEWEST = 5  # refs named where one is unknown
@@ -62,6 +63,11 @@ async def context_restore(call: Call, asked: RestoreArguments) -> CallToolResult
         return await call.working("restoring", lambda: _restored(store, asked.ref or "", asked))
     if asked.lines is not None:
         raise ToolError("lines goes with ref, not with query.")
+    if asked.pattern is None and Query.read(query).empty:
+        raise ToolError(
+            f"Nothing in query {query[:SHOWN]!r} can be looked for. Pass words or names in it, "
+            '"a phrase", path:src/app, tool:bash or error:; or what you look for as pattern.'
+        )
     skip = skipped(asked.cursor)
     session = await _session(call, asked.conversation)
 
