@@ -1,6 +1,7 @@
 """One conversation on disk: recorded, compressed, restored, undone, shared, killed and reopened."""
 
 import copy
+import json
 import re
 import tempfile
 from dataclasses import replace
@@ -927,3 +928,29 @@ def test_a_view_is_found_however_many_conversations_were_compressed_since(
     name = name_for([*result.messages, {"role": "user", "content": "Go on."}], Store(tmp_path))
 
     assert name == id
+
+
+def test_an_undo_by_messages_whose_end_was_said_anew_takes_the_compression_back(
+    tmp_path: Path,
+) -> None:
+    session, messages = Session(tmp_path, "s"), conversation(20)
+    session.compress(messages=messages, target_tokens=9_000)
+    session.follow([*messages, MORE])
+
+    assert session.undo([*messages, TELL]) == [*messages, TELL]
+
+
+@pytest.mark.parametrize("share", ["x", None, [1], -1, float("nan"), float("inf")])
+def test_a_restore_that_makes_no_sense_is_passed_over_with_a_warning(
+    session: Session, share: Any
+) -> None:
+    session.compress(target_tokens=1_500)
+    ref = next(iter(session.state().refs))
+    log = session.store.folder / "sessions/s/events.jsonl"
+    event = {"type": "restore", "created_at": "2026-01-01T00:00:00Z", "ref": ref, "tokens": 1}
+    log.write_bytes(log.read_bytes() + json.dumps({**event, "share": share}).encode() + b"\n")
+
+    state = Session(Store(session.store.folder), "s").state()
+
+    assert not state.restored
+    assert state.warnings

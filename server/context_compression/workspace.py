@@ -61,7 +61,8 @@ class Opened:
         """
         if self.beside:
             view, session = self.session.view(), self.session
-            counted = Counter(session.model, session.counter).messages(parse(view).messages)
+            counter = Counter(session.model, session.counter)
+            counted = counter.messages(parse(view).messages) + counter.system(session.system)
             return Anchor(counted + self.beside, len(view))
         usage = self.transcript.usage if self.transcript else None
         return Anchor(*usage) if usage else None
@@ -70,7 +71,8 @@ class Opened:
     def not_counted(self) -> int:
         """Tokens the host's provider charged beyond our count: system prompt, tools and the like.
 
-        0 where the transcript does not say what was charged.
+        0 where the transcript does not say what was charged. Of a session alone, which has neither,
+        all that stands beside its messages.
         """
         if self.anchor is None or self.transcript is None:
             return self.beside
@@ -218,7 +220,11 @@ class Workspace:
         model: str | None = None,
     ) -> Opened:
         """The conversation in a transcript that was read already."""
-        origin = {"host": transcript.host, "window": transcript.window}
+        origin = {
+            "host": transcript.host,
+            "model": transcript.model,
+            "window": transcript.window,
+        }
         settings = _settings_in(origin, settings or self.settings(), model)
         session = Session(
             self.store,

@@ -465,3 +465,39 @@ async def test_one_message_and_one_line_are_not_said_to_be_several(client: Clien
     assert "The view has 1 message, 9 tokens" in short.text
     assert "tokens, 1 line" in json.dumps(shortened.facts["messages"])
     assert not re.search(r"\b1 (messages|files|lines|tokens|refs)\b", shortened.text)
+
+
+async def test_a_session_whose_origin_makes_no_sense_opens_as_if_it_told_none(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_transcript(workspace.cwd / "t.jsonl", conversation(20), session="s-1")
+    await ask(client, "context_compress", conversation=str(path), target_tokens=9_000)
+    log = workspace.store.folder / "sessions/s-1/events.jsonl"
+    told = re.sub(
+        rb'"origin":\{[^}]*\}',
+        b'"origin":{"host":"x","model":7,"window":true,"beside":1e300}',
+        log.read_bytes(),
+    )
+    log.write_bytes(told)
+
+    answer = await ask(client, "context_status", conversation="s-1")
+
+    assert b'"model":7' in told
+    assert answer.facts["total_budget"] == 200_000
+
+
+async def test_a_plan_answered_by_its_id_alone_keeps_what_the_transcript_told(
+    client: Client, workspace: Workspace
+) -> None:
+    talk = conversation(20)
+    charged = count_tokens(talk) + 30_000
+    path = write_transcript(workspace.cwd / "t.jsonl", talk, session="s-1", charged=charged)
+    options: dict[str, Any] = {"strategy": "summarize", "target_tokens": 9_000}
+    done = await ask(client, "context_compress", conversation=str(path), **options)
+    while "plan_id" in done.facts:
+        plan = done.facts["plan_id"]
+        done = await ask(client, "context_compress", plan_id=plan, summary="## Goal\nAs before.")
+
+    status = await ask(client, "context_status", conversation="s-1")
+
+    assert 29_000 < status.facts["used_tokens"] - done.facts["tokens_after"] < 31_000

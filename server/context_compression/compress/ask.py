@@ -57,7 +57,7 @@ class Ask:
         """See that what the types cannot promise is so.
 
         Raises:
-            InvalidTarget: the target is no positive whole number.
+            InvalidTarget: the target is no positive whole number, or what is not counted none.
             InvalidSettings: the pins are one text, or one of them is empty.
         """
         target: Any = self.target_tokens
@@ -67,6 +67,9 @@ class Ask:
             )
         if target is not None and target < 1:
             raise InvalidTarget(f"target_tokens is {target:,}; it must be at least 1.")
+        beside: Any = self.not_counted
+        if isinstance(beside, bool) or not isinstance(beside, int) or beside < 0:
+            raise InvalidTarget(f"not_counted is {beside!r}; it must be a whole number of tokens.")
         if isinstance(self.pins, str):
             raise InvalidSettings(
                 f"pins is the text {self.pins[:60]!r}; it must be a list of texts."

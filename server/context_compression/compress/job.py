@@ -16,7 +16,12 @@ from context_compression.compress.ask import Ask
 from context_compression.compress.outcome import Outcome, applied, unchanged
 from context_compression.compress.subject import Subject
 from context_compression.edits import Edit
-from context_compression.errors import BudgetTooSmall, InvalidSettings, SummaryError
+from context_compression.errors import (
+    BudgetTooSmall,
+    ContextCompressionError,
+    InvalidSettings,
+    SummaryError,
+)
 from context_compression.plan import Plan
 from context_compression.result import Result, Step
 from context_compression.settings import Settings
@@ -56,13 +61,15 @@ def start(ask: Ask) -> Run:
     strategy = settings.strategy if ask.strategy == "auto" else ask.strategy
     _check_strategy(strategy, ask.can_ask)
     subject = Subject(ask, settings, strategy)
-    try:
-        job = Job(subject)
-        if (why_not := job.why_not()) is None:
-            return (yield from job.run())
-        return unchanged(subject, why_not, *subject.warnings)
-    finally:
+    job = Job(subject)
+    if (why_not := job.why_not()) is not None:
         subject.release()
+        return unchanged(subject, why_not, *subject.warnings)
+    try:
+        return (yield from job.run())
+    except ContextCompressionError:  # after any other a text may be cut by half
+        subject.release()  # another target may follow
+        raise
 
 
 class Job:
@@ -147,7 +154,10 @@ class Job:
         else:
             self._keep_to_floor()
             outcome = yield from self._auto()
-        return self._done(outcome) if outcome else unchanged(subject, *subject.warnings)
+        if outcome:
+            return self._done(outcome)
+        missed = self.ask.target_tokens is not None
+        return unchanged(subject, *subject.warnings, floor=self.floor if missed else None)
 
     def _keep_to_floor(self) -> None:
         """No target below the floor: a named one is refused, that of the settings raised to it."""

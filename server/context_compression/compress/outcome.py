@@ -32,13 +32,15 @@ class Outcome:
     floor: Floor | None = None
     notes: tuple[str, ...] = ()
 
+    def floor_of(self, subject: Subject) -> int:
+        """Tokens of the floor with what stands beside the messages; 0 where it was not needed."""
+        return subject.fixed + self.floor.tokens if self.floor else 0
 
-def unchanged(subject: Subject, *notes: str) -> Result:
-    """The conversation as it is, mended where it was broken."""
-    ask = subject.ask
-    if subject.mended.repairs:
-        return applied(subject, Outcome((), "none", (), ask.target_tokens, notes=notes))
-    return _as_it_came(subject, Outcome((), "none", (), ask.target_tokens, notes=notes))
+
+def unchanged(subject: Subject, *notes: str, floor: Floor | None = None) -> Result:
+    """The conversation as it is, mended where it was broken; `floor` where a target is missed."""
+    outcome = Outcome((), "none", (), subject.ask.target_tokens, floor, notes)
+    return (applied if subject.mended.repairs else _as_it_came)(subject, outcome)
 
 
 def applied(subject: Subject, outcome: Outcome) -> Result:
@@ -47,7 +49,7 @@ def applied(subject: Subject, outcome: Outcome) -> Result:
     after = subject.fixed + tokens
     if not subject.mended.repairs and (not view.edits or after >= subject.before):
         notes = ("nothing could be removed", *outcome.notes)
-        return _as_it_came(subject, replace(outcome, strategy="none", notes=notes))
+        return _as_it_came(subject, replace(outcome, notes=notes))
     result = _changed(subject, outcome, view, after)
     store = subject.ask.store
     if store is None:
@@ -66,6 +68,8 @@ def _as_it_came(subject: Subject, outcome: Outcome) -> Result:
         fixed_tokens=subject.fixed,
         target_tokens=outcome.target,
         target_met=outcome.target is None or subject.before <= outcome.target,
+        floor_tokens=outcome.floor_of(subject),
+        floor=subject.parts(outcome.floor.parts) if outcome.floor else {},
         steps=outcome.steps,
         system=ask.system,
         notes=outcome.notes,
@@ -89,7 +93,6 @@ def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Resu
         if summary.whole_ledger:
             accounting.add(summary.whole_ledger, Ref("ledger", ()))
     messages = subject.conversation.render(sent)
-    floor = outcome.floor
     return Result(
         messages=messages,
         changed=True,
@@ -102,8 +105,8 @@ def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Resu
         strategy=outcome.strategy,
         steps=outcome.steps,
         system=system,
-        floor_tokens=subject.fixed + floor.tokens if floor else 0,
-        floor=subject.parts(floor.parts) if floor else {},
+        floor_tokens=outcome.floor_of(subject),
+        floor=subject.parts(outcome.floor.parts) if outcome.floor else {},
         dropped=accounting.dropped,
         compressed=tuple(accounting.gone),
         first_changed=first_difference(ask.messages, messages) if system is ask.system else 0,

@@ -124,7 +124,7 @@ class Subject:
         at = None if self.prompt.at is not None else anchor_in(self.ask.messages)
         if self.ask.counter is None and at:
             return anchored(self.counter, self.conversation.messages, at)
-        return self.counter.count(self.before)
+        return self.counter.count(self.before + self.ask.not_counted)
 
     @property
     def beyond(self) -> int:

@@ -132,7 +132,8 @@ def account(
         of: what a summary would take, in a rehearsal.
         view: for the caller, in place of the result's.
     """
-    aimed = result.target_tokens != ALL_IT_CAN
+    all_large = options.get("strategy") == "offload" and result.target_tokens == ALL_IT_CAN
+    aimed = not all_large  # else nobody named a target that it could fall short of
     said = {
         "changed": result.changed and not dry_run,
         "messages_before": result.messages_in,
@@ -150,7 +151,7 @@ def account(
     more: dict[str, Any] = {}
     first = headline(result)
     if not result.changed:
-        why = "; ".join(_reasons(opened, result))
+        why = "; ".join(_reasons(opened, result, aimed=aimed))
         first = (
             f"history unchanged: {why}. The view has "
             f"{how_many(result.messages_in, 'message')}, {how_many(result.tokens_before, 'token')}"
@@ -199,9 +200,9 @@ def account(
     return answer(first, said, more, **hidden)
 
 
-def _reasons(opened: Opened, result: Result) -> Iterator[str]:
+def _reasons(opened: Opened, result: Result, *, aimed: bool) -> Iterator[str]:
     """Why nothing went, and what would let something go."""
-    if result.target_tokens == ALL_IT_CAN:  # nobody named a target that it could fall short of
+    if not aimed:
         least = how_many(opened.session.settings.offload_min_tokens, "token")
         yield result.notes[0]
         yield f"results below {least}, those of the newest step and restored ones stay"

@@ -90,7 +90,7 @@ class Archiver:
                 "previews": result.previews,
                 **told_of(result),
                 **self._of_system(result),
-                **self._of_origin(result),
+                **({"origin": self._origin} if self._origin else {}),
             }
         )
         removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
@@ -111,15 +111,6 @@ class Archiver:
         """Our part of the system prompt, where there is or was one; the caller keeps the rest."""
         said = {"before": summary_in(self._system), "after": summary_in(result.system)}
         return {"system": said} if any(said.values()) else {}
-
-    def _of_origin(self, result: Result) -> dict[str, Any]:
-        """Who keeps the conversation, and what its requests hold beside the messages, in tokens."""
-        if not self._origin:
-            return {}
-        known = self._state.origin.get("beside", 0)  # where nobody says it this time
-        told = self._origin["beside"]
-        beside = result.fixed_tokens + told if told else max(result.fixed_tokens, known)
-        return {"origin": {**self._origin, "beside": beside}}
 
     def _next_number(self) -> int:
         """One more than any compression has, even one that was killed before it counted.

@@ -79,6 +79,8 @@ class ByCaller(Recorded):
                 "undoes": len(later.compressions) - len(state.compressions),
                 "options": {name: value for name, value in options.items() if value is not None},
             }
+            if origin := self._origin_now(state, options.get("not_counted", 0)):
+                plan["origin"] = origin
             asked = self._continued(plan, state, news, [], before_writing)
             if isinstance(asked, Asked):
                 before_writing()

@@ -38,8 +38,8 @@ class Recorded:
     """A conversation in a store; `Session` says what the arguments are.
 
     Attributes:
-        origin: `host` and `window`, where another program keeps the conversation; it is written
-            down with a compression, so that the session alone can tell of it.
+        origin: `host`, `model` and `window` of a conversation that comes from a file. They are
+            written down with a plan or compression, so that the session alone can tell of them.
     """
 
     origin: Mapping[str, Any] = MappingProxyType({})
@@ -149,10 +149,22 @@ class Recorded:
     ) -> Ask:
         """What is asked for where the originals shall be kept; `news` is written with them."""
         system = self._system_in(state)
-        beside = options.get("not_counted", 0)
-        origin = {**self.origin, "model": self.model, "beside": beside} if self.origin else {}
+        origin = self._origin_now(state, options.get("not_counted", 0))
         archiver = Archiver(self._log, self.store, state, news, before_writing, system, origin)
         return self._ask(messages, system, archiver, **options)
+
+    def _origin_now(self, state: State, not_counted: int) -> dict[str, Any]:
+        """The origin to write down; `beside` is what is counted beside the messages and what not.
+
+        Where a host's requests are not known this time, what was known of them stays.
+        """
+        if not self.origin or "beside" in self.origin:  # the session itself told it
+            return dict(self.origin)
+        counter = Counter(self.model, self.counter)
+        fixed = counter.system(self._given_system) + counter.tools(self.tools)
+        unknown = not not_counted and self.origin["host"] != "messages"
+        known = state.origin.get("beside", 0) if unknown else 0
+        return {**self.origin, "beside": max(fixed + not_counted, known)}
 
     def _settings(self, given: Settings | Mapping[str, Any] | None) -> Settings:
         """The session's settings, some of them changed for one call, or others altogether."""
@@ -174,7 +186,7 @@ class Recorded:
             ref: at least its first four digits.
             lines: first and last line, from 1, both included.
             pattern: only lines in which this regular expression is found, with their numbers.
-            note: write down what was restored, so that it is not offloaded again.
+            note: write down what was restored: of which a good part was, is not offloaded again.
 
         Raises:
             UnknownRef: nothing is archived under this ref.
@@ -192,7 +204,7 @@ class Recorded:
             shown = select(as_text(original), None, pattern)
         if note:
             with suppress(StoreUnwritable):  # what cannot be written down is shown all the same
-                self.note_restored(full, shown)
+                self._note(full, shown, len(as_text(original)))
         return shown
 
     def note_restored(self, ref: str, shown: str) -> None:
@@ -200,13 +212,16 @@ class Recorded:
 
         For those who show a page of what `restore(note=False)` gave them.
         """
+        self._note(ref, shown, len(as_text(self.original(ref))))
+
+    def _note(self, ref: str, shown: str, of: int) -> None:
         self._log.append(
             {
                 "type": "restore",
                 "created_at": timestamp(),
                 "ref": ref,
                 "tokens": Counter(self.model, self.counter).text(shown),
-                "share": len(shown) / max(1, len(as_text(self.original(ref)))),
+                "share": len(shown) / max(1, of),
             }
         )
 
@@ -271,7 +286,10 @@ class Recorded:
         """An undo with the events that bring the record up to messages, in their order."""
         if messages is None:
             return [undo]
-        if not rewinds(news := news_of(state, messages)):
+        news, later = news_of(state, messages), self.state()
+        for event in news:
+            later.replay(event)
+        if later.compressions and later.compressions[-1]["n"] == undo["n"]:
             return [*news, undo]
         state.replay(undo)
         if not rewinds(news := news_of(state, messages)):

@@ -1,10 +1,11 @@
 """What a session's log says: the view now, and how it came about."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 from context_compression.authors import HOST_NOTES
@@ -20,6 +21,7 @@ from context_compression.messages import (
     is_object,
 )
 from context_compression.savings import Tally
+from context_compression.settings import MOST
 from context_compression.store import SessionLog
 
 Before: TypeAlias = tuple[list[dict[str, Any]], int, str | None]
@@ -42,7 +44,7 @@ class State:
     restored: dict[str, int] = field(default_factory=dict[str, int])
     """tokens, by ref"""
     shares: dict[str, float] = field(default_factory=dict[str, float])
-    """how much of what stands under a ref was restored; 1 is all of it, once"""
+    """how much of what stands under a ref was restored, in all; 1 is all of it, once"""
     warnings: list[str] = field(default_factory=list[str])
     plans: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     answers: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -53,7 +55,8 @@ class State:
     wholes: set[str] = field(default_factory=set[str])
     """refs of others in events of older versions, which do not tell what was put in their place"""
     origin: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """where the conversation comes from, if a host keeps it: `host`, `model`, `window`, `beside`"""
+    """where the conversation comes from, if from a file: its `host`, `model` and `window`, and the
+    tokens `beside` the messages in each request"""
     summary_in_system: str | None = None
     """of ours in the system prompt; `None` while we know nothing of it"""
     _before: list[Before] = field(default_factory=list[Before], repr=False)
@@ -90,6 +93,7 @@ class State:
                 self._learn(event)
             case "plan":
                 self.plans[event["plan_id"]] = dict(event)
+                self.origin = origin_of(event) or self.origin
             case "answer":
                 given = self.answers.get(event["plan_id"], ())
                 self.answers[event["plan_id"]] = [*given, event["text"]]
@@ -210,7 +214,9 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
             to = event.get("to")
             return isinstance(to, int) and 0 <= to <= len(state.recorded)
         case {"type": "restore"}:
-            return isinstance(event.get("ref"), str) and isinstance(event.get("tokens"), int)
+            known = isinstance(event.get("ref"), str) and isinstance(event.get("tokens"), int)
+            share = event.get("share", 1)
+            return known and isinstance(share, int | float) and 0 <= share < math.inf
         case {"type": "offload"}:
             return _are_refs(event)
         case {"type": "plan"}:
@@ -313,17 +319,21 @@ def _said(message: Message) -> tuple[Any, ...]:
 
 
 def origin_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a compression tells of where its conversation comes from, as far as that can be so."""
+    """What an event tells of where its conversation comes from, as far as that can be so."""
     match event.get("origin"):
-        case {"host": str(host), "window": window, "model": model, "beside": int(beside)}:
+        case {"host": str(host), "window": window, "model": model, "beside": beside}:
             return {
                 "host": host,
-                "window": window if isinstance(window, int) and window > 0 else None,
+                "window": window if _is_number(window) and window > 0 else None,
                 "model": model if isinstance(model, str) else None,
-                "beside": max(0, beside),
+                "beside": beside if _is_number(beside) else 0,
             }
         case _:
             return {}
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
 def rewinds(events: Iterable[Mapping[str, Any]]) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import accumulate
 
+from context_compression.plurals import how_many
+
 MARK_TOKENS = 20
 """What the mark of a gap of messages costs with its ref."""
 BARE_TOKENS = 16
@@ -23,7 +25,7 @@ def gap_of_messages(missing: range, ref: str = "") -> str:
     """The mark of a gap: `[… 1 message; ref c3f91a20b77d]`, `[… 9 messages; first ref …]`."""
     count = len(missing)
     named = f"; {'first ' * (count > 1)}ref {ref}" if ref else ""
-    return f"[… {count} message{'s' * (count > 1)}{named}]"
+    return f"[… {how_many(count, 'message')}{named}]"
 
 
 def largest_with_ref(

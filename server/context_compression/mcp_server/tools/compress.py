@@ -151,15 +151,15 @@ def _where(asked: CompressArguments, about: Opened) -> str:
 def _undone(call: Call, about: Opened, messages: Messages | None) -> CallToolResult:
     session = about.session
 
-    def size() -> tuple[int, int]:
-        view = session.view()
+    def size(view: Messages) -> tuple[int, int]:
         model, system, tools = session.model, session.system, session.tools
         return len(view), int(count_tokens(view, model=model, system=system, tools=tools))
 
     call.before_writing()
-    before = size()
+    state = session.state()
     view = session.undo(messages)
-    after = size()
+    news = session.state().recorded[len(state.recorded) :]
+    before, after = size([*state.view, *news]), size(view)
     headline = (
         f"undone: {before[0]:,} → {how_many(after[0], 'message')}, {before[1]:,} → "
         f"{how_many(after[1], 'token')}; refs can still be restored"
