@@ -85,7 +85,8 @@ def test_what_was_charged_beyond_the_messages_is_left_room_for(beside: int, targ
 
     result = compress([*messages[:-1], {**messages[-1], "usage": charged}], force=True)
 
-    assert result.target_tokens == pytest.approx(target, abs=100)  # pyright: ignore[reportUnknownMemberType]  # pytest leaves it open
+    assert result.target_tokens is not None
+    assert abs(result.target_tokens - target) <= 100
     assert result.target_met
 
 

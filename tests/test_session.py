@@ -859,13 +859,18 @@ def test_conversations_that_begin_with_the_same_system_message_have_sessions_of_
     assert len(names) == 5
 
 
+def gone_on(folder: Path, dialect: Any) -> tuple[Messages, Messages]:
+    """A conversation that was compressed in a store, and its view with a message more."""
+    messages = conversation(20, 3, dialect)
+    result = compress(messages, store=folder, strategy="window", target_tokens=12_000)
+    return messages, [*result.messages, {"role": "user", "content": "Go on."}]
+
+
 @both_dialects
 def test_a_view_whose_beginning_was_compressed_goes_on_in_its_session(
     tmp_path: Path, dialect: Any
 ) -> None:
-    messages = conversation(20, 3, dialect)
-    result = compress(messages, store=tmp_path, strategy="window", target_tokens=12_000)
-    view = [*result.messages, {"role": "user", "content": "Go on."}]
+    messages, view = gone_on(tmp_path, dialect)
 
     compress(view, store=tmp_path, target_tokens=9_000)
 
@@ -874,13 +879,19 @@ def test_a_view_whose_beginning_was_compressed_goes_on_in_its_session(
     assert len(Session(tmp_path, id).state().compressions) == 2
 
 
+def compressed_twice(folder: Path) -> tuple[Session, Messages, Messages]:
+    """A session, what its first compression was given, and what its second was."""
+    session, messages = Session(folder, "s"), conversation(20)
+    grown = [*session.compress(messages=messages, target_tokens=12_000).messages, MORE, TELL]
+    session.compress(messages=grown, target_tokens=9_000)
+    return session, messages, grown
+
+
 def test_an_undo_by_messages_finds_what_they_belong_to_and_changes_nothing_else(
     tmp_path: Path,
 ) -> None:
-    session, messages = Session(tmp_path, "s"), conversation(20)
-    first = session.compress(messages=messages, target_tokens=12_000).messages
-    grown = [*first, MORE, TELL]
-    second = session.compress(messages=grown, target_tokens=9_000).messages
+    session, messages, grown = compressed_twice(tmp_path)
+    second = session.view()
 
     with pytest.raises(NothingToUndo, match="Nothing was changed"):
         session.undo(talk(3))
@@ -891,10 +902,7 @@ def test_an_undo_by_messages_finds_what_they_belong_to_and_changes_nothing_else(
 
 
 def test_an_undo_by_what_the_compression_was_given_takes_back_that_one(tmp_path: Path) -> None:
-    session, messages = Session(tmp_path, "s"), conversation(20)
-    first = session.compress(messages=messages, target_tokens=12_000).messages
-    grown = [*first, MORE, TELL]
-    session.compress(messages=grown, target_tokens=9_000)
+    session, messages, grown = compressed_twice(tmp_path)
 
     assert session.undo(grown) == grown
     assert session.undo(grown) == [*messages, MORE, TELL]
@@ -915,8 +923,7 @@ def test_where_a_smaller_view_of_the_same_conversation_goes_that_is_said(tmp_pat
 def test_a_view_is_found_however_many_conversations_were_compressed_since(
     tmp_path: Path, dialect: Any
 ) -> None:
-    messages = conversation(20, 3, dialect)
-    result = compress(messages, store=tmp_path, strategy="window", target_tokens=12_000)
+    _, view = gone_on(tmp_path, dialect)
     [id] = Store(tmp_path).sessions()
     for n in range(30):
         Session(tmp_path, f"messages-{n}").record({"role": "user", "content": f"Question {n}?"})
@@ -925,7 +932,7 @@ def test_a_view_is_found_however_many_conversations_were_compressed_since(
         of_a_newer_version.replace(b'"version":1', b'"version":99', 1)
     )
 
-    name = name_for([*result.messages, {"role": "user", "content": "Go on."}], Store(tmp_path))
+    name = name_for(view, Store(tmp_path))
 
     assert name == id
 

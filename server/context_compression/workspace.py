@@ -74,13 +74,13 @@ class Opened:
         0 where the transcript does not say what was charged. Of a session alone, which has neither,
         all that stands beside its messages.
         """
-        if self.anchor is None or self.transcript is None:
+        if self.transcript is None or (anchor := self.anchor) is None:
             return self.beside
         session = self.session
         counter = Counter(session.model, session.counter)
-        charged = parse(self.transcript.messages[: self.anchor.messages]).messages
+        charged = parse(self.transcript.messages[: anchor.messages]).messages
         counted = counter.messages(charged) + counter.system(session.system)
-        return max(0, self.anchor.tokens - counted - counter.tools(session.tools))
+        return max(0, anchor.tokens - counted - counter.tools(session.tools))
 
 
 @dataclass(frozen=True)

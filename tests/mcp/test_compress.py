@@ -1,8 +1,10 @@
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from generated import Messages
 from mcp import Client
 from mcp_door import (
     agrees,
@@ -277,13 +279,21 @@ async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can
     assert agrees(answer)
 
 
+def charged_transcript(
+    workspace: Workspace, messages: Messages, beyond: int, *, session: str = "s-1"
+) -> Path:
+    """A transcript whose host was charged so many tokens more than its messages count."""
+    path = workspace.cwd / f"{session}.jsonl"
+    charged = count_tokens(messages) + beyond
+    return write_transcript(path, messages, session=session, charged=charged)
+
+
 async def test_the_usual_target_leaves_room_for_what_the_host_adds(
     client: Client, workspace: Workspace
 ) -> None:
     talk = conversation(30)
     bare = write_transcript(workspace.cwd / "bare.jsonl", talk, session="s-1")
-    charged = count_tokens(talk) + 60_000
-    full = write_transcript(workspace.cwd / "full.jsonl", talk, session="s-2", charged=charged)
+    full = charged_transcript(workspace, talk, 60_000, session="s-2")
 
     alone = await ask(client, "context_compress", conversation=str(bare))
     beside = await ask(client, "context_compress", conversation=str(full))
@@ -296,9 +306,7 @@ async def test_the_usual_target_leaves_room_for_what_the_host_adds(
 async def test_a_session_tells_by_its_id_what_the_transcript_told(
     client: Client, workspace: Workspace
 ) -> None:
-    talk = conversation(30)
-    charged = count_tokens(talk) + 60_000
-    path = write_transcript(workspace.cwd / "t.jsonl", talk, session="s-1", charged=charged)
+    path = charged_transcript(workspace, conversation(30), 60_000)
     done = await ask(client, "context_compress", conversation=str(path))
 
     status = await ask(client, "context_status", conversation="s-1")
@@ -489,9 +497,7 @@ async def test_a_session_whose_origin_makes_no_sense_opens_as_if_it_told_none(
 async def test_a_plan_answered_by_its_id_alone_keeps_what_the_transcript_told(
     client: Client, workspace: Workspace
 ) -> None:
-    talk = conversation(20)
-    charged = count_tokens(talk) + 30_000
-    path = write_transcript(workspace.cwd / "t.jsonl", talk, session="s-1", charged=charged)
+    path = charged_transcript(workspace, conversation(20), 30_000)
     options: dict[str, Any] = {"strategy": "summarize", "target_tokens": 9_000}
     done = await ask(client, "context_compress", conversation=str(path), **options)
     while "plan_id" in done.facts:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, cast
 
 from context_compression.compress.accounting import Accounting, first_difference, layout
 from context_compression.compress.subject import Subject
@@ -32,10 +33,6 @@ class Outcome:
     floor: Floor | None = None
     notes: tuple[str, ...] = ()
 
-    def floor_of(self, subject: Subject) -> int:
-        """Tokens of the floor with what stands beside the messages; 0 where it was not needed."""
-        return subject.fixed + self.floor.tokens if self.floor else 0
-
 
 def unchanged(subject: Subject, *notes: str, floor: Floor | None = None) -> Result:
     """The conversation as it is, mended where it was broken; `floor` where a target is missed."""
@@ -59,17 +56,17 @@ def applied(subject: Subject, outcome: Outcome) -> Result:
 
 
 def _as_it_came(subject: Subject, outcome: Outcome) -> Result:
-    ask = subject.ask
+    ask, floor = subject.ask, outcome.floor
     return Result(
-        messages=list(ask.messages),  # pyright: ignore[reportArgumentType]  # as they came
+        messages=cast("list[dict[str, Any]]", [*ask.messages]),
         tokens_before=subject.before,
         tokens_after=subject.before,
         messages_in=len(ask.messages),
         fixed_tokens=subject.fixed,
         target_tokens=outcome.target,
         target_met=outcome.target is None or subject.before <= outcome.target,
-        floor_tokens=outcome.floor_of(subject),
-        floor=subject.parts(outcome.floor.parts) if outcome.floor else {},
+        floor_tokens=subject.fixed + floor.tokens if floor else 0,
+        floor=subject.parts(floor.parts) if floor else {},
         steps=outcome.steps,
         system=ask.system,
         notes=outcome.notes,
@@ -93,20 +90,14 @@ def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Resu
         if summary.whole_ledger:
             accounting.add(summary.whole_ledger, Ref("ledger", ()))
     messages = subject.conversation.render(sent)
-    return Result(
+    return replace(
+        _as_it_came(subject, outcome),
         messages=messages,
         changed=True,
-        tokens_before=subject.before,
         tokens_after=after,
-        messages_in=len(ask.messages),
-        fixed_tokens=subject.fixed,
-        target_tokens=outcome.target,
         target_met=outcome.target is None or after <= outcome.target,
         strategy=outcome.strategy,
-        steps=outcome.steps,
         system=system,
-        floor_tokens=outcome.floor_of(subject),
-        floor=subject.parts(outcome.floor.parts) if outcome.floor else {},
         dropped=accounting.dropped,
         compressed=tuple(accounting.gone),
         first_changed=first_difference(ask.messages, messages) if system is ask.system else 0,
@@ -117,7 +108,6 @@ def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Resu
         layout=layout(ask.messages, messages),
         repairs=mended.repairs,
         notes=notes,
-        method=subject.counter.method,
         summary=summary,
         evidence=partial(loss_report, mended.messages, view, accounting.gone_of_mended),
     )

@@ -15,10 +15,9 @@ from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from context_compression.messages import is_array, is_object
-from context_compression.settings import GUARDED, NO_BOOL, Value, snake_case
+from context_compression.settings import GUARDED, NO_BOOL, SHOWN, Value, snake_case
 
 LISTED = 3  # wrong arguments named in one answer
-SHOWN = 60  # characters of a wrong value
 KEPT = ("type", "description", "enum", "items")  # of a JSON schema
 
 TYPES = {

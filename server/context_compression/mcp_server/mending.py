@@ -55,14 +55,21 @@ _PART = re.compile(  # a bracket, or a text with the simple value that it may be
 class Reading(Protocol):
     """Where a transport's messages come from."""
 
-    async def receive(self) -> SessionMessage | Exception: ...  # noqa: D102
-    async def aclose(self) -> None: ...  # noqa: D102
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message, or why a line is none."""
+        ...
+
+    async def aclose(self) -> None:
+        """Nothing more is read."""
+        ...
 
 
 class Writing(Protocol):
     """Where a transport's messages go."""
 
-    async def send(self, item: SessionMessage, /) -> None: ...  # noqa: D102
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send a message to the client."""
+        ...
 
 
 class Mended(ObjectReceiveStream[SessionMessage]):
