@@ -271,6 +271,7 @@ class Recorded:
 
         Raises:
             NothingToUndo: there is none, or it has nothing to do with the messages.
+            InvalidConversation: these are not in a format we know.
         """
         with self._log.locked():
             state = self.state()
