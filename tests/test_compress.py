@@ -25,7 +25,8 @@ from context_compression.compress import Ask
 from context_compression.compress import compress as compress_only
 from context_compression.compress.subject import SURELY_LONG
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
-from context_compression.messages import COMPRESSED, Message
+from context_compression.formats import parse
+from context_compression.messages import COMPRESSED, Message, strings_in
 from context_compression.plan import Archive, ref_of
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
@@ -378,25 +379,71 @@ def test_too_small_a_budget_names_the_floor_and_its_largest_parts() -> None:
     assert "Nothing was changed." in str(found)
 
 
-def test_the_results_of_an_open_step_are_in_the_floor_at_preview_size() -> None:
-    open_step = tool_step([Run("a", "Bash", {"command": "make"}, log(900))], "anthropic")
-    messages = [ASK, *open_step]
-
+def floor_of(messages: Messages) -> Sequence[Message]:
+    """The view of a conversation at its floor."""
     with pytest.raises(BudgetTooSmall) as refusal:
         compress(messages, target_tokens=1)
+    result = compress(messages, target_tokens=refusal.value.floor_tokens)
+    assert result.tokens_after == refusal.value.floor_tokens
+    return parse(result.messages).messages
 
-    assert refusal.value.floor_tokens < count_tokens(messages) // 10
 
-
-def test_in_the_floor_several_results_below_the_size_for_offload_are_previews_too() -> None:
-    runs = [Run(f"call{n}", "Bash", {"command": "make"}, log(70)) for n in range(5)]
+def test_in_the_floor_a_long_result_of_an_open_step_is_one_line_and_a_short_one_whole() -> None:
+    status = " M src/store.py\n M src/index.py\n?? src/search.py"
+    runs = [
+        Run("a", "Bash", {"command": "make"}, log(900)),
+        Run("b", "Bash", {"command": "git status --short"}, status),
+    ]
     messages = [ASK, *tool_step(runs, "anthropic")]
-    assert all(count_tokens([ASK, *tool_step([run], "anthropic")]) < 1_000 for run in runs)
 
-    with pytest.raises(BudgetTooSmall) as refusal:
-        compress(messages, target_tokens=1)
+    *_, answers = floor_of(messages)
 
-    assert refusal.value.floor_tokens < count_tokens(messages) // 2
+    assert [result.text for result in answers.results] == [
+        f"[900 lines; ref {ref_of(log(900))}]", status,
+    ]  # fmt: skip
+
+
+def test_in_the_floor_long_arguments_of_an_answered_call_are_shortened() -> None:
+    edit = {"path": "src/store.py", "new_string": "\n".join(f"line {n}" for n in range(900))}
+    messages = [ASK, *tool_step([Run("a", "Edit", edit, "Replaced.")], "anthropic")]
+
+    _, calling, answers = floor_of(messages)
+
+    path, shortened = strings_in(calling.calls[0].arguments)
+    assert path == "src/store.py"
+    assert len(shortened) < 400
+    assert "ref " in shortened
+    assert answers.results[0].text == "Replaced."
+
+
+def test_in_the_floor_a_call_that_waits_for_its_result_is_whole() -> None:
+    edit = {"path": "src/store.py", "new_string": "\n".join(f"line {n}" for n in range(900))}
+    calling, _ = tool_step([Run("a", "Edit", edit, "Replaced.")], "anthropic")
+    earlier = [ASK, *tool_step([Run("z", "Bash", {"command": "make"}, log(900))], "anthropic")]
+
+    view = floor_of([*earlier, calling])
+
+    assert view[-1].calls[0].arguments == edit
+
+
+def test_in_the_floor_the_thinking_of_an_open_step_is_as_it_came() -> None:
+    calling, answers = tool_step([Run("a", "Bash", {"command": "make"}, log(900))], "anthropic")
+    thinking = {"type": "thinking", "thinking": "It has to be built.", "signature": "c2lnbmVk"}
+    calling = {**calling, "content": [thinking, *calling["content"]]}
+
+    view = floor_of([ASK, calling, answers])
+
+    assert view[1].has_thinking
+    assert len(view[2].results[0].text) < 100
+
+
+def test_in_the_floor_what_the_open_step_brought_back_is_whole() -> None:
+    calls = Run("a", "context_restore", {"ref": "0123456789ab"}, log(900))
+    messages = [ASK, *tool_step([calls], "anthropic")]
+
+    *_, answers = floor_of([*talk(20), *messages])
+
+    assert answers.results[0].text == log(900)
 
 
 def test_the_settings_target_below_the_floor_gives_the_floor_and_says_so() -> None:

@@ -356,7 +356,9 @@ def test_what_we_wrote_ourselves_goes_behind_what_it_was_made_of(store: Store) -
 def test_what_we_quoted_goes_behind_it_though_it_is_shorter(store: Store) -> None:
     filler = [f"a routine line {n} about nothing in particular" for n in range(3_000)]
     filler[1_500] = "okapi failed with ERR-77"
-    session = archived(store, "talk", *step(1, "Read", {"path": "x"}, "\n".join(filler)))
+    session = Session(store, "talk")
+    session.record(*step(1, "Read", {"path": "x"}, "\n".join(filler)), user("Go on."))
+    session.compress(target_tokens=700)  # it quotes some lines
     session.record(assistant("Hm."), user("Go on."))
     squeeze(session)
 

@@ -1,7 +1,8 @@
 """The floor: the smallest view there is, and what it is made of.
 
-Head, pins and the last user message whole; the open tool step with its calls and its results at
-preview size; nothing else.
+Head, pins and the last user message whole; the open tool step with its calls, their long arguments
+shortened once they are answered, and its results, one line for each that is larger than a preview;
+nothing else.
 """
 
 from collections.abc import Sequence
@@ -37,25 +38,37 @@ def floor(plan: Plan) -> Floor:
 
 
 def anchored(plan: Plan, room: int) -> dict[int, Message]:
-    """What is anchored: whole where that leaves most of the room free, else as small as it gets."""
-    forms = Forms(plan)
-    return {index: forms.shaped(index, form) for index, form in anchored_forms(plan, room).items()}
+    """What is anchored: whole where that leaves half of the room free, else with previews.
+
+    As small as it gets where those do not fit.
+    """
+    if leaves_half(plan, room):
+        return _shaped(plan, Form.WHOLE)
+    previews = _shaped(plan, Form.PREVIEW)
+    return previews if cost(plan, previews, {}) <= room else smallest(plan)
 
 
-def anchored_forms(plan: Plan, room: int | None) -> dict[int, Form]:
-    """The form of what is anchored; `room=None`: as small as it gets."""
-    whole = dict.fromkeys(sorted(plan.anchored), Form.WHOLE)
-    if room is not None:
-        view = {index: plan.messages[index] for index in whole}
-        if cost(plan, view, {}) <= room // 2:
-            return whole
-    return {i: Form.WHOLE if i < plan.head or i in plan.pins else Form.PREVIEW for i in whole}
+def anchored_forms(plan: Plan, form: Form) -> dict[int, Form]:
+    """The form of what is anchored, by index: the head and pins are whole, the rest in `form`."""
+    return {
+        index: Form.WHOLE if index < plan.head or index in plan.pins else form
+        for index in sorted(plan.anchored)
+    }
+
+
+def leaves_half(plan: Plan, room: int) -> bool:
+    """Whether half of the room is free with all whole that is anchored."""
+    return cost(plan, {index: plan.messages[index] for index in plan.anchored}, {}) <= room // 2
 
 
 def smallest(plan: Plan) -> dict[int, Message]:
-    """What is anchored, as small as it may get: results at preview size unless pinned."""
+    """What is anchored, as small as it may get."""
+    return _shaped(plan, Form.LEAST)
+
+
+def _shaped(plan: Plan, form: Form) -> dict[int, Message]:
     forms = Forms(plan)
-    return {index: forms.shaped(index, form) for index, form in anchored_forms(plan, None).items()}
+    return {index: forms.shaped(index, each) for index, each in anchored_forms(plan, form).items()}
 
 
 def _part(plan: Plan, index: int) -> str:

@@ -1,4 +1,4 @@
-"""The forms a message may take in a view: whole, with previews, clipped, or a skeleton.
+"""The forms a message may take in a view: whole, with previews, clipped, a skeleton, the least.
 
 Each form shows some of the message's texts; spans that were chosen beyond that are shown in their
 places, and every gap is marked with what is missing.
@@ -66,6 +66,9 @@ class Form(Enum):
     """That, and of long texts head and tail."""
     SKELETON = auto()
     """The calls with short arguments, one line for each result."""
+    LEAST = auto()
+    """What the model said and thought; answered calls with short arguments, one line for each
+    result larger than a preview, and of long notes of the host a few lines."""
 
 
 class Forms:
@@ -95,16 +98,18 @@ class Forms:
             case Form.WHOLE:
                 return message
             case Form.RESULTS:
-                return self._with_previews(message, index, slots, self._large)
+                return self._with_results(message, index, slots, self._large)
             case Form.PREVIEW:
-                message = self._with_previews(message, index, slots, self._smaller)
+                message = self._with_results(message, index, slots, self._smaller)
                 return self._with_short_notes(message, index, slots)
             case Form.CLIPPED:
                 return self._clipped(message, self.shaped(index, Form.PREVIEW, slots), slots)
             case Form.SKELETON:
                 return self._skeleton(message, index, slots)
+            case Form.LEAST:
+                return self._least(message, index, slots)
 
-    def _with_previews(
+    def _with_results(
         self, message: Message, index: int, slots: Slots, shorten: Shorten
     ) -> Message:
         if not message.results:
@@ -168,6 +173,29 @@ class Forms:
                 case _:
                     blocks.append(block)
         return message.with_blocks(tuple(blocks))
+
+    def _least(self, message: Message, index: int, slots: Slots) -> Message:
+        """The step that waits for the model, where not even its previews have room.
+
+        Thinking goes back to the model as it came, and a call without result is the host's to run.
+        """
+        step = self.plan.step_of(index) or ()
+        answered = {result.call_id for i in step for result in self.plan.messages[i].results}
+        blocks = tuple(
+            self._short_call(block, index, slot, slots)
+            if isinstance(block, ToolCall) and block.id in answered
+            else block
+            for slot, block in enumerate(message.blocks)
+        )
+        message = self._with_results(message.with_blocks(blocks), index, slots, self._to_line)
+        return self._with_short_notes(message, index, slots)
+
+    def _to_line(
+        self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
+    ) -> ToolResult:
+        """How a result larger than a preview becomes its one line."""
+        short = self.plan.counter.block(result) <= self.plan.settings.offload_preview_tokens
+        return result if short else self._short_result(result, shown)
 
     def _short_call(self, call: ToolCall, index: int, slot: int, slots: Slots) -> ToolCall:
         longest = max(map(len, strings_in(call.arguments)), default=0)
