@@ -446,6 +446,56 @@ def test_in_the_floor_what_the_open_step_brought_back_is_whole() -> None:
     assert answers.results[0].text == log(900)
 
 
+def test_in_the_floor_the_users_answer_to_a_question_keeps_what_it_forbids() -> None:
+    points = " ".join(f"Point {n}: that field goes to table {n}." for n in range(40))
+    said = f"Use proposal B. {points} Never touch vendor/ and do not push to main."
+    answer = f'User has answered your questions: "How?"="{said}". You can now continue.'
+    asked = {"questions": [{"question": "How?"}]}
+    messages = [ASK, *tool_step([Run("a", "AskUserQuestion", asked, answer)], "anthropic")]
+    assert count_tokens(answer) > 400
+
+    *_, answers = floor_of([*talk(20), *messages])
+
+    assert "Never touch vendor/ and do not push to main." in answers.results[0].text
+
+
+def test_in_the_floor_a_short_text_beside_an_image_is_whole() -> None:
+    image = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+    caption = "A page to log in, its button disabled, the status 401. " * 3
+    calling, answers = tool_step([Run("a", "Screenshot", {}, "")], "anthropic")
+    answers["content"][0]["content"] = [
+        {"type": "text", "text": caption},
+        {"type": "image", "source": image},
+    ]
+
+    *_, shown = floor_of([*talk(20), ASK, calling, answers])
+
+    assert shown.results[0].text == caption
+
+
+def test_in_the_floor_the_call_of_a_pinned_result_is_whole() -> None:
+    edit = {"path": "src/store.py", "new_string": "\n".join(f"line {n}" for n in range(900))}
+    step = tool_step([Run("a", "Edit", edit, "Replaced, keep me.")], "anthropic")
+    messages = [*talk(20), ASK, *step]
+    with pytest.raises(BudgetTooSmall) as refusal:
+        compress(messages, target_tokens=1, pins=["keep me"])
+
+    result = compress(messages, target_tokens=refusal.value.floor_tokens, pins=["keep me"])
+
+    assert parse(result.messages).messages[-2].calls[0].arguments == edit
+
+
+def test_window_shows_the_newest_results_where_their_calls_leave_no_room_for_all() -> None:
+    edit = {"path": "src/store.py", "new_string": "\n".join(f"line {n}" for n in range(900))}
+    messages = [*talk(20), ASK, *tool_step([Run("a", "Edit", edit, log(900))], "anthropic")]
+
+    result = compress(messages, strategy="window", target_tokens=1_000)
+
+    shown = parse(result.messages).messages[-1].results[0].text
+    assert result.target_met
+    assert shown.count("\n") > 3
+
+
 def test_the_settings_target_below_the_floor_gives_the_floor_and_says_so() -> None:
     messages = [*talk(5), {"role": "user", "content": "word " * 3_000}]
 

@@ -46,7 +46,7 @@ ROUNDS = 3
 corrected by what they say; then by more."""
 SHOWN: Mapping[Form, str] = {
     Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
-    Form.SKELETON: "skeleton", Form.LEAST: "as small as it gets",
+    Form.SKELETON: "skeleton", Form.LEAST: "shortened",
 }  # fmt: skip
 """How the account calls the form of a message that is not whole."""
 TOLD: Mapping[int, str] = {FAILURE: "a failure", REASON: "a decision"}

@@ -1,8 +1,8 @@
 """The floor: the smallest view there is, and what it is made of.
 
-Head, pins and the last user message whole; the open tool step with its calls, their long arguments
-shortened once they are answered, and its results, one line for each that is larger than a preview;
-nothing else.
+Head, pins and the last user message whole; the open tool step with its calls, of their arguments
+the long strings shortened once they are answered, and its results, one line for each that is larger
+than a preview; nothing else.
 """
 
 from collections.abc import Sequence
@@ -40,20 +40,34 @@ def floor(plan: Plan) -> Floor:
 def anchored(plan: Plan, room: int) -> dict[int, Message]:
     """What is anchored: whole where that leaves half of the room free, else with previews.
 
-    As small as it gets where those do not fit.
+    Where those do not fit, they are the newest that do, beside the rest as small as it gets.
     """
     if leaves_half(plan, room):
         return _shaped(plan, Form.WHOLE)
     previews = _shaped(plan, Form.PREVIEW)
-    return previews if cost(plan, previews, {}) <= room else smallest(plan)
+    if cost(plan, previews, {}) <= room:
+        return previews
+    kept = smallest(plan)
+    for index in reversed(kept):
+        larger = {**kept, index: previews[index]}
+        if larger != kept and cost(plan, larger, {}) <= room:
+            kept = larger
+    return kept
 
 
 def anchored_forms(plan: Plan, form: Form) -> dict[int, Form]:
-    """The form of what is anchored, by index: the head and pins are whole, the rest in `form`."""
-    return {
-        index: Form.WHOLE if index < plan.head or index in plan.pins else form
-        for index in sorted(plan.anchored)
-    }
+    """The form of what is anchored, by index: head and pins are whole, the rest is in `form`.
+
+    The partners of pins, calls of results or results of calls, are not smaller than with previews.
+    """
+    partners = {index for pin in plan.pins for index in plan.step_of(pin) or ()}
+
+    def form_of(index: int) -> Form:
+        if index < plan.head or index in plan.pins:
+            return Form.WHOLE
+        return Form.PREVIEW if form is Form.LEAST and index in partners else form
+
+    return {index: form_of(index) for index in sorted(plan.anchored)}
 
 
 def leaves_half(plan: Plan, room: int) -> bool:

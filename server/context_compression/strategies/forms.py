@@ -114,7 +114,13 @@ class Forms:
     ) -> Message:
         if not message.results:
             return message
-        return with_short_results(message, index, self.plan, self.names, shorten, slots)
+
+        def settle(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
+            if is_answer(result, self.quoting.asked):  # the user's words: what they forbid stays
+                shown = [*shown, *constraints_in(result.text)]
+            return shorten(result, name, index, shown)
+
+        return with_short_results(message, index, self.plan, self.names, settle, slots)
 
     def _with_short_notes(self, message: Message, index: int, slots: Slots) -> Message:
         """What the host put into the user's role is not the user's words: a few lines of it."""
@@ -193,21 +199,22 @@ class Forms:
     def _to_line(
         self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
     ) -> ToolResult:
-        """How a result larger than a preview becomes its one line."""
-        short = self.plan.counter.block(result) <= self.plan.settings.offload_preview_tokens
+        """How a text larger than a preview becomes its one line; the user's answer a preview."""
+        if is_answer(result, self.quoting.asked):
+            return self._smaller(result, name, index, shown)
+        short = self.plan.counter.text(result.text) <= self.plan.settings.offload_preview_tokens
         return result if short else self._short_result(result, shown)
 
     def _short_call(self, call: ToolCall, index: int, slot: int, slots: Slots) -> ToolCall:
         longest = max(map(len, strings_in(call.arguments)), default=0)
         if isinstance(call.arguments, str) or longest <= ARGUMENT_CHARS:
             return call
-        half = ARGUMENT_CHARS // 2
         ref = self.quoting.ref_of_message(index)  # the first gap tells it
 
         def settle(value: Any) -> Any:
             nonlocal ref
             if isinstance(value, str) and len(value) > ARGUMENT_CHARS:
-                ends = [(0, half), (len(value) - half, len(value))]
+                ends = outer_lines(value, ARGUMENT_CHARS)
                 shown = render(value, [*ends, *slots.get((slot, value), ())], ref)
                 ref = "" if marked_with(shown, ref) else ref
                 return shown
@@ -251,6 +258,17 @@ def is_instruction(text: Text) -> bool:
     if is_skill(text.text):
         return len(text.text) <= SKILL_CHARS
     return is_said(text.text)
+
+
+def outer_lines(text: str, limit: int) -> list[Span]:
+    """Beginning and end of a text, `limit` characters at most; whole lines where it has short ones.
+
+    A part of a line would look like one.
+    """
+    half, end = limit // 2, len(text)
+    stop = text.rfind("\n", 0, half)
+    begin = text.find("\n", end - half) + 1
+    return [(0, half if stop < 0 else stop), (begin if 0 < begin < end else end - half, end)]
 
 
 def outer_parts(text: str, limit: int) -> list[Span]:
