@@ -459,6 +459,23 @@ def test_in_the_floor_the_users_answer_to_a_question_keeps_what_it_forbids() -> 
     assert "Never touch vendor/ and do not push to main." in answers.results[0].text
 
 
+def test_what_the_users_answer_to_a_question_forbids_stays_when_its_step_is_old() -> None:
+    points = " ".join(f"Point {n}: that field goes to table {n}." for n in range(40))
+    said = f"Use proposal B. {points} Never touch vendor/."
+    answer = f'User has answered your questions: "How?"="{said}". You can now continue.'
+    asked = {"questions": [{"question": "How?"}]}
+    step = tool_step([Run("a", "AskUserQuestion", asked, answer)], "anthropic")
+    messages = [ASK, *step, TELL, *talk(60)]
+    total = count_tokens(messages)
+
+    for share in (4, 8, 12):
+        result = compress(messages, target_tokens=total // share)
+
+        assert "Never touch vendor/" in str(result.messages)
+        assert not result.constraints_gone
+        assert result.loss["constraints"].total
+
+
 def test_in_the_floor_a_short_text_beside_an_image_is_whole() -> None:
     image = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
     caption = "A page to log in, its button disabled, the status 401. " * 3

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from typing import Literal, TypeAlias
 
-from context_compression.authors import said_by_user
+from context_compression.authors import is_answer, said_by_user
 from context_compression.constraints import LONGEST_LINE, constraints_in, sentences
 from context_compression.messages import (
     Message,
@@ -139,6 +139,8 @@ def facts(message: Message, lexicon: Lexicon, asked: Container[str] = ()) -> Fac
                     found["numbers"].add(word)
     for result in message.results:
         found["errors"].update(error_lines(result.text))
+        if is_answer(result, asked):
+            found["constraints"].update(result.text[a:b] for a, b in constraints_in(result.text))
     found["commands"].update(commands(message))
     if said := said_by_user(message, asked).strip():
         found["user requests"].add(said)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from context_compression.authors import holds_excerpts
+from context_compression.authors import holds_excerpts, is_answer
 from context_compression.edits import Edit
 from context_compression.labels import with_labels
-from context_compression.messages import Message, Text, texts_of
-from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool
+from context_compression.messages import Message, Text, ToolResult, texts_of
+from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool, Source
 from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.strategies.competing import Competing
@@ -204,13 +204,10 @@ class Filling:
         They are chosen before all else and are the last to go when the room is too small. One that
         takes more than half of it comes behind the others, and pushes none of them out.
         """
-        block_of = self.competing.block_of
         texts = (
             (number, source.text)
             for number, source in enumerate(pool.sources)
-            if source.message not in self.kept
-            and self.plan.messages[source.message].role == "user"
-            and isinstance(block_of(source), Text)  # what a tool put out is nobody's rule
+            if source.message not in self.kept and self._is_users(source)
         )
         room = self.left - BARE_TOKENS
         found: list[Rule] = []
@@ -224,6 +221,13 @@ class Filling:
             else:
                 self.evicted |= rule.sure
         return found
+
+    def _is_users(self, source: Source) -> bool:
+        """Whether the user says it; what a tool put out is nobody's rule."""
+        block = self.competing.block_of(source)
+        if isinstance(block, ToolResult):
+            return is_answer(block, self.quoting.asked)
+        return isinstance(block, Text) and self.plan.messages[source.message].role == "user"
 
     def competition(self) -> tuple[Pool, Choice]:
         """All pieces that compete for the room, and the choice among them."""

@@ -116,11 +116,14 @@ class Forms:
             return message
 
         def settle(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
-            if is_answer(result, self.quoting.asked):  # the user's words: what they forbid stays
-                shown = [*shown, *constraints_in(result.text)]
-            return shorten(result, name, index, shown)
+            return shorten(result, name, index, self._with_rules(result, shown))
 
         return with_short_results(message, index, self.plan, self.names, settle, slots)
+
+    def _with_rules(self, result: ToolResult, spans: Sequence[Span]) -> Sequence[Span]:
+        """The spans of a result; where the user answers in it, with what they forbid or demand."""
+        answers = is_answer(result, self.quoting.asked)
+        return [*spans, *constraints_in(result.text)] if answers else spans
 
     def _with_short_notes(self, message: Message, index: int, slots: Slots) -> Message:
         """What the host put into the user's role is not the user's words: a few lines of it."""
@@ -168,7 +171,7 @@ class Forms:
                 case ToolCall():
                     blocks.append(self._short_call(block, index, slot, slots))
                 case ToolResult():
-                    blocks.append(self._short_result(block, spans))
+                    blocks.append(self._short_result(block, self._with_rules(block, spans)))
                 case Text() if message.role == "user":
                     blocks.append(self._short_note(block, index, spans))
                 case Text():
