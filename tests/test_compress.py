@@ -403,6 +403,17 @@ def test_in_the_floor_a_long_result_of_an_open_step_is_one_line_and_a_short_one_
     ]  # fmt: skip
 
 
+def test_in_the_floor_several_results_below_the_size_for_offload_are_small_too() -> None:
+    runs = [Run(f"call{n}", "Bash", {"command": "make"}, log(70)) for n in range(5)]
+    messages = [ASK, *tool_step(runs, "anthropic")]
+    assert all(count_tokens([ASK, *tool_step([run], "anthropic")]) < 1_000 for run in runs)
+
+    with pytest.raises(BudgetTooSmall) as refusal:
+        compress(messages, target_tokens=1)
+
+    assert refusal.value.floor_tokens < count_tokens(messages) // 2
+
+
 def test_in_the_floor_long_arguments_of_an_answered_call_are_shortened() -> None:
     edit = {"path": "src/store.py", "new_string": "\n".join(f"line {n}" for n in range(900))}
     messages = [ASK, *tool_step([Run("a", "Edit", edit, "Replaced.")], "anthropic")]

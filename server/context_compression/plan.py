@@ -99,7 +99,7 @@ class Plan:
         messages: the conversation.
         tokens: of each message.
         room: tokens the messages may take in all; `None` when strategies shall do all they can.
-        pins: messages that stay whole, with their call or result partners.
+        pins: messages that stay whole; their call or result partners stay, too.
         batch: messages before this one are shortened together, even where the room needs less.
         model: the conversation's, where it is known.
         cutter: what cuts its texts.

@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import TypeGuard
 
 from context_compression.authors import holds_excerpts, is_answer
 from context_compression.edits import Edit
 from context_compression.labels import with_labels
-from context_compression.messages import Message, Text, ToolResult, texts_of
-from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool, Source
+from context_compression.messages import Block, Message, Text, ToolResult, texts_of
+from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool
 from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.strategies.competing import Competing
@@ -191,9 +192,9 @@ class Filling:
         texts = [
             (index, block.text)
             for index, message in enumerate(self.plan.messages)
-            if index not in self.kept and message.role == "user"
+            if index not in self.kept
             for block in message.blocks
-            if isinstance(block, Text)
+            if self._is_users(block, message)
         ]
         rules = rules_in(self.plan, texts, self.left)
         return NOTE_TOKENS + sum(rule.tokens for rule in rules) if rules else 0
@@ -204,10 +205,12 @@ class Filling:
         They are chosen before all else and are the last to go when the room is too small. One that
         takes more than half of it comes behind the others, and pushes none of them out.
         """
+        messages, block_of = self.plan.messages, self.competing.block_of
         texts = (
             (number, source.text)
             for number, source in enumerate(pool.sources)
-            if source.message not in self.kept and self._is_users(source)
+            if source.message not in self.kept
+            and self._is_users(block_of(source), messages[source.message])
         )
         room = self.left - BARE_TOKENS
         found: list[Rule] = []
@@ -222,12 +225,11 @@ class Filling:
                 self.evicted |= rule.sure
         return found
 
-    def _is_users(self, source: Source) -> bool:
+    def _is_users(self, block: Block, message: Message) -> TypeGuard[Text | ToolResult]:
         """Whether the user says it; what a tool put out is nobody's rule."""
-        block = self.competing.block_of(source)
         if isinstance(block, ToolResult):
             return is_answer(block, self.quoting.asked)
-        return isinstance(block, Text) and self.plan.messages[source.message].role == "user"
+        return isinstance(block, Text) and message.role == "user"
 
     def competition(self) -> tuple[Pool, Choice]:
         """All pieces that compete for the room, and the choice among them."""

@@ -4,6 +4,7 @@ Each form shows some of the message's texts; spans that were chosen beyond that 
 places, and every gap is marked with what is missing.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
@@ -50,6 +51,8 @@ SKILL_CHARS = 6_000
 NOTE_CHARS = 600
 """Characters up to which another note of a host stays whole; half of them of longer ones. Of what a
 command of its own printed nothing: the model is told to leave it alone."""
+LINE_END = re.compile(r"\n")
+"""Where arguments are cut: part of a line of code would look like a line."""
 WORTH_A_PREVIEW = 3
 """Times the size of a preview from which on a result becomes one where room is short."""
 
@@ -217,7 +220,7 @@ class Forms:
         def settle(value: Any) -> Any:
             nonlocal ref
             if isinstance(value, str) and len(value) > ARGUMENT_CHARS:
-                ends = outer_lines(value, ARGUMENT_CHARS)
+                ends = outer_parts(value, ARGUMENT_CHARS, LINE_END)
                 shown = render(value, [*ends, *slots.get((slot, value), ())], ref)
                 ref = "" if marked_with(shown, ref) else ref
                 return shown
@@ -263,20 +266,12 @@ def is_instruction(text: Text) -> bool:
     return is_said(text.text)
 
 
-def outer_lines(text: str, limit: int) -> list[Span]:
-    """Beginning and end of a text, `limit` characters at most; whole lines where it has short ones.
+def outer_parts(text: str, limit: int, divider: re.Pattern[str] = SENTENCE) -> list[Span]:
+    """Beginning and end of a text, `limit` characters at most; whole sentences where it has any.
 
-    A part of a line would look like one.
+    Or what else is between dividers.
     """
-    half, end = limit // 2, len(text)
-    stop = text.rfind("\n", 0, half)
-    begin = text.find("\n", end - half) + 1
-    return [(0, half if stop < 0 else stop), (begin if 0 < begin < end else end - half, end)]
-
-
-def outer_parts(text: str, limit: int) -> list[Span]:
-    """Beginning and end of a text, `limit` characters at most; whole sentences where it has any."""
     half = limit // 2
-    *_, stop = (half, *(end.start() for end in SENTENCE.finditer(text, half // 2, half)))
-    begins = SENTENCE.search(text, len(text) - half, len(text) - half // 2)
+    *_, stop = (half, *(end.start() for end in divider.finditer(text, half // 2, half)))
+    begins = divider.search(text, len(text) - half, len(text) - half // 2)
     return [(0, stop), (begins.end() if begins else len(text) - half, len(text))]
