@@ -151,6 +151,26 @@ def test_long_arguments_of_old_calls_are_shortened_and_short_ones_stay() -> None
     assert len(arguments["script"]) < len(LONG) / 2
 
 
+@pytest.mark.parametrize(("given", "shortened"), [(LONG, True), (f'{{"script": "{LONG}', False)])
+def test_a_tool_s_free_text_is_shortened_and_json_that_cannot_be_read_is_not(
+    given: str, shortened: bool
+) -> None:
+    call = {"id": "c1", "type": "custom", "custom": {"name": "apply_patch", "input": given}}
+    messages = session(
+        said("user", "Build."),
+        [{"role": "assistant", "content": None, "tool_calls": [call]}],
+        [{"role": "tool", "tool_call_id": "c1", "content": 4 * LONG}],
+        said("assistant", "ok"),
+        said("user", "Next."),
+    )
+
+    result = extract(messages, 0.75, min_recent_messages=1)
+
+    kept = result.messages[1]["tool_calls"][0]["custom"]["input"]
+    assert (len(kept) < len(LONG) / 2) == shortened
+    assert shortened or kept == given
+
+
 def test_a_call_that_shortening_would_lengthen_stays_with_its_thought() -> None:
     """An edit that does not shrink is not made; the other thoughts of its loop may go."""
     just_too_long = {"command": "echo " + "=" * 300}  # a few tokens, fewer than the mark of a gap

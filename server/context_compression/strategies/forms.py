@@ -213,7 +213,7 @@ class Forms:
 
     def _short_call(self, call: ToolCall, index: int, slot: int, slots: Slots) -> ToolCall:
         longest = max(map(len, strings_in(call.arguments)), default=0)
-        if isinstance(call.arguments, str) or longest <= ARGUMENT_CHARS:
+        if longest <= ARGUMENT_CHARS or is_unread(call.arguments):
             return call
         ref = self.quoting.ref_of_message(index)  # the first gap tells it
 
@@ -264,6 +264,14 @@ def is_instruction(text: Text) -> bool:
     if is_skill(text.text):
         return len(text.text) <= SKILL_CHARS
     return is_said(text.text)
+
+
+def is_unread(arguments: Any) -> bool:
+    """Whether arguments are a string that is meant to be JSON: a part of it would be none.
+
+    The free text that some tools take may be any other string.
+    """
+    return isinstance(arguments, str) and arguments.lstrip().startswith(("{", "[", '"'))
 
 
 def outer_parts(text: str, limit: int, divider: re.Pattern[str] = SENTENCE) -> list[Span]:
