@@ -601,6 +601,20 @@ def test_what_the_users_last_words_reply_to_stands_where_room_is_short(between: 
     assert proposal in texts(extract(messages, 0.02).messages)
 
 
+def test_what_the_model_said_last_stands_where_room_is_short() -> None:
+    work = session(
+        *(
+            step(n, "\n".join(f"def read_{n}_{k}(): ..." for k in range(60)), command=f"show m_{n}")
+            for n in range(40)
+        )
+    )
+    done = "Committed. What else was changed was so before, and stays out of it, as you wished."
+
+    messages = session(said("user", "Commit what is ready."), work, said("assistant", done))
+
+    assert done in texts(extract(messages, 0.01).messages)
+
+
 def test_words_beside_a_call_are_nothing_that_the_user_replies_to() -> None:
     (call, result) = step(0, "ok")
     call["content"].insert(

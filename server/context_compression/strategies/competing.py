@@ -91,13 +91,15 @@ class Competing:
                 end = end_of_output(text) if isinstance(block, ToolResult) else None
                 tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
                 spoken = isinstance(block, Text) and is_instruction(block)
-                replied = index == plan.replied_to
+                replied, last = index == plan.replied_to, index == len(plan.messages) - 1
                 start = 0
                 if isinstance(block, ToolResult) and (answer := all_of_answer(text)) is not None:
                     start = answer
                     times, worth = value_of_users(text, tokens)
                 else:
-                    times, worth = value_of(message, text, tokens, spoken=spoken, replied=replied)
+                    times, worth = value_of(
+                        message, text, tokens, spoken=spoken, replied=replied, last=last
+                    )
                 if isinstance(block, ToolCall) and key == "line":
                     worth = CHANGE_WORTH * (block.id in plan.outdated.last_changes)
                 failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes

@@ -9,6 +9,9 @@ skill that the host loaded; of the host's summary, all that is left of what it c
 ANSWER_WORTH, REMARK_WORTH = 8.0, 2.0
 """The same of what the model answers the user; of what it says beside its calls. What the user's
 last words reply to (`Go with the second.`) is worth what they are."""
+LAST_WORTH = 100.0
+"""The same of the model's last words, where nothing came after them: they say how things are, and
+that work was done which must not be done again."""
 REPORT_TOKENS = 400
 """Tokens up to which such a text has all of that; a longer one no more as a whole."""
 USER_WEIGHT = 1.5
@@ -23,7 +26,7 @@ it tells as much as a tool's output, and as a whole is worth no more than one th
 
 
 def value_of(
-    message: Message, text: str, tokens: int, *, spoken: bool, replied: bool
+    message: Message, text: str, tokens: int, *, spoken: bool, replied: bool, last: bool
 ) -> tuple[float, float]:
     """Times which the evidence in a text of a message counts, and what a piece is worth beside it.
 
@@ -33,6 +36,7 @@ def value_of(
         tokens: of the text.
         spoken: whether somebody says it, neither a tool nor the host.
         replied: whether it is what the user's last words reply to.
+        last: whether the message is the last of all.
     """
     match message.role:
         case "user" if spoken:
@@ -40,7 +44,7 @@ def value_of(
         case "assistant" if spoken:
             little = min(1.0, len(text) / LITTLE_CHARS)
             said = REMARK_WORTH if message.calls else ANSWER_WORTH
-            worth = USER_WORTH if replied else said
+            worth = LAST_WORTH if last else USER_WORTH if replied else said
             return 1.0, worth * min(little, REPORT_TOKENS / max(1, tokens))
         case "user" if is_host_summary(text):
             return 1.0, SUMMARY_WORTH
