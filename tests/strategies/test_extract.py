@@ -25,7 +25,7 @@ from context_compression.messages import Image, Text, ToolResult
 from context_compression.pieces import Pool, Source
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import render
-from context_compression.strategies import filling
+from context_compression.strategies import filling, gaps
 from context_compression.strategies.forms import Form, Forms, outer_parts
 from context_compression.strategies.keep import cost
 from context_compression.strategies.quoting import outcome
@@ -568,6 +568,20 @@ def test_in_the_smallest_room_one_mark_says_that_messages_are_missing() -> None:
     ]
 
 
+def test_an_old_turn_goes_before_the_mark_that_says_what_is_missing() -> None:
+    turns = (
+        session(said("user", f"What is {n} and {n}?"), said("assistant", f"It is {2 * n}."))
+        for n in range(30)
+    )
+    messages = session(*turns, said("user", "Thank you."))
+    least = count_tokens(messages[-1:]) + gaps.BARE_TOKENS
+
+    for room in range(least, 6 * least):
+        shown = compress(messages, target_tokens=room, strategy="extract").messages
+
+        assert "[… " in texts(shown)
+
+
 def test_what_the_model_answered_comes_before_the_lines_it_read() -> None:
     turns = (
         session(
@@ -1047,7 +1061,7 @@ def test_a_room_is_not_emptied_by_what_would_have_filled_its_last_tokens(target:
 
 @pytest.mark.parametrize("target", [2_000, 3_000, 4_400])
 def test_next_to_nothing_of_a_small_room_stays_empty(worked: Messages, target: int) -> None:
-    assert compress(worked, target_tokens=target).tokens_after >= 0.995 * target
+    assert compress(worked, target_tokens=target).tokens_after >= 0.99 * target
 
 
 def test_of_a_file_read_twice_the_state_it_is_in_now_is_shown() -> None:

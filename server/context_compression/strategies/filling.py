@@ -27,7 +27,7 @@ from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.rules import Rule, rules_in
 from context_compression.strategies.tool_results import Slots, with_results
 
-LEAST_FOR_REFS = 2_500
+LEAST_FOR_REFS = 1_500
 """Tokens of room below which gaps between quotes have none, and those before and behind all quotes
 of a note are not told, but behind the last: evidence is worth more then (measured on recorded
 sessions)."""
@@ -188,16 +188,23 @@ class Filling:
 
     @property
     def owed(self) -> int:
-        """Tokens that a note takes with the user's standing constraints in messages dropped."""
+        """Tokens that notes of messages dropped take at least.
+
+        With the user's standing constraints in them; without any one mark says that they are.
+        """
+        behind_head = range(self.plan.head, len(self.plan.messages))
+        dropped = [index for index in behind_head if index not in self.kept]
         texts = [
             (index, block.text)
-            for index, message in enumerate(self.plan.messages)
-            if index not in self.kept
+            for index in dropped
+            for message in [self.plan.messages[index]]
             for block in message.blocks
             if self._is_users(block, message)
         ]
         rules = rules_in(self.plan, texts, self.left)
-        return NOTE_TOKENS + sum(rule.tokens for rule in rules) if rules else 0
+        if rules:
+            return NOTE_TOKENS + sum(rule.tokens for rule in rules)
+        return BARE_TOKENS if dropped else 0
 
     def rules(self, pool: Pool) -> list[Rule]:
         """The user's standing constraints in messages that are dropped, as far as there is room.

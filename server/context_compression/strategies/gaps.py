@@ -7,7 +7,7 @@ from context_compression.plurals import how_many
 
 MARK_TOKENS = 20
 """What the mark of a gap of messages costs with its ref."""
-BARE_TOKENS = 16
+BARE_TOKENS = 22
 """What a note costs that tells only how many messages are missing."""
 NOTE_TOKENS = 40
 """What a note costs beside its quotations."""
