@@ -58,7 +58,7 @@ def start(ask: Ask) -> Run:
     """
     ask.check()
     settings = for_model(ask.settings, ask.model)
-    strategy = settings.strategy if ask.strategy == "auto" else ask.strategy
+    strategy = settings.strategy if ask.strategy is None else ask.strategy
     _check_strategy(strategy, ask.can_ask)
     subject = Subject(ask, settings, strategy)
     job = Job(subject)
