@@ -478,6 +478,18 @@ async def test_where_nobody_shall_write_summarize_is_refused(client: Client) -> 
     assert "Use auto" in said
 
 
+async def test_where_nobody_shall_write_a_configured_summary_another_way_is_taken(
+    client: Client,
+) -> None:
+    await ask(client, "context_config", strategy="summarize", summarizer="none")
+
+    answer = await ask(client, "context_compress", messages=conversation(8), target_tokens=9_000)
+
+    assert answer.facts["strategy"] == "extract"
+    assert answer.facts["target_met"] is True
+    assert "no summary: nobody is there to write one" in answer.facts["warnings"][0]
+
+
 async def test_one_message_and_one_line_are_not_said_to_be_several(client: Client) -> None:
     call = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "make"}}
     result = {"type": "tool_result", "tool_use_id": "t", "content": "built it " * 2_000}

@@ -114,7 +114,7 @@ class Asked:
         if warning := self.workspace.why_no_model(self.settings, self.given):
             say(f"warning: {warning}")
         summarizer = self.workspace.summarizer(self.settings, self.given)
-        if summarizer is None and strategy == "summarize":
+        if summarizer is None and self.options["strategy"] == "summarize":
             raise Refused(
                 "Nobody is there to write the summary. Name a model with --summary-model, and its "
                 "key in ANTHROPIC_API_KEY; or take --strategy extract, which needs none."
