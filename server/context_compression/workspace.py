@@ -139,8 +139,8 @@ class Workspace:
     ) -> Summarizer | None:
         """The model that writes summaries, one for each compression; `None` where none may.
 
-        Only the user can name one, through the environment, the command line or the `arguments` of
-        this call: a project's own file never opens a network path.
+        Only the user can name one, through the environment or the command line, which `arguments`
+        of a call may come from: neither a project's own file nor an agent opens a network path.
         """
         if settings.summarizer in ("caller", "none") or self.why_no_model(settings, arguments):
             return None
@@ -161,19 +161,28 @@ class Workspace:
         """Why a model that the settings name is not asked, if so."""
         if settings.summarizer in ("caller", "none"):
             return None
-        given = {**self.overrides, **(arguments or {})}
-        user = Settings.layered(environ=self.environ, arguments=given)
-        if user.summary_model is None and user.summarizer != "anthropic":
+        if not self.may_ask_a_model(arguments):
             if settings.summarizer == "auto" and not settings.summary_model:
                 return None
             return (
                 "No model was asked: it is named in config.json alone, and a project's own file "
                 "may not send the conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in "
-                "the environment, or pass summary_model with this call."
+                "the environment, or name it on the command line with --summary-model."
             )
         if settings.summarizer == "auto" and not any(map(self.environ.get, CREDENTIALS)):
             return f"No model was asked: neither {' nor '.join(CREDENTIALS)} is set."
         return None
+
+    def may_ask_a_model(self, arguments: Mapping[str, Any] | None = None) -> bool:
+        """Whether the user has named a model that writes summaries, or said that one shall.
+
+        Args:
+            arguments: settings that the user gives with this call.
+        """
+        given = {**self.overrides, **(arguments or {})}
+        user = Settings.layered(environ=self.environ, arguments=given)
+        named = user.summarizer == "auto" and user.summary_model is not None
+        return named or user.summarizer == "anthropic"
 
     def open(
         self,

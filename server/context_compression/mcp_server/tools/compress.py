@@ -132,10 +132,10 @@ def _writer(call: Call, asked: CompressArguments, settings: Settings) -> Writer:
     strategy = asked.strategy or settings.strategy
     if strategy not in ("auto", "summarize"):
         return Writer()
-    model = call.workspace.summarizer(settings, asked.settings)
+    model = call.workspace.summarizer(settings)
     by_hand = strategy == "summarize" and settings.summarizer != "none"
     caller = model is None and (settings.summarizer == "caller" or by_hand)
-    return Writer(model, caller, call.workspace.why_no_model(settings, asked.settings))
+    return Writer(model, caller, call.workspace.why_no_model(settings))
 
 
 def _where(asked: CompressArguments, about: Opened) -> str:
