@@ -189,14 +189,22 @@ def test_an_unknown_setting_is_refused_with_the_nearest_one() -> None:
         compress([ASK], settings={"keepRecnt": 3})
 
 
-@pytest.mark.parametrize("where", ["argument", "settings"])
-def test_a_summary_without_a_summarizer_is_refused_before_anything_is_done(where: str) -> None:
-    asked: dict[str, Any] = {"strategy": "summarize"}
-    if where == "settings":
-        asked = {"settings": asked}
-
+def test_a_summary_without_a_summarizer_is_refused_before_anything_is_done() -> None:
     with pytest.raises(InvalidSettings, match="summarizer"):
-        compress(talk(20), target_tokens=1_000, **asked)
+        compress(talk(20), target_tokens=1_000, strategy="summarize")
+
+
+@pytest.mark.parametrize("follows", ["extract", "skip"])
+def test_settings_that_want_a_summary_nobody_can_write_get_what_follows_a_failed_one(
+    follows: str,
+) -> None:
+    settings = {"strategy": "summarize", "on_summary_failure": follows}
+
+    result = compress(talk(20), target_tokens=1_000, settings=settings)
+
+    assert result.strategy == {"extract": "extract", "skip": "none"}[follows]
+    assert result.target_met is (follows == "extract")
+    assert result.notes[0].startswith("no summary: nobody is there to write one")
 
 
 def test_the_strategy_may_come_from_the_settings_and_an_argument_beats_it() -> None:

@@ -41,6 +41,16 @@ def test_without_a_store_the_originals_are_in_the_result_alone() -> None:
     assert "context_restore" not in str(result.messages)
 
 
+async def test_auto_leaves_the_strategy_to_the_settings_as_nothing_does(tmp_path: Path) -> None:
+    messages = conversation(turns=8, seed=3)
+    session = Session(tmp_path, "mine", settings={"strategy": "truncate"})
+
+    for place in ({"store": session}, {"settings": {"strategy": "truncate"}}):
+        asked: dict[str, Any] = {"target_tokens": 2_000, "strategy": "auto", **place}
+        assert compress(messages, **asked).strategy == "truncate"
+        assert (await acompress(messages, **asked)).strategy == "truncate"
+
+
 def test_an_empty_conversation_makes_no_folder(tmp_path: Path) -> None:
     result = compress([], store=tmp_path / ".compression", target_tokens=10)
 

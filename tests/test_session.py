@@ -318,6 +318,14 @@ def test_the_sessions_settings_count_and_a_call_may_change_some_of_them(tmp_path
     assert session.settings.keep_recent == 3
 
 
+def test_auto_in_a_call_goes_before_another_strategy_of_the_session(tmp_path: Path) -> None:
+    session = Session(tmp_path, "s", settings={"strategy": "window"})
+    session.record(*talk(30))
+
+    assert session.preview(target_tokens=2_000).strategy == "window"
+    assert session.compress(target_tokens=2_000, strategy="auto").strategy == "extract"
+
+
 def test_a_digest_can_be_looked_up_later(session: Session) -> None:
     result = session.compress(strategy="window", settings={"importance_threshold": 0.9})
 

@@ -24,6 +24,7 @@ from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 
 TARGET = 5_000
+TOO_LONG = "prompt is too long: 210000 tokens > 200000 maximum"
 SUMMARY = "## Goal\nMove every step.\n\n## Next Steps\nGo on with the next step."
 LOG = "\n".join(f"{n} info handled request {n * 31} 三" for n in range(150))
 MOMENT = re.compile(
@@ -80,6 +81,20 @@ def session(tmp_path: Path) -> Session:
     made = Session(tmp_path, "s", summarizer=ScriptedSummarizer(SUMMARY))
     made.record(*work(0, 40))
     return made
+
+
+@pytest.mark.parametrize("due", ["prepare", "recover"])
+def test_a_session_that_nobody_writes_summaries_for_still_fits(tmp_path: Path, due: str) -> None:
+    settings = {"token_budget": 10_000, "strategy": "summarize"}
+    session = Session(tmp_path, "s", settings=settings)
+    session.record(*work(0, 60))
+
+    view = session.prepare() if due == "prepare" else session.recover(TOO_LONG)
+
+    assert view is not None
+    assert count_tokens(view) <= 5_000
+    (made,) = events_of(session, "compression")
+    assert made["strategy"] == "extract"
 
 
 class Chain:

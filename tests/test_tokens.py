@@ -459,6 +459,7 @@ def test_a_count_says_how_it_came_about():
 
     assert (count, count.method, count.upper) == (1_000, "o200k x 1.15 (claude, older)", 1_100)
     assert Counter("gpt-5").count(1_000).method == "o200k"
+    assert Counter("nosuch").method == "o200k (no family known for this model)"
     assert Counter("qwen3").count(1_000).upper == 1_300
 
 

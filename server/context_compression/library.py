@@ -51,7 +51,8 @@ def compress(
         tools: the tool definitions.
         model: whose tokens and window count.
         counter: the caller's own way to count, text in, tokens out.
-        strategy: `auto`, or one by name.
+        strategy: one by name, which goes before that of the settings; `auto`, the default, cannot
+            be told from nothing and leaves it to them. `Session.compress(strategy="auto")` insists.
         pins: messages to keep whole: by index, or by a text they contain.
         focus: what the remaining work is about.
         force: compress below the threshold too, on whatever lies before the recent messages.
@@ -70,7 +71,8 @@ def compress(
     """
     ask = Ask(
         messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
-        counter=counter, strategy=strategy, pins=pins, focus=focus, force=force, settings=settings,
+        counter=counter, strategy=_named(strategy), pins=pins, focus=focus, force=force,
+        settings=settings,
     )  # fmt: skip
     if store is None or not messages:
         return compress_in_memory(ask, summarizer)
@@ -81,15 +83,21 @@ def compress(
 async def acompress(
     messages: Messages,
     *,
+    strategy: str = "auto",
     store: Place | None = None,
     summarizer: Summarizer | None = None,
     **options: Any,
 ) -> Result:
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
-    ask = Ask(messages=messages, **options)
+    ask = Ask(messages=messages, strategy=_named(strategy), **options)
     if store is None or not messages:
         return await acompress_in_memory(ask, summarizer, aside)
     return await _session(store, ask, summarizer).acompress(**_of_a_call(ask))
+
+
+def _named(strategy: str) -> str | None:
+    """The strategy somebody named; the default is what the settings say."""
+    return None if strategy == "auto" else strategy
 
 
 def _session(store: Place, ask: Ask, summarizer: Summarizer | None) -> Session:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression.errors import ConversationNotFound, PathNotAllowed
+from context_compression.errors import ConversationNotFound, InvalidSettings, PathNotAllowed
 from context_compression.formats import parse
 from context_compression.hosts import Access, Readings, Transcript
 from context_compression.hosts.base import name_of
@@ -20,7 +20,7 @@ from context_compression.hosts.current import find_current, is_of_this_project
 from context_compression.plan import ref_of
 from context_compression.session import Session, name_for
 from context_compression.session.state import is_another, opening
-from context_compression.settings import Settings
+from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.summarizer import Summarizer
 from context_compression.tokens import Anchor, Counter
@@ -110,16 +110,16 @@ class Workspace:
     ) -> "Workspace":
         """The workspace of this process: its environment, folders and command-line options.
 
-        Raises:
-            InvalidSettings: the environment holds an impossible value.
+        An impossible value in the environment is told by whatever needs `settings`: a server that
+        would not start could not say why.
         """
         environ = os.environ if environ is None else environ
         cwd = Path.cwd() if cwd is None else cwd
         home = Path.home() if home is None else home
         found = Store(store) if store else Store.find(cwd, home=home, environ=environ)
-        settings = Settings.layered(environ=environ)
-        allowed = (*settings.allowed_paths, *allow)
-        access = Access((cwd, found.folder, *map(Path, allowed)), settings.read_host_transcripts)
+        doors = _doors(environ)
+        allowed = (*doors.allowed_paths, *allow)
+        access = Access((cwd, found.folder, *map(Path, allowed)), doors.read_host_transcripts)
         if allow:
             overrides["allowed_paths"] = allowed
         return cls(found, environ, home, cwd, access, overrides)
@@ -139,8 +139,8 @@ class Workspace:
     ) -> Summarizer | None:
         """The model that writes summaries, one for each compression; `None` where none may.
 
-        Only the user can name one, through the environment, the command line or the `arguments` of
-        this call: a project's own file never opens a network path.
+        Only the user can name one, through the environment or the command line, which `arguments`
+        of a call may come from: neither a project's own file nor an agent opens a network path.
         """
         if settings.summarizer in ("caller", "none") or self.why_no_model(settings, arguments):
             return None
@@ -161,19 +161,28 @@ class Workspace:
         """Why a model that the settings name is not asked, if so."""
         if settings.summarizer in ("caller", "none"):
             return None
-        given = {**self.overrides, **(arguments or {})}
-        user = Settings.layered(environ=self.environ, arguments=given)
-        if user.summary_model is None and user.summarizer != "anthropic":
+        if not self.may_ask_a_model(arguments):
             if settings.summarizer == "auto" and not settings.summary_model:
                 return None
             return (
                 "No model was asked: it is named in config.json alone, and a project's own file "
                 "may not send the conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in "
-                "the environment, or pass summary_model with this call."
+                "the environment, or name it on the command line with --summary-model."
             )
         if settings.summarizer == "auto" and not any(map(self.environ.get, CREDENTIALS)):
             return f"No model was asked: neither {' nor '.join(CREDENTIALS)} is set."
         return None
+
+    def may_ask_a_model(self, arguments: Mapping[str, Any] | None = None) -> bool:
+        """Whether the user has named a model that writes summaries, or said that one shall.
+
+        Args:
+            arguments: settings that the user gives with this call.
+        """
+        given = {**self.overrides, **(arguments or {})}
+        user = Settings.layered(environ=self.environ, arguments=given)
+        named = user.summarizer == "auto" and user.summary_model is not None
+        return named or user.summarizer == "anthropic"
 
     def open(
         self,
@@ -307,6 +316,15 @@ class Workspace:
         """The session of a conversation a program holds itself."""
         name = name_for(messages, self.store)
         return Session(self.store, name, settings=settings or self.settings(), model=model)
+
+
+def _doors(environ: Mapping[str, str]) -> Settings:
+    """The settings that open doors; where one makes no sense, none is opened."""
+    given = {v: environ[v] for name, v in variables(environ).items() if name in GUARDED}
+    try:
+        return Settings.layered(environ=given)
+    except InvalidSettings:
+        return Settings(read_host_transcripts=False)
 
 
 def _settings_in(origin: Mapping[str, Any], settings: Settings, model: str | None) -> Settings:

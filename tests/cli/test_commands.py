@@ -168,6 +168,13 @@ def test_pins_and_settings_of_one_run_count(desk: Desk, messages: Messages):
     assert desk.json("config")["keep_recent"] == 10
 
 
+def test_auto_goes_before_another_strategy_of_the_settings(desk: Desk):
+    desk.does("config", "strategy=truncate")
+
+    assert compressed(desk, "--strategy", "auto")["target_met"] is True
+    assert compressed(desk)["strategy"] == "truncate"
+
+
 def test_status_shows_how_full_a_conversation_is(desk: Desk, messages: Messages):
     page = desk.does("status", "chat.json").stdout.decode()
     values = desk.json("status", "chat.json")

@@ -201,7 +201,7 @@ def test_a_store_that_cannot_be_written(desk: Desk, arguments: Sequence[str], sn
 
 
 def test_an_impossible_value_in_the_environment_names_the_setting(desk: Desk):
-    told = refused(desk.run("status", env={"CONTEXT_COMPRESSION_KEEP_RECENT": "few"}))
+    told = refused(desk.run("status", "chat.json", env={"CONTEXT_COMPRESSION_KEEP_RECENT": "few"}))
 
     assert "keep_recent" in told
 

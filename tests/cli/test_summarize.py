@@ -67,6 +67,15 @@ def test_a_project_file_alone_asks_no_model(desk: Desk):
     assert b"config.json alone" in done.stderr
 
 
+def test_a_configured_summary_that_nobody_can_write_is_told_and_another_way_taken(desk: Desk):
+    desk.does("config", "strategy=summarize")
+
+    done = desk.does("compress", "chat.json", "--target-tokens", "6000")
+
+    assert b"extract " in done.stderr
+    assert b"no summary: nobody is there to write one" in done.stderr
+
+
 BY_ME = (*SUMMARIZE, "--summarizer", "caller")
 
 

@@ -9,8 +9,10 @@ from mcp import Client
 from mcp_door import (
     agrees,
     ask,
+    connected,
     everything_in,
     refusal,
+    workspace_in,
     write_messages,
     write_transcript,
 )
@@ -191,6 +193,26 @@ async def test_a_strategy_that_falls_short_says_by_what(client: Client) -> None:
     assert "auto goes further" in answer.text
     assert answer.facts["floor_tokens"] == sum(answer.facts["floor"].values())
     assert agrees(answer)
+
+
+@pytest.mark.parametrize("where", ["config.json", "environment"])
+async def test_auto_in_a_call_goes_before_another_strategy_of_the_settings(
+    tmp_path: Path, where: str
+) -> None:
+    environ = {"CONTEXT_COMPRESSION_STRATEGY": "offload"} if where == "environment" else {}
+    workspace = workspace_in(tmp_path, environ)
+    said: dict[str, Any] = {"messages": conversation(12), "target_tokens": 5_000, "dry_run": True}
+    async with connected(workspace) as client:
+        if where == "config.json":
+            await ask(client, "context_config", strategy="offload")
+
+        unsaid = await ask(client, "context_compress", **said)
+        auto = await ask(client, "context_compress", **said, strategy="auto")
+
+    assert unsaid.facts["strategy"] == "offload"
+    assert unsaid.facts["target_met"] is False
+    assert auto.facts["strategy"] == "extract"
+    assert auto.facts["target_met"] is True
 
 
 async def test_a_dry_run_says_what_the_compression_then_does(
@@ -454,6 +476,18 @@ async def test_where_nobody_shall_write_summarize_is_refused(client: Client) -> 
     )
 
     assert "Use auto" in said
+
+
+async def test_where_nobody_shall_write_a_configured_summary_another_way_is_taken(
+    client: Client,
+) -> None:
+    await ask(client, "context_config", strategy="summarize", summarizer="none")
+
+    answer = await ask(client, "context_compress", messages=conversation(8), target_tokens=9_000)
+
+    assert answer.facts["strategy"] == "extract"
+    assert answer.facts["target_met"] is True
+    assert "no summary: nobody is there to write one" in answer.facts["warnings"][0]
 
 
 async def test_one_message_and_one_line_are_not_said_to_be_several(client: Client) -> None:

@@ -1,11 +1,13 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client
 from mcp_door import agrees, ask, connected, refusal, workspace_in
 
 from context_compression.settings import GUARDED, NAMES, Settings
+from context_compression.testing import conversation
 from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
@@ -124,6 +126,36 @@ async def test_the_environment_wins_and_the_answer_says_so(tmp_path: Path) -> No
     assert answer.facts["warnings"] == [
         "keep_recent is set by the environment, which goes before config.json"
     ]
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "CONTEXT_COMPRESSION_KEEP_RECENT",
+        "SYNAPSE_COMPACT_PRESERVE_COUNT",
+        "CONTEXT_COMPRESSION_READ_HOST_TRANSCRIPTS",
+    ],
+)
+async def test_a_broken_environment_is_told_by_each_call_that_needs_settings_and_by_no_other(
+    tmp_path: Path, variable: str
+) -> None:
+    workspace = workspace_in(tmp_path, {variable: "banana"})
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("context_status", {"messages": conversation(2)}),
+        ("context_compress", {"conversation": "current"}),
+        ("context_config", {}),
+        ("context_config", {"max_turns": 7}),
+    )
+
+    async with connected(workspace) as client:
+        told = [await refusal(client, tool, **arguments) for tool, arguments in calls]
+        kept = await ask(client, "context_offload", content="a text")
+        back = await ask(client, "context_restore", ref=kept.facts["ref"])
+
+    assert all(f'= "banana" (from the environment variable {variable})' in said for said in told)
+    assert back.pages == ["a text"]
+    assert workspace.store.read_config() == {}
+    assert workspace.access.read_host_transcripts is ("READ_HOST" not in variable)
 
 
 async def test_a_config_broken_by_hand_can_be_mended(client: Client, workspace: Workspace) -> None:

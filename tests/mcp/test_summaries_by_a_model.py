@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import pytest
 from mcp import Client
-from mcp_door import agrees, ask, connected, everything_in, workspace_in, write_messages
+from mcp_door import agrees, ask, connected, everything_in, refusal, workspace_in, write_messages
 
 from context_compression import Session
 from context_compression.testing import conversation
@@ -160,10 +160,11 @@ async def _compress_mine(client: Client) -> None:
     await ask(client, "context_compress", conversation="mine", **ASKED)
 
 
+BOTH = {"summary_model": MODEL, "summarizer": "anthropic"}
 CONFIGS: dict[str, Mapping[str, Any]] = {
     "a model": {"summary_model": MODEL},
     "a summarizer": {"summarizer": "anthropic"},
-    "both": {"summary_model": MODEL, "summarizer": "anthropic"},
+    "both": BOTH,
 }
 
 
@@ -188,14 +189,34 @@ async def test_a_project_file_alone_never_reaches_the_network(
     assert any("config.json alone" in warning for warning in answer.facts["warnings"])
 
 
-async def test_a_model_named_in_the_call_is_asked(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_user", [{}, {"CONTEXT_COMPRESSION_SUMMARIZER": "none"}])
+@pytest.mark.parametrize("wanted", [{"summaryModel": MODEL}, {"summarizer": "anthropic"}, BOTH])
+async def test_a_call_alone_never_reaches_the_network(
+    tmp_path: Path, wanted: dict[str, Any], by_user: dict[str, str]
+) -> None:
     with MessagesAPI([SUMMARY]) as api:
-        async with connected(workspace_in(tmp_path, environ(api))) as client:
-            said = {**ASKED, "messages": conversation(10), "settings": {"summaryModel": MODEL}}
+        workspace = workspace_in(tmp_path, environ(api, **by_user))
+        workspace.store.update_config(lambda config: {**config, "summary_model": MODEL})
+        async with connected(workspace) as client:
+            said = {**ASKED, "messages": conversation(10), "settings": wanted}
+            told = await refusal(client, "context_compress", **said)
+            anew = await ask(
+                client, "context_compress", **said | {"settings": {"summarizer": "auto"}}
+            )
+
+    assert api.requests == []
+    assert "The user can, with the environment variable CONTEXT_COMPRESSION_SUMMARY_MODEL" in told
+    assert not anew.failed
+
+
+async def test_where_the_user_named_a_model_a_call_may_name_another(tmp_path: Path) -> None:
+    with MessagesAPI([SUMMARY]) as api:
+        async with connected(workspace_in(tmp_path, named(api))) as client:
+            said = {**ASKED, "messages": conversation(10), "settings": {"summaryModel": "other"}}
             answer = await ask(client, "context_compress", **said)
 
     assert answer.facts["strategy"] == "summarize"
-    assert api.requests[0].body["model"] == MODEL
+    assert api.requests[0].body["model"] == "other"
 
 
 async def test_without_a_key_a_named_model_is_not_asked_and_the_answer_says_so(

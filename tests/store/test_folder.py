@@ -30,6 +30,15 @@ def found(start: Path, home: Path, **environ: str) -> Path:
     return Store.find(start, home=home, environ=environ).folder
 
 
+def test_the_home_folder_is_its_own_place_though_it_lies_in_a_repository(
+    home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+
+    assert found(home, home) == home / ".compression"
+    assert found(home / "work", home) == tmp_path / ".compression"
+
+
 def test_the_environment_names_the_folder(home: Path, tmp_path: Path) -> None:
     work = home / "work"
     (work / ".compression").mkdir()

@@ -24,7 +24,8 @@ OPTIONS = (
         help="What to come down to; without it half of the budget, or of what there is.",
     ),
     click.option(
-        "--strategy", default="auto", show_default=True, metavar="|".join(get_args(StrategyName)),
+        "--strategy", metavar="|".join(get_args(StrategyName)),
+        help="How; without it that of the settings, which is auto unless changed.",
     ),
     click.option(
         "--pin", "pins", multiple=True, metavar="INDEX|TEXT", help="Keep whole; repeatable."
@@ -107,14 +108,13 @@ class Asked:
 
     def _summarizer(self) -> Summarizer | None:
         """Who writes a summary; says why a model that was named is not asked."""
-        asked = self.options["strategy"]
-        strategy = self.settings.strategy if asked == "auto" else asked
+        strategy = self.options["strategy"] or self.settings.strategy
         if strategy not in ("auto", "summarize"):
             return None
         if warning := self.workspace.why_no_model(self.settings, self.given):
             say(f"warning: {warning}")
         summarizer = self.workspace.summarizer(self.settings, self.given)
-        if summarizer is None and strategy == "summarize":
+        if summarizer is None and self.options["strategy"] == "summarize":
             raise Refused(
                 "Nobody is there to write the summary. Name a model with --summary-model, and its "
                 "key in ANTHROPIC_API_KEY; or take --strategy extract, which needs none."

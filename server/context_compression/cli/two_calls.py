@@ -17,8 +17,7 @@ from context_compression.tokens import Counter
 
 def is_asked(asked: Asked) -> bool:
     """Whether the one who runs the command shall write a summary, where one is due."""
-    strategy = asked.options["strategy"]
-    strategy = asked.settings.strategy if strategy == "auto" else strategy
+    strategy = asked.options["strategy"] or asked.settings.strategy
     return asked.settings.summarizer == "caller" and strategy in ("auto", "summarize")
 
 

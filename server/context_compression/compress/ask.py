@@ -34,6 +34,7 @@ class Ask:
     """What is asked for; `library.compress` says what each means.
 
     Attributes:
+        strategy: by name, or `auto`; `None` is that of the settings.
         not_counted: tokens a provider charges for what is not given here, such as the system prompt
             of a host; a target that nobody named leaves room for them.
     """
@@ -44,7 +45,7 @@ class Ask:
     tools: Any = None
     model: str | None = None
     counter: TextCounter | None = None
-    strategy: str = "auto"
+    strategy: str | None = None
     pins: Sequence[int | str] = ()
     focus: str | None = None
     force: bool = False

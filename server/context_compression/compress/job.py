@@ -26,7 +26,7 @@ from context_compression.plan import Plan
 from context_compression.result import Result, Step
 from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, summarize, truncate, window
-from context_compression.strategies.base import Strategy
+from context_compression.strategies.base import Proposal, Strategy
 from context_compression.strategies.filling import refilled
 from context_compression.strategies.floor import Floor, floor
 from context_compression.strategies.tool_results import least_left
@@ -58,8 +58,9 @@ def start(ask: Ask) -> Run:
     """
     ask.check()
     settings = for_model(ask.settings, ask.model)
-    strategy = settings.strategy if ask.strategy == "auto" else ask.strategy
-    _check_strategy(strategy, ask.can_ask)
+    if ask.strategy is not None:
+        _check_strategy(ask.strategy, ask.can_ask)
+    strategy = settings.strategy if ask.strategy is None else ask.strategy
     subject = Subject(ask, settings, strategy)
     job = Job(subject)
     if (why_not := job.why_not()) is not None:
@@ -192,9 +193,9 @@ class Job:
     ) -> Generator[SummaryRequest, SummaryReply, Outcome | None]:
         """A summary where somebody can write one, else extract; `None`: leave it as it is."""
         warnings = self.subject.warnings
-        if self.ask.can_ask:
+        if self.ask.can_ask or self.subject.strategy == "summarize":
             try:
-                proposed = yield from summarize.propose(self.plan)
+                proposed = yield from self._summarized()
             except SummaryError as error:
                 warnings.append(f"no summary: {error}")
                 logger.warning("no summary: %s", error)
@@ -214,6 +215,15 @@ class Job:
             return outcome
         floor = Step("extract", self.subject.fixed + self.floor.tokens)
         return Outcome(self.floor.edits, "extract", (*steps, floor))
+
+    def _summarized(self) -> Proposal:
+        """By `summarize`; the settings may want that where nobody can write."""
+        if not self.ask.can_ask:
+            raise SummaryError(
+                "nobody is there to write one. Name a summary_model or pass a summarizer; the "
+                "strategy auto needs none"
+            )
+        return (yield from summarize.propose(self.plan))
 
     def _extracted(
         self, steps: tuple[Step, ...]

@@ -71,8 +71,11 @@ class Host(Protocol):
 
 
 def folder_name(name: str) -> str:
-    """`"a1-b2"` -> `"a1-b2"`; `"my chat"` -> `"my-chat-<8 hex digits>"`: safe as a folder name."""
-    safe = re.sub(r"[^A-Za-z0-9._-]", "-", name).lstrip(".")[:LONGEST_NAME]
+    """`"a1-b2"` -> `"a1-b2"`; `"my chat"` -> `"my-chat-<8 hex digits>"`: safe as a folder name.
+
+    It begins with no hyphen: a command that is given it would take it for an option.
+    """
+    safe = re.sub(r"[^A-Za-z0-9._-]", "-", name).lstrip(".-")[:LONGEST_NAME]
     if safe == name and safe:
         return safe
     return f"{safe or 'conversation'}-{sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"

@@ -57,7 +57,9 @@ def settings_for(workspace: Workspace, given: Mapping[str, Any]) -> Settings:
         InvalidSettings: an unknown name, an impossible value, or one no tool may set.
     """
     refuse_guarded(given)
-    return workspace.settings(given)
+    settings = workspace.settings(given)
+    _refuse_a_model(workspace, {setting_name(name): value for name, value in given.items()})
+    return settings
 
 
 def refuse_guarded(given: Mapping[str, Any]) -> None:
@@ -69,6 +71,18 @@ def refuse_guarded(given: Mapping[str, Any]) -> None:
                 f"environment variable CONTEXT_COMPRESSION_{guarded.upper()} or on the command "
                 "line. Nothing was changed."
             )
+
+
+def _refuse_a_model(workspace: Workspace, given: Mapping[str, Any]) -> None:
+    """Raises `InvalidSettings` where a call brings in a model, and the user has not."""
+    asks = given.get("summary_model") is not None or given.get("summarizer") == "anthropic"
+    if asks and not workspace.may_ask_a_model():
+        raise InvalidSettings(
+            "summary_model and summarizer=anthropic send the conversation to a model, so no tool "
+            "sets them where the user has named none. The user can, with the environment variable "
+            "CONTEXT_COMPRESSION_SUMMARY_MODEL or on the command line. You can write the summary "
+            'yourself: settings={"summarizer": "caller"}. Nothing was changed.'
+        )
 
 
 def _open(

@@ -141,7 +141,7 @@ class Session(ByCaller):
         *,
         messages: Sequence[Mapping[str, Any]] | None = None,
         target_tokens: int | None = None,
-        strategy: str = "auto",
+        strategy: str | None = None,
         pins: Sequence[int | str] = (),
         focus: str | None = None,
         force: bool = False,
@@ -154,8 +154,9 @@ class Session(ByCaller):
         One compression at a time, over all processes; messages recorded meanwhile are kept. Given
         the `messages` of a conversation somebody else keeps, it first does what `follow` does, but
         writes that down together with the compression; `not_counted` are the tokens which they add
-        to each request, for which a target that is not named leaves room. `before_writing` is
-        called before anything is written; what it raises leaves all as it was.
+        to each request, for which a target that is not named leaves room. A `strategy`, `auto` too,
+        goes before that of the settings. `before_writing` is called before anything is written;
+        what it raises leaves all as it was.
 
         Raises:
             ContextCompressionError: as `compress`; the conversation is as it was.

@@ -34,14 +34,15 @@ class Store:
 
         `CONTEXT_COMPRESSION_DIR` (relative to `start`), else the nearest `.compression` upward to
         the repository's root, else one made there. Without a repository only `start` counts: what
-        lies above may be anybody's. From `/`, or where one cannot write, the one in `home`. A link
-        is not taken for one: who wrote the repository would decide where we write and may read.
+        lies above may be anybody's; so from `home`. From `/`, or where one cannot write, the one in
+        `home`. A link is not taken for one: who wrote the repository would decide where we write
+        and may read.
         """
         start, home = start.resolve(), home.resolve()
         if named := environ.get("CONTEXT_COMPRESSION_DIR"):
             first, *rest = Path(named).parts
             return cls(home.joinpath(*rest) if first == "~" else start / named)
-        upward = [start, *start.parents]
+        upward = [start, *start.parents] if start != home else [start]
         root = next((folder for folder in upward if os.path.exists(folder / ".git")), start)
         within = upward[: upward.index(root) + 1]
         place = next((folder for folder in within if _is_folder(folder / NAME)), root)

@@ -38,6 +38,8 @@ class Family:
         """How a count came about, in words."""
         if self.name == "openai":
             return "o200k"
+        if self.name == "other":
+            return "o200k (no family known for this model)"
         factor = "" if self.factor == 1 else f" x {self.factor:g}"
         return f"o200k{factor} ({self.name})"
 

@@ -39,7 +39,7 @@ class CompressArguments(Arguments):
     """as in context_status; with messages, the session that keeps them"""
     messages: Messages | None = None
     """as in context_status; the answer's structure holds the new view"""
-    strategy: StrategyName = "auto"
+    strategy: StrategyName | None = None
     """auto: cheapest first until the target is met"""
     target_tokens: Positive | None = None
     """tokens to come down to"""
@@ -129,13 +129,13 @@ def _planned(call: Call, asked: CompressArguments) -> str | None:
 
 def _writer(call: Call, asked: CompressArguments, settings: Settings) -> Writer:
     """Who writes, where the strategy has a use for a summary."""
-    strategy = settings.strategy if asked.strategy == "auto" else asked.strategy
+    strategy = asked.strategy or settings.strategy
     if strategy not in ("auto", "summarize"):
         return Writer()
-    model = call.workspace.summarizer(settings, asked.settings)
+    model = call.workspace.summarizer(settings)
     by_hand = strategy == "summarize" and settings.summarizer != "none"
     caller = model is None and (settings.summarizer == "caller" or by_hand)
-    return Writer(model, caller, call.workspace.why_no_model(settings, asked.settings))
+    return Writer(model, caller, call.workspace.why_no_model(settings))
 
 
 def _where(asked: CompressArguments, about: Opened) -> str:

@@ -71,8 +71,9 @@ def _shown(workspace: Workspace) -> CallToolResult:
 
 
 def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> CallToolResult:
-    """Checked as a whole before anything is written."""
+    """Checked as a whole before anything is written, the environment too: it is told of after."""
     workspace = call.workspace
+    Settings.layered(environ=workspace.environ)
     before: Config = {}
 
     def change(config: Config) -> Config:
