@@ -79,8 +79,13 @@ def test_the_same_file_gives_the_same_view_however_often(desk: Desk):
     assert again.stdout == first.stdout
 
 
+def replaced_by_its_view(desk: Desk) -> None:
+    desk.does("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "view.json")
+    (desk.folder / "view.json").replace(desk.folder / "chat.json")
+
+
 def test_a_view_put_in_place_of_the_transcript_is_compressed_further(desk: Desk):
-    desk.does("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "chat.json")
+    replaced_by_its_view(desk)
 
     account = desk.json("compress", "chat.json", "--target-tokens", "4000")
 
@@ -96,11 +101,17 @@ def test_with_an_output_file_the_messages_go_there(desk: Desk):
     assert count_tokens(json.loads((desk.folder / "new").read_bytes())) <= TARGET
 
 
-def test_a_dry_run_tells_and_keeps_nothing(desk: Desk):
-    account = compressed(desk, "--dry-run")
+def test_a_dry_run_gives_the_account_alone_and_keeps_nothing(desk: Desk):
+    asked = ("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "new")
 
+    done = desk.does(*asked, "--dry-run")
+    account = desk.json(*asked, "--dry-run")
+
+    assert done.stdout == b""
+    assert b"A dry run: " in done.stderr
     assert account["changed"]
-    assert not desk.store.exists()
+    assert "messages" not in account
+    assert sorted(path.name for path in desk.folder.iterdir()) == ["chat.json", "home"]
 
 
 def test_undo_gives_the_conversation_back(used: Desk, messages: Messages):
@@ -155,7 +166,7 @@ def test_two_files_of_one_name_are_two_conversations(desk: Desk, messages: Messa
 
 def test_a_file_that_was_replaced_by_its_view_is_the_same_conversation(desk: Desk):
     for _ in range(2):
-        desk.does("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "chat.json")
+        replaced_by_its_view(desk)
 
     assert [each.name for each in (desk.store / "sessions").iterdir()] == ["chat"]
 

@@ -86,6 +86,42 @@ def test_a_session_that_holds_offloaded_texts_is_no_conversation(
     assert snapshot(used.folder) == before
 
 
+LOG = ".compression/sessions/chat/events.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("conversation", "output", "more"),
+    [
+        ("chat.json", "chat.json", []),
+        ("chat.json", "home/../chat.json", ["--dry-run"]),
+        ("chat.json", "symlink.json", ["--undo"]),
+        ("chat.json", "hardlink.json", ["--summarizer", "caller"]),
+        ("chat", LOG, []),
+    ],
+    ids=str,
+)
+def test_the_conversation_itself_is_no_place_for_the_output(
+    used: Desk, conversation: str, output: str, more: list[str], snapshot: Snapshot
+):
+    (used.folder / "symlink.json").symlink_to("chat.json")
+    (used.folder / "hardlink.json").hardlink_to(used.folder / "chat.json")
+    before = snapshot(used.folder)
+
+    told = refused(used.run("compress", conversation, "--output", output, *more))
+
+    assert f"{output} is the conversation itself, which is never changed" in told
+    assert snapshot(used.folder) == before
+
+
+def test_an_undo_cannot_be_tried_out(used: Desk, snapshot: Snapshot):
+    before = snapshot(used.folder)
+
+    told = refused(used.run("compress", "chat", "--undo", "--dry-run"))
+
+    assert "--undo cannot be tried out first" in told
+    assert snapshot(used.folder) == before
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
