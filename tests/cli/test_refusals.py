@@ -151,7 +151,8 @@ def test_something_impossible_is_asked_for(
     ("arguments", "said"),
     [
         (["abcdef123456"], "Nothing is archived under 'abcdef123456'"),
-        (["zz"], "Nothing is archived"),
+        (["zz"], "(at least 4 digits name a ref)"),
+        (["6da", "--session", "chat"], "(at least 4 digits name a ref)"),
         (["abcdef123456", "--session", "chat"], "The newest refs"),
         (["abcdef123456", "--session", "../../etc"], "A session's id"),
         (["REF", "--lines", "ten"], "write 10-40"),
