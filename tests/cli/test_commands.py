@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from context_compression import count_tokens
+from context_compression import Session, count_tokens
 
 from .conftest import COMMAND, Desk, Snapshot
 
@@ -241,6 +241,16 @@ def test_status_without_a_conversation_lists_the_sessions(used: Desk):
     assert session["session"] == "chat"
     assert (session["messages_recorded"], session["compressions"]) == (32, 1)
     assert b"chat" in used.does("status").stdout
+
+
+def test_the_beginning_of_a_sessions_id_names_it(desk: Desk):
+    session = Session(desk.store, "c35cf82b-01c4-4f0e")
+    session.record({"role": "user", "content": "Hi."})
+    ref = session.offload("an okapi")
+
+    assert desk.json("status", "c35c")["session"] == session.id
+    assert desk.does("restore", ref, "--session", "c35cf82b").stdout == b"an okapi"
+    assert b"no summaries" in desk.does("summaries", "--session", "c35cf82b").stdout
 
 
 def test_status_of_an_empty_store_says_what_one_can_do(desk: Desk):

@@ -73,6 +73,23 @@ def test_a_conversation_that_is_not_there(used: Desk, name: str, said: str, snap
     assert snapshot(used.store) == before
 
 
+def test_the_beginning_of_several_sessions_ids_is_none(used: Desk):
+    Session(used.store, "chat-2").record({"role": "user", "content": "Hi."})
+    Session(used.store, "chat-3").record({"role": "user", "content": "Hi."})
+
+    told = refused(used.run("status", "chat-"))
+
+    assert "the beginning of several sessions' ids" in told
+    assert {"- chat-2", "- chat-3"} < {*told.splitlines()}
+    refused(used.run("status", "cha"))
+
+
+def test_summaries_of_a_session_that_is_not_there(used: Desk):
+    told = refused(used.run("summaries", "--session", "nosuch"))
+
+    assert "No session 'nosuch' is recorded" in told
+
+
 @pytest.mark.parametrize("undo", [[], ["--undo"]])
 def test_a_session_that_holds_offloaded_texts_is_no_conversation(
     used: Desk, undo: list[str], snapshot: Snapshot
@@ -154,7 +171,8 @@ def test_something_impossible_is_asked_for(
         (["zz"], "(at least 4 digits name a ref)"),
         (["6da", "--session", "chat"], "(at least 4 digits name a ref)"),
         (["abcdef123456", "--session", "chat"], "The newest refs"),
-        (["abcdef123456", "--session", "../../etc"], "A session's id"),
+        (["abcdef123456", "--session", "nosuch"], "No session 'nosuch' is recorded"),
+        (["abcdef123456", "--session", "../../etc"], "No session '../../etc' is recorded"),
         (["REF", "--lines", "ten"], "write 10-40"),
         (["REF", "--lines", "900-1000"], "this has lines 1-"),
         (["REF", "--pattern", "("], "not a regular expression"),

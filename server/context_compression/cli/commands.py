@@ -112,7 +112,10 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
 @click.pass_obj
 def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
     """Past summaries and digests, newest first."""
-    found = options.workspace().store.summaries(session=session, limit=limit)
+    workspace = options.workspace()
+    if session is not None:
+        session = workspace.session_named(session)
+    found = workspace.store.summaries(session=session, limit=limit)
     if as_json:
         write_json({"summaries": found})
     else:

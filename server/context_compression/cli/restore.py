@@ -10,7 +10,7 @@ import click
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.terminal import say, working, write, write_json
-from context_compression.errors import ConversationNotFound, UnknownRef
+from context_compression.errors import UnknownRef
 from context_compression.plurals import how_many, out_of, texts_and_messages
 from context_compression.session import NO_LINE, Session
 from context_compression.store import Found, Hit, Store
@@ -44,7 +44,10 @@ def restore(
 
     Without REF, find what is archived with --query, --pattern or both.
     """
-    store = options.workspace().store
+    workspace = options.workspace()
+    store = workspace.store
+    if session is not None:
+        session = workspace.session_named(session)
     if ref is not None:
         if query is not None:
             raise click.UsageError("Name a REF, or look for one with --query, but not both.")
@@ -59,8 +62,6 @@ def restore(
             'Nothing in that --query can be looked for. Name words, names, "a phrase", path:…, '
             "tool:… or error:; or look for a --pattern."
         )
-    if session is not None and session not in (known := store.sessions()):
-        raise ConversationNotFound(f"No session {session!r} is recorded.", known[:5])
     with working("searching"):
         found = store.search(query or "", pattern=pattern, session=session, limit=limit)
     if as_json:
