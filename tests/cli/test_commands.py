@@ -272,6 +272,36 @@ def test_config_sets_shows_and_resets(desk: Desk):
     assert desk.json("config")["important_keywords"] == ["alpha", "beta"]
 
 
+@pytest.mark.parametrize(
+    ("change", "kept"), [(["keep_recent=7"], "7"), (["--reset", "keep_recent"], "10")]
+)
+def test_config_says_where_the_environment_goes_before_what_was_stored(
+    desk: Desk, change: list[str], kept: str
+):
+    done = desk.does("config", *change, env={"CONTEXT_COMPRESSION_KEEP_RECENT": "3"})
+
+    assert done.stderr.decode() == (
+        f"warning: keep_recent is {kept} in config.json now, but CONTEXT_COMPRESSION_KEEP_RECENT "
+        "goes before it\n"
+    )
+    assert desk.json("config")["keep_recent"] == int(kept)
+
+
+def test_config_says_which_variable_sets_nothing(desk: Desk):
+    done = desk.does("config", env={"CONTEXT_COMPRESSION_KEEP_RECNT": "3"})
+
+    assert done.stderr.decode() == (
+        "warning: CONTEXT_COMPRESSION_KEEP_RECNT is nothing we know. "
+        "Did you mean CONTEXT_COMPRESSION_KEEP_RECENT?\n"
+    )
+
+
+def test_a_folder_that_is_allowed_and_not_there_is_told(desk: Desk):
+    done = desk.does("--allow", "home", "--allow", "/nonexist", "config")
+
+    assert done.stderr == b"warning: --allow /nonexist: there is no such folder\n"
+
+
 def test_config_writes_only_what_differs_from_the_defaults(desk: Desk):
     desk.does("config", "keep_recent=5", "max_turns=7")
     desk.does("config", "keepRecent=10")
