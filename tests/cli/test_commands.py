@@ -253,6 +253,18 @@ def test_the_beginning_of_a_sessions_id_names_it(desk: Desk):
     assert b"no summaries" in desk.does("summaries", "--session", "c35cf82b").stdout
 
 
+def test_status_says_why_nothing_is_saved_before_the_view_was_sent(used: Desk):
+    compressed_now = used.does("status", "chat").stdout.decode()
+    sessions = used.does("status").stdout.decode()
+
+    Session(used.store, "chat").record({"role": "assistant", "content": "Go on."})
+
+    assert "net 0: the view was not sent yet" in compressed_now
+    assert sessions.endswith("not sent yet\n")
+    assert "not sent yet" not in used.does("status", "chat").stdout.decode()
+    assert used.json("status")["sessions"][0]["tokens_saved_net"] > 0
+
+
 def test_status_of_an_empty_store_says_what_one_can_do(desk: Desk):
     assert b"Nothing is recorded" in desk.does("status").stdout
 
