@@ -61,9 +61,10 @@ def compress(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Print CONVERSATION (a transcript, or a session's id), shorter and valid; the account follows.
+    """Print CONVERSATION, shorter and valid; the account of it follows.
 
-    The originals are kept in the store; the transcript itself is never changed.
+    CONVERSATION is a transcript (also as .gz), which is never changed, or a session's id (its first
+    four characters are enough). The originals are kept in the store.
     """
     if (plan_id is None) != (summary is None) or (plan_id and (dry_run or undo)):
         raise click.UsageError(
