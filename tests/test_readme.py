@@ -39,7 +39,10 @@ def test_its_configuration_can_be_read():
 
     servers = json.loads(as_json)["mcpServers"]
     assert servers.keys() == {"context-compression"}
-    assert servers["context-compression"]["command"].endswith("/context-compression")
+    server = servers["context-compression"]
+    assert server["command"].endswith("/context-compression")
+    example = json.loads((README.parent / "mcp.json.example").read_text("utf-8"))["mcpServers"]
+    assert example == {"context-compression": {**server, "command": "context-compression"}}
 
 
 def test_every_strategy_is_on_the_menu():

@@ -56,7 +56,8 @@ def test_what_was_freed_is_saved_once_in_every_later_request(session: Session) -
 
     session.record(*TALK)
 
-    assert (before.per_request, before.net) == (freed, 0)
+    assert (before.per_request, before.net, before.unsent) == (freed, 0, True)
+    assert not session.status().savings.unsent
     assert session.status().savings.kept_out == 3 * freed == session.status().savings.net
 
 

@@ -178,6 +178,11 @@ def typed(text: str) -> Iterator[tuple[int, int]]:
                 yield start, stop
 
 
+def is_ours(text: str) -> bool:
+    """Whether a text is a note of ours in place of what was compressed."""
+    return text.startswith(COMPRESSED)
+
+
 def holds_excerpts(text: str) -> bool:
     """Whether it is a note of ours that quotes, each quote behind a label."""
     return text.startswith(EXCERPTS)
@@ -204,3 +209,8 @@ def author_of(message: Message, text: str) -> str:
     """Who wrote a text of a message: its role, but `host` for its notes in the user's role."""
     theirs = message.role == "user" and is_host_note(text) and not is_said(text)
     return "host" if theirs else message.role
+
+
+def title_of(message: Message, text: str) -> str:
+    """What a text of a message is called where texts are listed: whose it is."""
+    return "our note" if is_ours(text) else f"text of the {author_of(message, text)}"

@@ -51,6 +51,11 @@ class Savings:
         """Tokens saved in all; negative where it cost more than it saved."""
         return self.kept_out - self.brought_back - self.summaries - self.schemas_sent
 
+    @property
+    def unsent(self) -> bool:
+        """Whether what is freed was left out of no request yet: then nothing is saved so far."""
+        return self.per_request > 0 and not self.kept_out
+
     def told(self) -> dict[str, int]:
         """Its tokens, as far as they are worth saying: what is 0 is left out, but not the net."""
         said = {

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from context_compression.authors import author_of
+from context_compression.authors import author_of, is_ours, title_of
 from context_compression.formats import parse
 from context_compression.messages import (
-    COMPRESSED,
     Block,
     Document,
     Image,
@@ -87,7 +86,8 @@ def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
         for block in message.blocks:
             kind = KINDS[type(block)]
             if isinstance(block, Text):
-                kind = "our notes" if is_ours(block) else f"{author_of(message, block.text)} text"
+                ours = is_ours(block.text)
+                kind = "our notes" if ours else f"{author_of(message, block.text)} text"
             tokens = counter.block(block)
             found[kind] = found.get(kind, 0) + tokens
             left -= tokens
@@ -113,14 +113,9 @@ def _what(message: Message, block: Block, names: Mapping[str, str]) -> str:
         case ToolResult():
             return f"result of {names.get(block.call_id, 'a tool')}"
         case Text():
-            return "our note" if is_ours(block) else f"text of the {author_of(message, block.text)}"
+            return title_of(message, block.text)
         case _:
             return KINDS[type(block)].removesuffix("s")
-
-
-def is_ours(block: Block) -> bool:
-    """Whether a text is a note of ours in place of what was compressed."""
-    return isinstance(block, Text) and block.text.startswith(COMPRESSED)
 
 
 def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) -> Settings:

@@ -34,6 +34,11 @@ CHECKPOINT = "checkpoint"
 """That of summaries which belong to none."""
 KEPT_IN = {OFFLOADED: "offloaded texts", CHECKPOINT: "checkpoints"}
 """What our own sessions keep, by name; they are no conversations."""
+SHORTEST_ID = 4
+"""Characters of a session's id that name it, where no other begins so."""
+NO_PATH = (
+    ", and it is no path. Pass the id of a recorded session, the path of a transcript, or `current`"
+)
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
 
 
@@ -52,6 +57,12 @@ class Opened:
     session: Session
     transcript: Transcript | None = None
     beside: int = 0
+
+    @property
+    def kept_in(self) -> Path:
+        """The file that holds the conversation."""
+        session = self.session
+        return self.transcript.path if self.transcript else session.store.session(session.id).path
 
     @property
     def anchor(self) -> Anchor | None:
@@ -209,11 +220,7 @@ class Workspace:
         elif conversation in self.store.sessions():
             return self._by_id(conversation, settings, model)
         elif not _looks_like_path(conversation) and not os.path.exists(self.cwd / conversation):
-            raise ConversationNotFound(
-                f"No session {conversation!r} is recorded, and it is no path. Pass the id of a "
-                "recorded session, the path of a transcript, or `current`.",
-                self.recorded()[:5],
-            )
+            return self._by_id(self.session_named(conversation, NO_PATH), settings, model)
         else:
             path = self._readable(self.place(conversation), asking)
             if recorded := self._recorded(path):
@@ -268,6 +275,28 @@ class Workspace:
     def recorded(self) -> list[str]:
         """The ids of the recorded conversations, the one last written to first."""
         return [id for id in self.store.sessions() if not _is_ours(id)]
+
+    def session_named(self, name: str, hint: str = "") -> str:
+        """The id of the session that is meant, in full or by its first four characters or more.
+
+        Args:
+            name: as somebody gave it.
+            hint: what else it could have been.
+
+        Raises:
+            ConversationNotFound: none is recorded that begins so, or more than one.
+        """
+        if name in self.store.sessions():
+            return name
+        recorded = self.recorded()
+        begin = [id for id in recorded if len(name) >= SHORTEST_ID and id.startswith(name)]
+        if len(begin) == 1:
+            return begin[0]
+        if begin:
+            raise ConversationNotFound(
+                f"{name!r} is the beginning of several sessions' ids. Pass more of one.", begin[:5]
+            )
+        raise ConversationNotFound(f"No session {name!r} is recorded{hint}.", recorded[:5])
 
     def refuse_ours(self, id: str) -> None:
         """Raises `ConversationNotFound` where a conversation is needed and `id` is a name of ours.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from context_compression import count_tokens
+from context_compression import Session, count_tokens
 
 from .conftest import COMMAND, Desk, Snapshot
 
@@ -79,8 +79,13 @@ def test_the_same_file_gives_the_same_view_however_often(desk: Desk):
     assert again.stdout == first.stdout
 
 
+def replaced_by_its_view(desk: Desk) -> None:
+    desk.does("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "view.json")
+    (desk.folder / "view.json").replace(desk.folder / "chat.json")
+
+
 def test_a_view_put_in_place_of_the_transcript_is_compressed_further(desk: Desk):
-    desk.does("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "chat.json")
+    replaced_by_its_view(desk)
 
     account = desk.json("compress", "chat.json", "--target-tokens", "4000")
 
@@ -96,11 +101,17 @@ def test_with_an_output_file_the_messages_go_there(desk: Desk):
     assert count_tokens(json.loads((desk.folder / "new").read_bytes())) <= TARGET
 
 
-def test_a_dry_run_tells_and_keeps_nothing(desk: Desk):
-    account = compressed(desk, "--dry-run")
+def test_a_dry_run_gives_the_account_alone_and_keeps_nothing(desk: Desk):
+    asked = ("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "new")
 
+    done = desk.does(*asked, "--dry-run")
+    account = desk.json(*asked, "--dry-run")
+
+    assert done.stdout == b""
+    assert b"A dry run: " in done.stderr
     assert account["changed"]
-    assert not desk.store.exists()
+    assert "messages" not in account
+    assert sorted(path.name for path in desk.folder.iterdir()) == ["chat.json", "home"]
 
 
 def test_undo_gives_the_conversation_back(used: Desk, messages: Messages):
@@ -155,7 +166,7 @@ def test_two_files_of_one_name_are_two_conversations(desk: Desk, messages: Messa
 
 def test_a_file_that_was_replaced_by_its_view_is_the_same_conversation(desk: Desk):
     for _ in range(2):
-        desk.does("compress", "chat.json", "--target-tokens", str(TARGET), "--output", "chat.json")
+        replaced_by_its_view(desk)
 
     assert [each.name for each in (desk.store / "sessions").iterdir()] == ["chat"]
 
@@ -239,6 +250,28 @@ def test_status_without_a_conversation_lists_the_sessions(used: Desk):
     assert b"chat" in used.does("status").stdout
 
 
+def test_the_beginning_of_a_sessions_id_names_it(desk: Desk):
+    session = Session(desk.store, "c35cf82b-01c4-4f0e")
+    session.record({"role": "user", "content": "Hi."})
+    ref = session.offload("an okapi")
+
+    assert desk.json("status", "c35c")["session"] == session.id
+    assert desk.does("restore", ref, "--session", "c35cf82b").stdout == b"an okapi"
+    assert b"no summaries" in desk.does("summaries", "--session", "c35cf82b").stdout
+
+
+def test_status_says_why_nothing_is_saved_before_the_view_was_sent(used: Desk):
+    compressed_now = used.does("status", "chat").stdout.decode()
+    sessions = used.does("status").stdout.decode()
+
+    Session(used.store, "chat").record({"role": "assistant", "content": "Go on."})
+
+    assert "net 0: the view was not sent yet" in compressed_now
+    assert sessions.endswith("not sent yet\n")
+    assert "not sent yet" not in used.does("status", "chat").stdout.decode()
+    assert used.json("status")["sessions"][0]["tokens_saved_net"] > 0
+
+
 def test_status_of_an_empty_store_says_what_one_can_do(desk: Desk):
     assert b"Nothing is recorded" in desk.does("status").stdout
 
@@ -256,6 +289,36 @@ def test_config_sets_shows_and_resets(desk: Desk):
 
     assert desk.json("config")["keep_recent"] == 10
     assert desk.json("config")["important_keywords"] == ["alpha", "beta"]
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"), [(["keep_recent=7"], "7"), (["--reset", "keep_recent"], "10")]
+)
+def test_config_says_where_the_environment_goes_before_what_was_stored(
+    desk: Desk, change: list[str], kept: str
+):
+    done = desk.does("config", *change, env={"CONTEXT_COMPRESSION_KEEP_RECENT": "3"})
+
+    assert done.stderr.decode() == (
+        f"warning: keep_recent is {kept} in config.json now, but CONTEXT_COMPRESSION_KEEP_RECENT "
+        "goes before it\n"
+    )
+    assert desk.json("config")["keep_recent"] == int(kept)
+
+
+def test_config_says_which_variable_sets_nothing(desk: Desk):
+    done = desk.does("config", env={"CONTEXT_COMPRESSION_KEEP_RECNT": "3"})
+
+    assert done.stderr.decode() == (
+        "warning: CONTEXT_COMPRESSION_KEEP_RECNT is nothing we know. "
+        "Did you mean CONTEXT_COMPRESSION_KEEP_RECENT?\n"
+    )
+
+
+def test_a_folder_that_is_allowed_and_not_there_is_told(desk: Desk):
+    done = desk.does("--allow", "home", "--allow", "/nonexist", "config")
+
+    assert done.stderr == b"warning: --allow /nonexist: there is no such folder\n"
 
 
 def test_config_writes_only_what_differs_from_the_defaults(desk: Desk):

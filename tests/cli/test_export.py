@@ -40,8 +40,8 @@ def test_what_left_can_be_restored_in_the_folder_of_the_new_session(desk: Desk):
 
 
 def test_a_recorded_session_is_written_as_it_stands(desk: Desk):
-    desk.does("compress", "chat.json", "--target-tokens", str(TARGET))
-    view: list[dict[str, Any]] = desk.json("compress", "chat", "--dry-run")["messages"]
+    done = desk.does("compress", "chat.json", "--target-tokens", str(TARGET))
+    view: list[dict[str, Any]] = json.loads(done.stdout)
 
     told = desk.json("export", "chat", "--host", "claude-code")
 

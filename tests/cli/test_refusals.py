@@ -73,6 +73,23 @@ def test_a_conversation_that_is_not_there(used: Desk, name: str, said: str, snap
     assert snapshot(used.store) == before
 
 
+def test_the_beginning_of_several_sessions_ids_is_none(used: Desk):
+    Session(used.store, "chat-2").record({"role": "user", "content": "Hi."})
+    Session(used.store, "chat-3").record({"role": "user", "content": "Hi."})
+
+    told = refused(used.run("status", "chat-"))
+
+    assert "the beginning of several sessions' ids" in told
+    assert {"- chat-2", "- chat-3"} < {*told.splitlines()}
+    refused(used.run("status", "cha"))
+
+
+def test_summaries_of_a_session_that_is_not_there(used: Desk):
+    told = refused(used.run("summaries", "--session", "nosuch"))
+
+    assert "No session 'nosuch' is recorded" in told
+
+
 @pytest.mark.parametrize("undo", [[], ["--undo"]])
 def test_a_session_that_holds_offloaded_texts_is_no_conversation(
     used: Desk, undo: list[str], snapshot: Snapshot
@@ -83,6 +100,42 @@ def test_a_session_that_holds_offloaded_texts_is_no_conversation(
     told = refused(used.run("compress", "offloaded", *undo))
 
     assert "The session 'offloaded' is ours: offloaded texts are kept in it" in told
+    assert snapshot(used.folder) == before
+
+
+LOG = ".compression/sessions/chat/events.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("conversation", "output", "more"),
+    [
+        ("chat.json", "chat.json", []),
+        ("chat.json", "home/../chat.json", ["--dry-run"]),
+        ("chat.json", "symlink.json", ["--undo"]),
+        ("chat.json", "hardlink.json", ["--summarizer", "caller"]),
+        ("chat", LOG, []),
+    ],
+    ids=str,
+)
+def test_the_conversation_itself_is_no_place_for_the_output(
+    used: Desk, conversation: str, output: str, more: list[str], snapshot: Snapshot
+):
+    (used.folder / "symlink.json").symlink_to("chat.json")
+    (used.folder / "hardlink.json").hardlink_to(used.folder / "chat.json")
+    before = snapshot(used.folder)
+
+    told = refused(used.run("compress", conversation, "--output", output, *more))
+
+    assert f"{output} is the conversation itself, which is never changed" in told
+    assert snapshot(used.folder) == before
+
+
+def test_an_undo_cannot_be_tried_out(used: Desk, snapshot: Snapshot):
+    before = snapshot(used.folder)
+
+    told = refused(used.run("compress", "chat", "--undo", "--dry-run"))
+
+    assert "--undo cannot be tried out first" in told
     assert snapshot(used.folder) == before
 
 
@@ -115,9 +168,11 @@ def test_something_impossible_is_asked_for(
     ("arguments", "said"),
     [
         (["abcdef123456"], "Nothing is archived under 'abcdef123456'"),
-        (["zz"], "Nothing is archived"),
+        (["zz"], "(at least 4 digits name a ref)"),
+        (["6da", "--session", "chat"], "(at least 4 digits name a ref)"),
         (["abcdef123456", "--session", "chat"], "The newest refs"),
-        (["abcdef123456", "--session", "../../etc"], "A session's id"),
+        (["abcdef123456", "--session", "nosuch"], "No session 'nosuch' is recorded"),
+        (["abcdef123456", "--session", "../../etc"], "No session '../../etc' is recorded"),
         (["REF", "--lines", "ten"], "write 10-40"),
         (["REF", "--lines", "900-1000"], "this has lines 1-"),
         (["REF", "--pattern", "("], "not a regular expression"),

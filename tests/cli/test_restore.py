@@ -1,5 +1,6 @@
 """`restore --query`: finding what is archived, at a keyboard."""
 
+import json
 import re
 
 import pytest
@@ -38,6 +39,16 @@ def test_a_pattern_without_a_ref_is_looked_for_everywhere(used: Desk) -> None:
 
 def test_nothing_found_is_said(used: Desk) -> None:
     assert b"Nothing of that is archived" in used.does("restore", "--query", "okapi").stdout
+
+
+def test_a_pattern_that_no_line_has_ends_as_grep_does(used: Desk, refs: dict[str, int]) -> None:
+    asked = ("restore", next(iter(refs)), "--pattern", "okapi")
+
+    done, for_programs = used.run(*asked), used.run(*asked, "--json")
+
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"no line matches\n")
+    assert for_programs.returncode == 1
+    assert json.loads(for_programs.stdout)["text"] == ""
 
 
 @pytest.mark.parametrize(

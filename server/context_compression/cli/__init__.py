@@ -13,7 +13,8 @@
     terminal.py   bytes, UTF-8, a sign of life
 
 Answers go to stdout, everything about them to stderr, so that both can be piped. It ends with 0;
-with 2 when it was asked for something it cannot do; with 130 on Ctrl-C.
+with 1 where no line has a pattern, or the doctor finds something wrong; with 2 when it was asked
+for something it cannot do; with 130 on Ctrl-C.
 """
 
 from context_compression.cli.app import main

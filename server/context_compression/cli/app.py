@@ -61,7 +61,11 @@ class Options:
         for name in given:
             with suppress(OSError, RuntimeError):  # no path at all: reading it will say so
                 allow.append(str(Path(name).expanduser().resolve()))
-        return Workspace.here(store=self.store, allow=allow)
+        workspace = Workspace.here(store=self.store, allow=allow)
+        for name in self.allow:
+            if not os.path.exists(workspace.place(name)):
+                say(f"warning: --allow {name}: there is no such folder")
+        return workspace
 
 
 def warn(opened: Opened) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -18,7 +19,14 @@ from context_compression.cli.terminal import say, working, write, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.hooks import HOSTS as HOOKED
 from context_compression.hooks import NOTHING, answer
-from context_compression.settings import NAMES, changed_config, setting_name, snake_case
+from context_compression.settings import (
+    NAMES,
+    Settings,
+    changed_config,
+    setting_name,
+    snake_case,
+    variables,
+)
 
 
 @click.command()
@@ -112,7 +120,10 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
 @click.pass_obj
 def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
     """Past summaries and digests, newest first."""
-    found = options.workspace().store.summaries(session=session, limit=limit)
+    workspace = options.workspace()
+    if session is not None:
+        session = workspace.session_named(session)
+    found = workspace.store.summaries(session=session, limit=limit)
     if as_json:
         write_json({"summaries": found})
     else:
@@ -126,6 +137,8 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
 @click.pass_obj
 def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_json: bool) -> None:
     """Show settings, or change them in config.json of the store: `config keep_recent=5`."""
+    from context_compression.setup.findings import of_variables
+
     workspace = options.workspace()
     changes = dict(change_in(name) for name in names if "=" in name)
     shown = {setting_name(name) for name in names if "=" not in name}
@@ -135,8 +148,13 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
             return changed_config(config, changes, reset)
 
         change(workspace.store.read_config())  # refused before anything is written
-        workspace.store.update_config(change)
-        shown |= {*changes, *(name for name in map(snake_case, reset) if name in NAMES)}
+        kept = Settings.checked(workspace.store.update_config(change))
+        changed = {*changes, *(name for name in map(snake_case, reset) if name in NAMES)}
+        _say_overruled(changed, kept, workspace.environ)
+        shown |= changed
+    for finding in of_variables(workspace.environ):
+        if finding.ok is False:
+            say(f"warning: {finding.says}. {finding.mend}")
     settings = workspace.settings()
     for doubt in settings.doubts:
         say(doubt)
@@ -146,6 +164,15 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         origins = pages.origins(workspace.store.read_config(), workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
         click.echo(pages.config(settings, origins, shown or NAMES))
+
+
+def _say_overruled(changed: set[str], kept: Settings, environ: Mapping[str, str]) -> None:
+    """Say which of the changed settings the environment sets, whatever is kept."""
+    values = kept.model_dump(mode="json")
+    for name, variable in variables(environ).items():
+        if name in changed:
+            value = json.dumps(values[name], ensure_ascii=False)
+            say(f"warning: {name} is {value} in config.json now, but {variable} goes before it")
 
 
 @click.command()

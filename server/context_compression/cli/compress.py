@@ -16,6 +16,7 @@ from context_compression.plurals import how_many
 from context_compression.result import Result
 from context_compression.session import Asked as Wanted
 from context_compression.store.files import to_json
+from context_compression.workspace import Opened
 
 
 def _in_a_folder(
@@ -30,7 +31,7 @@ def _in_a_folder(
 @click.command()
 @click.argument("conversation")
 @asked_how
-@click.option("--dry-run", is_flag=True, help="Only tell; keep nothing.")
+@click.option("--dry-run", is_flag=True, help="Only the account; nothing is kept or written.")
 @click.option("--undo", is_flag=True, help="Take the last compression of this conversation back.")
 @click.option(
     "--output",
@@ -60,18 +61,22 @@ def compress(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Print CONVERSATION (a transcript, or a session's id), shorter and valid; the account follows.
+    """Print CONVERSATION, shorter and valid; the account of it follows.
 
-    The originals are kept in the store; the transcript itself is never changed.
+    CONVERSATION is a transcript (also as .gz), which is never changed, or a session's id (its first
+    four characters are enough). The originals are kept in the store.
     """
     if (plan_id is None) != (summary is None) or (plan_id and (dry_run or undo)):
         raise click.UsageError(
             "--plan-id and --summary go together, and without --dry-run and --undo."
         )
+    if undo and dry_run:
+        raise click.UsageError("--undo cannot be tried out first; leave out --dry-run, or --undo.")
     if summarizer:
         how["changes"] = (*how["changes"], f"summarizer={summarizer}")
     asked = Asked.of(options, conversation, **how)
     session, opened = asked.opened.session, asked.opened
+    _spare(opened, output)
     if undo:
         messages = session.undo()
         account: Mapping[str, Any] = {"session": session.id, "undone": True}
@@ -87,10 +92,25 @@ def compress(
         page = pages.account(
             found, foreseen, restorable=not dry_run, not_counted=opened.not_counted
         )
-    _deliver(messages, account, output, as_json)
+    if not dry_run:
+        _deliver(messages, account, output, as_json)
+    elif as_json:
+        write_json(account)
     if not as_json:
         say(page)
     return None
+
+
+def _spare(opened: Opened, output: Path | None) -> None:
+    """Refuses to write over the conversation itself, by whatever path it is named."""
+    source = opened.kept_in
+    # a session of opencode's is named as if its database were a folder
+    files = [path for path in (source, source.parent) if path.is_file()]
+    if output and output.exists() and any(map(output.samefile, files)):
+        raise Refused(
+            f"{output} is the conversation itself, which is never changed. Name another file. "
+            "Nothing was done."
+        )
 
 
 def _compressed(

@@ -13,6 +13,7 @@ from context_compression.settings import Settings, variables
 
 BAR = 40  # characters
 LISTED = 8  # refs
+UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
 FIXED = "; {:,} of them are the system prompt and tools, which stay as they are"
 BESIDE = "beside   {:,} tokens of the host's system prompt, tools and the like, not counted here"
@@ -165,7 +166,9 @@ def status(session: str, found: Status) -> str:
         )
     if (told := found.savings.told()) != {"net": 0}:
         said = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in told.items())
-        lines.append(f"over {how_many(found.savings.requests, 'request')}, in tokens: {said}")
+        why = f": the view was {UNSENT}" if found.savings.unsent else ""
+        requests = how_many(found.savings.requests, "request")
+        lines.append(f"over {requests}, in tokens: {said}{why}")
     if found.refs:
         newest = list(found.refs.items())[-LISTED:]
         lines += ["", *table([("newest refs", f"of {len(found.refs)}"), *newest], left=2)]
@@ -187,7 +190,7 @@ def sessions(folder: Path, found: Sequence[Record]) -> str:
             f"{about['messages']:,}",
             f"{about['messages_recorded']:,}",
             f"{about['compressions']:,}",
-            f"{about['tokens_saved_net']:,}",
+            UNSENT if about["unsent"] else f"{about['tokens_saved_net']:,}",
         )
         for about in found
     ]

@@ -107,6 +107,7 @@ def sessions(store: Store, ids: Sequence[str]) -> list[Record]:
     for id in ids:
         events = store.session(id).events().items
         state = Session(store, id).state()
+        savings = state.tally.savings(state.freed, Counter().text)
         found.append(
             {
                 "session": id,
@@ -114,7 +115,8 @@ def sessions(store: Store, ids: Sequence[str]) -> list[Record]:
                 "messages": len(state.view),
                 "messages_recorded": len(state.recorded),
                 "compressions": len(state.compressions),
-                "tokens_saved_net": state.tally.savings(state.freed, Counter().text).net,
+                "tokens_saved_net": savings.net,
+                "unsent": savings.unsent,
             }
         )
     return found

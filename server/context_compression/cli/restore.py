@@ -10,11 +10,15 @@ import click
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.terminal import say, working, write, write_json
-from context_compression.errors import ConversationNotFound, UnknownRef
+from context_compression.errors import UnknownRef
 from context_compression.plurals import how_many, out_of, texts_and_messages
-from context_compression.session import Session
+from context_compression.session import NO_LINE, Session
 from context_compression.store import Found, Hit, Store
 from context_compression.store.query import Query
+from context_compression.store.refs import if_too_short
+
+NOT_FOUND = 1
+"""What it ends with where no line of what is restored has the pattern, as grep does."""
 
 
 @click.command()
@@ -40,7 +44,10 @@ def restore(
 
     Without REF, find what is archived with --query, --pattern or both.
     """
-    store = options.workspace().store
+    workspace = options.workspace()
+    store = workspace.store
+    if session is not None:
+        session = workspace.session_named(session)
     if ref is not None:
         if query is not None:
             raise click.UsageError("Name a REF, or look for one with --query, but not both.")
@@ -55,8 +62,6 @@ def restore(
             'Nothing in that --query can be looked for. Name words, names, "a phrase", path:…, '
             "tool:… or error:; or look for a --pattern."
         )
-    if session is not None and session not in (known := store.sessions()):
-        raise ConversationNotFound(f"No session {session!r} is recorded.", known[:5])
     with working("searching"):
         found = store.search(query or "", pattern=pattern, session=session, limit=limit)
     if as_json:
@@ -78,17 +83,22 @@ def _print(
     log = store.session(session) if session else store.locate(ref)
     if log is None:
         raise UnknownRef(
-            f"Nothing is archived under {ref!r} in {store.folder}. The refs of a conversation: "
-            "`context-compression status ID`; the conversations: `context-compression status`."
+            f"Nothing is archived under {ref!r}{if_too_short(ref)} in {store.folder}. The refs of "
+            "a conversation: `context-compression status ID`; the conversations: "
+            "`context-compression status`."
         )
     # To look at something is not to bring it back into a view: no note of it.
     text = Session(store, log.id).restore(ref, lines=line_range(lines), pattern=pattern, note=False)
+    none = pattern is not None and text == NO_LINE  # lines that are found begin with their numbers
     if as_json:
-        write_json({"ref": ref, "session": log.id, "text": text})
-        return
-    write(text.encode("utf-8", "surrogatepass"))
-    if sys.stdout.isatty() and not text.endswith("\n"):
-        click.echo()
+        write_json({"ref": ref, "session": log.id, "text": "" if none else text})
+    elif not none:
+        write(text.encode("utf-8", "surrogatepass"))
+        if sys.stdout.isatty() and not text.endswith("\n"):
+            click.echo()
+    if none:
+        say(NO_LINE)
+        raise SystemExit(NOT_FOUND)
 
 
 def record(found: Found) -> dict[str, Any]:

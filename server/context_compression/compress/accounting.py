@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from context_compression.authors import author_of
+from context_compression.authors import title_of
 from context_compression.edits import View
 from context_compression.messages import Edited, Message, Text, ToolResult
 from context_compression.plan import TEXT_WITH_REF, Archive, ref_of
@@ -118,7 +118,7 @@ def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple
         if isinstance(block, ToolResult) and block.text:
             yield slot, block.text, f"{names.get(block.call_id, 'tool')} result"
         elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF:
-            yield slot, block.text, f"text of the {author_of(message, block.text)}"
+            yield slot, block.text, title_of(message, block.text)
 
 
 def first_difference(before: Messages, after: Messages) -> int | None:

@@ -62,7 +62,7 @@ def parse(messages: Sequence[Mapping[str, Any]]) -> Conversation:
             'or OpenAI messages: [{"role": "user", "content": "…"}, …].'
         )
     for index, message in enumerate(messages):
-        _check(index, message)
+        check(index, message)
     dialect = detect(messages)
     return Conversation(tuple(map(dialect.read, messages)), dialect)
 
@@ -81,7 +81,12 @@ def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
     return openai_chat.FORMAT if system else anthropic.FORMAT
 
 
-def _check(index: int, message: Any) -> None:
+def check(index: int, message: Any) -> None:
+    """Whether a message is one.
+
+    Raises:
+        InvalidConversation: its role, its content or something in it cannot be.
+    """
     if not is_object(message):
         raise InvalidConversation(
             f"Message {index} is {type(message).__name__}, not an object with role and content."

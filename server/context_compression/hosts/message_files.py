@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from context_compression.errors import TranscriptError
-from context_compression.formats import ROLES
+from context_compression.errors import InvalidConversation, TranscriptError
+from context_compression.formats import ROLES, check
 from context_compression.hosts.base import Load, Row, Transcript, folder_name, name_of
 from context_compression.hosts.lines import WANTED, At, as_object, string
 from context_compression.messages import is_array
@@ -39,7 +39,7 @@ def read_document(path: Path, document: Any) -> Transcript:
         path=path,
         host=NAME,
         session_id=folder_name(string(about, "id")) if string(about, "id") else name_of(path),
-        messages=_of_known_roles(path, list(messages)),
+        messages=_checked(path, list(messages)),
         model=string(about, "model") or None,
         system=about.get("system"),
         tools=about.get("tools"),
@@ -78,12 +78,12 @@ class MessageRows:
         if not self._messages:
             found = _keys(self._first_strange) if self._strange else "no JSON objects"
             raise TranscriptError(f"{path} holds no messages: its lines hold {found}. {WANTED}")
-        messages = _of_known_roles(path, list(self._messages))
+        messages = _checked(path, list(self._messages))
         skipped = [f"Rows without a message were skipped: {self._strange}."] * bool(self._strange)
         return Transcript(path, NAME, name_of(path), messages, warnings=skipped)
 
 
-def _of_known_roles(path: Path, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _checked(path: Path, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages; another role is the mark of a host's own format, not to be guessed at."""
     for index, message in enumerate(messages):
         if message["role"] not in ROLES:
@@ -91,6 +91,10 @@ def _of_known_roles(path: Path, messages: list[dict[str, Any]]) -> list[dict[str
                 f"{path} is in a format we do not know: message {index} has the role "
                 f'"{message["role"]:.40}"; known are {", ".join(sorted(ROLES))}. {WANTED}'
             )
+        try:
+            check(index, message)
+        except InvalidConversation as error:
+            raise TranscriptError(f"{path} cannot be read. {error} {WANTED}") from error
     return messages
 
 

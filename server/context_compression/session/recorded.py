@@ -29,6 +29,7 @@ from context_compression.session.state import (
 )
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.store.refs import if_too_short
 from context_compression.system_prompt import with_summary
 from context_compression.tokens import Counter, TextCounter
 from context_compression.usage import Messages, Usage, for_model, usage
@@ -196,7 +197,10 @@ class Recorded:
         full = self._log.full_ref(ref)
         if full is None:
             known = ", ".join(list(self.state().refs)[-5:]) or "none yet"
-            raise UnknownRef(f"Nothing is archived under {ref!r} here. The newest refs: {known}.")
+            short = if_too_short(ref)
+            raise UnknownRef(
+                f"Nothing is archived under {ref!r} here{short}. The newest refs: {known}."
+            )
         original = self.original(full)
         whole = lines is None and pattern is None
         shown = as_text(original) if whole else select(in_lines(original), lines, pattern)

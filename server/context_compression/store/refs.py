@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 REF_DIGITS = 12  # of one in full
+SHORTEST_REF = 4  # digits that name one
 _KEY = re.compile(rb'"([0-9a-f]{12})":')
 _MESSAGE = re.compile(rb'"([0-9a-f]{12})":\{"what":"[^"\\]*","message":\d+,"block":null[,}]')
 _EVENTS = (b'{"type":"compression"', b'{"type":"offload"')
@@ -18,6 +19,11 @@ _REFS = b'"refs":{'
 _FIRST, _LAST = b"[\n  {\n", b"\n  }\n]"
 _BEGINNING, _END = b"\n  {", b"\n  }"
 _DECODER = json.JSONDecoder()
+
+
+def if_too_short(ref: str) -> str:
+    """`"6da"` -> `" (at least 4 digits name a ref)"`; of longer ones there is nothing to say."""
+    return f" (at least {SHORTEST_REF} digits name a ref)" * (len(ref) < SHORTEST_REF)
 
 
 def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -19,10 +19,10 @@ from context_compression.plurals import how_many, in_range
 from context_compression.session import NO_LINE, Session, select
 from context_compression.store import Store
 from context_compression.store.query import Query
+from context_compression.store.refs import SHORTEST_REF, if_too_short
 from context_compression.tokens import Counter
 
 NEWEST = 5  # refs named where one is unknown
-SHORTEST_REF = 4
 NAMED_REF = re.compile(r"\bref\W{1,3}([0-9a-f]{4,12})\b", re.IGNORECASE)
 """A ref that was copied with its mark: `[… 9 lines; ref c3f91a20b77d]`."""
 LONGEST_MARK = 600
@@ -141,8 +141,7 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
             return full, f"summary of {entry.get('session')}", text
     archived = (Session(store, id).state().refs for id in store.sessions()[:NEWEST])
     newest = [*islice((ref for refs in archived for ref in reversed([*refs])), NEWEST)]
-    short = f" (at least {SHORTEST_REF} digits name a ref)" if len(ref) < SHORTEST_REF else ""
     searches = "context_restore(query=…) searches all that is archived."
     newer = f"The newest refs: {', '.join(newest)}. {searches}"
     known = newer if newest else f"Nothing is archived yet. {FILLED_BY}"
-    raise UnknownRef(f"Nothing is archived under {ref[:40]!r}{short}. {known}")
+    raise UnknownRef(f"Nothing is archived under {ref[:40]!r}{if_too_short(ref)}. {known}")
