@@ -14,7 +14,7 @@ from typing import Any
 
 from context_compression.constraints import LONGEST_LINE
 from context_compression.evidence import ERROR_WORDS, exit_status, has_failed
-from context_compression.ledger.changes import Change, changes_of
+from context_compression.ledger.changes import Change, changes_of, counterparts
 from context_compression.ledger.file_actions import ABSOLUTE, FileAction, clean, file_of, of_call
 from context_compression.messages import (
     Block,
@@ -200,6 +200,24 @@ def found_in(text: str, later: Sequence[Change], *, whole: bool) -> Iterator[tup
             start = text.find(change.before)
             if start >= 0 and text.find(change.before, start + 1) < 0:
                 yield number, (start, start + len(change.before))
+
+
+def unchanged(block: Block, text: str) -> Iterator[Span]:
+    """Where in a text of a call the lines stand that its edit leaves as they were."""
+    other = counterparts(block).get(text) if isinstance(block, ToolCall) else None
+    if other is not None:
+        yield from _compared(text, other, alike=True)
+
+
+def changed(text: str, other: str) -> Iterator[Span]:
+    """Where in one text of an edit the lines stand that the other has not."""
+    return _compared(text, other, alike=False)
+
+
+def _compared(text: str, other: str, *, alike: bool) -> Iterator[Span]:
+    there = {*map(str.strip, other.split(NEWLINE))}
+    lines = lines_in(text, 0, len(text))
+    return (line for line in lines if (text[slice(*line)].strip() in there) == alike)
 
 
 def lines_in(text: str, start: int, stop: int) -> Iterator[Span]:

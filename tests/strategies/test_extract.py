@@ -151,6 +151,34 @@ def test_long_arguments_of_old_calls_are_shortened_and_short_ones_stay() -> None
     assert len(arguments["script"]) < len(LONG) / 2
 
 
+def test_of_an_old_edit_the_lines_that_it_changes_are_shown() -> None:
+    lines = [f"    value_{n} = compute_{n}()" for n in range(60)]
+    new = [*lines[:30], "    setopt no_monitor  # else the shell prints a job number", *lines[30:]]
+    edit = step(0, LONG, path="serve.sh", old_string="\n".join(lines), new_string="\n".join(new))
+    messages = session(said("user", "Go."), edit, said("assistant", "ok"), said("user", "Next."))
+
+    result = extract(messages, 0.3, min_recent_messages=1)
+
+    arguments = result.messages[1]["content"][0]["input"]
+    assert new[30] in arguments["new_string"]
+    assert "value_0" not in arguments["new_string"]
+
+
+def test_lines_that_an_edit_leaves_as_they_were_come_behind_those_it_changes() -> None:
+    lines = [f"value_{n} = compute_{n}(first_{n}, second_{n}) or default_{n}" for n in range(40)]
+    new = [
+        line.replace("compute_", "measure_") if n % 8 == 0 else line for n, line in enumerate(lines)
+    ]
+    edit = step(0, "ok", path="serve.py", old_string="\n".join(lines), new_string="\n".join(new))
+    work = session(*(step(n, "ok") for n in range(1, 10)))
+    messages = session(said("user", "Go."), edit, work, said("user", "Next."))
+
+    shown = texts(compress(messages, target_tokens=400, strategy="extract").messages)
+
+    assert shown.count("measure_") == 5
+    assert shown.count("compute_") < 5
+
+
 @pytest.mark.parametrize(("given", "shortened"), [(LONG, True), (f'{{"script": "{LONG}', False)])
 def test_a_tool_s_free_text_is_shortened_and_json_that_cannot_be_read_is_not(
     given: str, shortened: bool

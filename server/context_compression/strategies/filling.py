@@ -11,6 +11,7 @@ from context_compression.authors import holds_excerpts, is_answer
 from context_compression.edits import Edit
 from context_compression.labels import with_labels
 from context_compression.messages import Block, Message, Text, ToolResult, texts_of
+from context_compression.outdated import unchanged
 from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool
 from context_compression.plan import Plan
 from context_compression.rendering import Span
@@ -255,7 +256,8 @@ class Filling:
         pool = Pool(cutter)
         for source in sources:
             block = self.competing.block_of(source)
-            pool.add(source, self.plan.outdated.spans(block, source.text))
+            old = self.plan.outdated.spans(block, source.text)
+            pool.add(source, [*old, *unchanged(block, source.text)])
         return pool, pool.choice(shown, used)
 
     def assembled(

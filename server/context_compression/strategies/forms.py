@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
+from itertools import accumulate
 from typing import Any
 
 from context_compression.authors import (
@@ -22,6 +23,7 @@ from context_compression.authors import (
 from context_compression.constraints import SENTENCE, constraints_in
 from context_compression.evidence import exit_status
 from context_compression.labels import with_labels
+from context_compression.ledger.changes import counterparts
 from context_compression.messages import (
     Block,
     Message,
@@ -33,6 +35,7 @@ from context_compression.messages import (
     is_object,
     strings_in,
 )
+from context_compression.outdated import changed
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.plurals import how_many
 from context_compression.rendering import Span, marked_with, render
@@ -216,12 +219,13 @@ class Forms:
         if longest <= ARGUMENT_CHARS or is_unread(call.arguments):
             return call
         ref = self.quoting.ref_of_message(index)  # the first gap tells it
+        others = counterparts(call)
 
         def settle(value: Any) -> Any:
             nonlocal ref
             if isinstance(value, str) and len(value) > ARGUMENT_CHARS:
-                ends = outer_parts(value, ARGUMENT_CHARS, LINE_END)
-                shown = render(value, [*ends, *slots.get((slot, value), ())], ref)
+                told = telling_parts(value, others.get(value), ARGUMENT_CHARS)
+                shown = render(value, [*told, *slots.get((slot, value), ())], ref)
                 ref = "" if marked_with(shown, ref) else ref
                 return shown
             if is_object(value):
@@ -264,6 +268,26 @@ def is_instruction(text: Text) -> bool:
     if is_skill(text.text):
         return len(text.text) <= SKILL_CHARS
     return is_said(text.text)
+
+
+def telling_parts(argument: str, other: str | None, limit: int) -> Sequence[Span]:
+    """Of a long argument the beginning and the end; of a text of an edit the lines that it changes.
+
+    Args:
+        argument: the text.
+        other: what stood in its place before, or stands there then; `None`: it is no edit.
+        limit: characters that are shown at most, from both ends.
+    """
+    lines = [*changed(argument, other)] if other is not None else []
+    first = fitting(lines, limit // 2)
+    last = fitting([*reversed(lines[len(first) :])], limit // 2)
+    return [*first, *last] or outer_parts(argument, limit, LINE_END)
+
+
+def fitting(spans: Sequence[Span], limit: int) -> Sequence[Span]:
+    """The first spans that take no more than some characters together."""
+    ends = accumulate(stop - start for start, stop in spans)
+    return [span for span, end in zip(spans, ends, strict=True) if end <= limit]
 
 
 def is_unread(arguments: Any) -> bool:
