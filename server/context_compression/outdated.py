@@ -14,7 +14,7 @@ from typing import Any
 
 from context_compression.constraints import LONGEST_LINE
 from context_compression.evidence import ERROR_WORDS, exit_status, has_failed
-from context_compression.ledger.changes import Change, changes_of, counterparts
+from context_compression.ledger.changes import Change, changes_of
 from context_compression.ledger.file_actions import ABSOLUTE, FileAction, clean, file_of, of_call
 from context_compression.messages import (
     Block,
@@ -69,7 +69,8 @@ class Outdated:
                 continue
             if isinstance(block, ToolCall):  # not its short arguments, joined to a line
                 if text in strings_in(call.arguments):
-                    written = any(c.before is None and c.after == text for c in changes_of(call))
+                    changes = self._changes_by[number]
+                    written = any(c.before is None and c.after == text for c in changes)
                     found += replaced(text, later, whole=written)
             else:
                 read = of_call(call) == [FileAction("read", file_of(call))] and self._did(call)
@@ -77,6 +78,25 @@ class Outdated:
                 spans = replaced(plain, later, whole=read)
                 found += ((place(start), place(stop)) for start, stop in spans)
         return found
+
+    def changed(self, call: ToolCall, text: str) -> Iterator[Span]:
+        """Where in a text of an edit the lines stand that it puts there, or takes away."""
+        return self._compared(call, text, alike=False)
+
+    def unchanged(self, block: Block, text: str) -> Iterator[Span]:
+        """Where in such a text the lines stand that the edit leaves as they were."""
+        return self._compared(block, text, alike=True)
+
+    def _compared(self, block: Block, text: str, *, alike: bool) -> Iterator[Span]:
+        number = self._numbers.get(block.id) if isinstance(block, ToolCall) else None
+        for _, before, after in self._changes_by[number] if number is not None else ():
+            if before is not None and text in (before, after):
+                there = {*map(str.strip, (after if text == before else before).split(NEWLINE))}
+                lines = lines_in(text, 0, len(text))
+                yield from (
+                    line for line in lines if (text[slice(*line)].strip() in there) == alike
+                )
+                return
 
     def _did(self, call: ToolCall) -> bool:
         """Whether a call did what it says."""
@@ -115,11 +135,16 @@ class Outdated:
         return frozenset(self._calls[changes[-1][0]].id for changes in self._changes.values())
 
     @cached_property
+    def _changes_by(self) -> Sequence[Sequence[Change]]:
+        """What each call puts into files."""
+        return [[*changes_of(call)] for call in self._calls]
+
+    @cached_property
     def _made(self) -> Sequence[tuple[int, Change]]:
         return [
             (number, change)
             for number, call in enumerate(self._calls)
-            for change in changes_of(call)
+            for change in self._changes_by[number]
             if self._did(call)
         ]
 
@@ -200,24 +225,6 @@ def found_in(text: str, later: Sequence[Change], *, whole: bool) -> Iterator[tup
             start = text.find(change.before)
             if start >= 0 and text.find(change.before, start + 1) < 0:
                 yield number, (start, start + len(change.before))
-
-
-def unchanged(block: Block, text: str) -> Iterator[Span]:
-    """Where in a text of a call the lines stand that its edit leaves as they were."""
-    other = counterparts(block).get(text) if isinstance(block, ToolCall) else None
-    if other is not None:
-        yield from _compared(text, other, alike=True)
-
-
-def changed(text: str, other: str) -> Iterator[Span]:
-    """Where in one text of an edit the lines stand that the other has not."""
-    return _compared(text, other, alike=False)
-
-
-def _compared(text: str, other: str, *, alike: bool) -> Iterator[Span]:
-    there = {*map(str.strip, other.split(NEWLINE))}
-    lines = lines_in(text, 0, len(text))
-    return (line for line in lines if (text[slice(*line)].strip() in there) == alike)
 
 
 def lines_in(text: str, start: int, stop: int) -> Iterator[Span]:

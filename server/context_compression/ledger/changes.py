@@ -4,7 +4,7 @@ Only what is sure: a call that tells where in a file its text goes, and not in p
 nothing of what is gone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -57,12 +57,6 @@ def changes_of(call: ToolCall) -> Iterator[Change]:
     patches = (value for name, value in given.items() if name in PATCHES and isinstance(value, str))
     for patch in (*commands_of(call), *patches):
         yield from _of_patch(patch)
-
-
-def counterparts(call: ToolCall) -> Mapping[str, str]:
-    """For each text that a call puts in place of another that one, and the other way round."""
-    pairs = [(c.before, c.after) for c in changes_of(call) if c.before is not None]
-    return {text: other for pair in pairs for text, other in (pair, pair[::-1])}
 
 
 @lru_cache(1_000)

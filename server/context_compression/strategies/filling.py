@@ -11,7 +11,6 @@ from context_compression.authors import holds_excerpts, is_answer
 from context_compression.edits import Edit
 from context_compression.labels import with_labels
 from context_compression.messages import Block, Message, Text, ToolResult, texts_of
-from context_compression.outdated import unchanged
 from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool
 from context_compression.plan import Plan
 from context_compression.rendering import Span
@@ -253,11 +252,11 @@ class Filling:
         )
         shown = array("I", chain.from_iterable(map(cutter.numbering.numbers, texts)))
         cutter.numbering.pack()  # all words are known, and the pool takes memory
-        pool = Pool(cutter)
+        pool, outdated = Pool(cutter), self.plan.outdated
         for source in sources:
             block = self.competing.block_of(source)
-            old = self.plan.outdated.spans(block, source.text)
-            pool.add(source, [*old, *unchanged(block, source.text)])
+            old = outdated.spans(block, source.text)
+            pool.add(source, [*old, *outdated.unchanged(block, source.text)])
         return pool, pool.choice(shown, used)
 
     def assembled(

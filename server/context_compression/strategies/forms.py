@@ -23,7 +23,6 @@ from context_compression.authors import (
 from context_compression.constraints import SENTENCE, constraints_in
 from context_compression.evidence import exit_status
 from context_compression.labels import with_labels
-from context_compression.ledger.changes import counterparts
 from context_compression.messages import (
     Block,
     Message,
@@ -35,7 +34,6 @@ from context_compression.messages import (
     is_object,
     strings_in,
 )
-from context_compression.outdated import changed
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.plurals import how_many
 from context_compression.rendering import Span, marked_with, render
@@ -219,12 +217,12 @@ class Forms:
         if longest <= ARGUMENT_CHARS or is_unread(call.arguments):
             return call
         ref = self.quoting.ref_of_message(index)  # the first gap tells it
-        others = counterparts(call)
+        outdated = self.plan.outdated
 
         def settle(value: Any) -> Any:
             nonlocal ref
             if isinstance(value, str) and len(value) > ARGUMENT_CHARS:
-                told = telling_parts(value, others.get(value), ARGUMENT_CHARS)
+                told = telling_parts(value, [*outdated.changed(call, value)], ARGUMENT_CHARS)
                 shown = render(value, [*told, *slots.get((slot, value), ())], ref)
                 ref = "" if marked_with(shown, ref) else ref
                 return shown
@@ -270,17 +268,16 @@ def is_instruction(text: Text) -> bool:
     return is_said(text.text)
 
 
-def telling_parts(argument: str, other: str | None, limit: int) -> Sequence[Span]:
+def telling_parts(argument: str, changed: Sequence[Span], limit: int) -> Sequence[Span]:
     """Of a long argument the beginning and the end; of a text of an edit the lines that it changes.
 
     Args:
         argument: the text.
-        other: what stood in its place before, or stands there then; `None`: it is no edit.
+        changed: where these lines stand; none where it is no edit.
         limit: characters that are shown at most, from both ends.
     """
-    lines = [*changed(argument, other)] if other is not None else []
-    first = fitting(lines, limit // 2)
-    last = fitting([*reversed(lines[len(first) :])], limit // 2)
+    first = fitting(changed, limit // 2)
+    last = fitting([*reversed(changed[len(first) :])], limit // 2)
     return [*first, *last] or outer_parts(argument, limit, LINE_END)
 
 
