@@ -296,14 +296,14 @@ def test_the_first_gap_in_the_arguments_of_a_call_tells_the_ref_of_its_message(
     assert note.count(f"; ref {ref_of(call)}]") == 1
 
 
-def test_beside_what_is_quoted_of_a_message_its_long_texts_have_a_mark() -> None:
+def test_beside_a_quote_long_texts_have_a_mark_and_short_ones_of_the_users_are_shown() -> None:
     report, short, note = "report " * 99, "a remark", "<system-reminder>Be brief.</system-reminder>"
     blocks = [{"type": "text", "text": text} for text in (report, short, note)]
 
     lines = note_of([{"role": "user", "content": blocks}], only=(2,)).split("\n")
 
     mark = f"[… {len(report)} characters; ref {ref_of(report)}]"
-    assert lines == [f"[User] {mark}", f"[Host] {note}"]
+    assert lines == [f"[User] {mark}", f"[User] {short}", f"[Host] {note}"]
 
 
 def test_a_command_in_parts_is_told_once() -> None:

@@ -30,7 +30,7 @@ from context_compression.messages import (
     user,
 )
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
-from context_compression.rendering import NEWLINE, gap, marked_with, render
+from context_compression.rendering import NEWLINE, Span, gap, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, shortened
 from context_compression.strategies.gaps import gap_of_messages, gaps
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
@@ -203,7 +203,7 @@ class Quoting:
             message, slots = self.plan.messages[index], quoted.pop(index)
             for slot, block in enumerate(message.blocks):
                 for text, key, *_ in self.parts(block):
-                    if spans := slots.get((slot, key)):
+                    if spans := slots.get((slot, key)) or beside_quotes(message, block):
                         begins = min(spans)[0] == 0
                         label = self.label(message, block, key, above, begins=begins)
                         ref = self.ref_in_gaps(index, block, key)
@@ -335,6 +335,17 @@ def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:
         what = "error" if status in (None, "0") else f"exit {status}"
         return f"; {what}", shortened(one_line(lines[0] if lines else ""), LABEL_CHARS)
     return "", ""
+
+
+def beside_quotes(message: Message, block: Block) -> Sequence[Span]:
+    """What is shown of a text of which nothing was chosen, in a message that is quoted.
+
+    All of a short one of the user's: beside a long text that they pasted it may be the request.
+    """
+    short = isinstance(block, Text) and len(block.text) <= TEXT_WITH_REF
+    return (
+        [(0, len(block.text))] if short and message.role == "user" and is_said(block.text) else ()
+    )
 
 
 def weight_of(name: str) -> float:
