@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -34,6 +35,27 @@ def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
     shown = render(text, [(0, 3), (len(text) - 4, len(text))], "c3f9")
 
     assert shown == "one\n[… 3 lines; ref c3f9]\nfive"
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2))
+def test_lines_that_are_shown_and_those_that_gaps_tell_of_are_all_there_are(
+    lines: Sequence[tuple[bool, bool]],
+) -> None:
+    """Blank ones, too: who looks for a line by its number finds it."""
+    said = ["" if blank else f"line {n} {FILLER}" for n, (blank, _) in enumerate(lines)]
+    said[-1] = "the last"
+    ends = [*accumulate(len(line) + 1 for line in said)]
+    spans = [
+        (end - 1 - len(line), end - 1)
+        for line, end, (_, shown) in zip(said, ends, lines, strict=True)
+        if shown and line
+    ]
+
+    view = render("\n".join(said), spans)
+
+    missing = re.findall(r"\[… (\d+) (lines|characters)\]", view)
+    told = sum(int(number) if what == "lines" else 1 for number, what in missing)
+    assert view.count("\n") + 1 - len(missing) + told == len(said)
 
 
 @pytest.mark.parametrize("form", ["{:>6}→{}", "{}\t{}", "{}: {}"])

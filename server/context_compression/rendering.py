@@ -43,7 +43,8 @@ def render(text: str, spans: Sequence[Span], ref: str = "") -> str:
             if not ref and not goes_on and is_told_by_numbers(text, position, start):
                 mark = "…"
             else:
-                mark, ref = gap(between, ref, goes_on), ""
+                begins = NEWLINE if position else ""  # of the line before
+                mark, ref = gap(between.removeprefix(begins), ref, goes_on), ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
         position = max(position, stop)
@@ -60,7 +61,7 @@ def gap(missing: str, ref: str = "", goes_on: str = "") -> str:
 
     With where the text goes on: `[… 9 lines up to $.issues.2; ref …]`, `[… 9 lines up to a.py]`.
     """
-    missing = missing.strip(NEWLINE)
+    missing = missing.removesuffix(NEWLINE)
     lines = missing.count(NEWLINE) + 1
     what = f"{lines} lines" if lines > 1 else f"{len(missing)} characters"
     return f"[… {what}{' up to ' + goes_on if goes_on else ''}{'; ref ' + ref if ref else ''}]"

@@ -31,6 +31,7 @@ from context_compression.strategies.keep import cost
 from context_compression.strategies.quoting import outcome
 from context_compression.testing import PIXEL, Run, ScriptedSummarizer, conversation, tool_step
 from context_compression.tokens import Counter
+from context_compression.validity import NO_START
 
 Messages = list[dict[str, Any]]
 LONG = "\n".join(
@@ -594,6 +595,16 @@ def test_in_the_smallest_room_one_mark_says_that_messages_are_missing() -> None:
         f"[Compressed History] Not shown here:\n[… {len(messages) - 1} messages]",
         "Thank you.",
     ]
+
+
+def test_that_a_conversation_came_without_its_start_is_neither_kept_nor_quoted() -> None:
+    messages = conversation(60)[1:]
+
+    for share in (0.1, 0.05):
+        shown = texts(extract(messages, share).messages)
+
+        assert "[… " in shown
+        assert NO_START not in shown
 
 
 def test_an_old_turn_goes_before_the_mark_that_says_what_is_missing() -> None:

@@ -20,6 +20,7 @@ from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
 from context_compression.strategies.floor import anchored_forms, leaves_half
 from context_compression.strategies.forms import Form, Forms, is_instruction
+from context_compression.validity import NO_START
 
 SHORT_RECORD = 2_000
 """Characters up to which a marker anywhere makes a record."""
@@ -187,7 +188,7 @@ def is_record(message: Message, plan: Plan) -> bool:
     defines a marker holds it, too.
     """
     if message.text.startswith(SUMMARY_MARKS):
-        return True
+        return message.text != NO_START
     texts = [message.text, *(result.text for result in message.results)]
     return any(
         marker in text

@@ -34,6 +34,7 @@ from context_compression.rendering import NEWLINE, Span, gap, marked_with, rende
 from context_compression.selection import own_ref, ref_of_whole, shortened
 from context_compression.strategies.gaps import gap_of_messages, gaps
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
+from context_compression.validity import NO_START
 
 ARGUMENT_CHARS = 240
 """Characters of a call's argument above which it is long: the call of an old step keeps no more."""
@@ -143,7 +144,10 @@ class Quoting:
         }
 
     def parts(self, block: Block) -> Iterator[Part]:
-        """The texts of a block; of a call its line, then its long arguments by number."""
+        """The texts of a block; of a call its line, then its long arguments by number.
+
+        That a conversation came without its start is no part of it.
+        """
         match block:
             case ToolCall():
                 call = self.calls[block.id]
@@ -155,7 +159,7 @@ class Quoting:
             case ToolResult() if block.text.strip():
                 call = self.calls.get(block.call_id)
                 yield Part(block.text, "", LABEL_TOKENS + (len(call.label) // 4 if call else 0))
-            case Text() if block.text.strip():
+            case Text() if block.text.strip() and block.text != NO_START:
                 with_ref = len(block.text) > TEXT_WITH_REF
                 yield Part(block.text, "", LABEL_TOKENS + REF_TOKENS * with_ref)
             case _:
