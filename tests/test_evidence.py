@@ -17,6 +17,7 @@ from context_compression.evidence import (
     facts,
     is_talk,
     lines_with,
+    tests_told,
 )
 from context_compression.formats import parse
 from context_compression.messages import Message, assistant, user
@@ -160,3 +161,26 @@ def test_where_people_talk_and_tools_have_no_part_in_it_is_talk() -> None:
     assert is_talk(words)
     assert not is_talk([*words, call, result])
     assert not is_talk([*words, code])
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("error: Task 2 failed\n\n 1216 pass\n 0 fail\nRan 1216 tests [9.1s]", " 0 fail"),
+        ("F..\n==== 1 failed, 2 passed in 0.12s ====\n", "==== 1 failed, 2 passed in 0.12s ===="),
+        (
+            "Tests:       2 failed, 40 passed, 42 total",
+            "Tests:       2 failed, 40 passed, 42 total",
+        ),
+        ("3 passed\nand later 4 passed, all of them\nbye", "and later 4 passed, all of them"),
+        ("They pass, or fail.", None),
+        (" pass", None),
+        ("", None),
+    ],
+)
+def test_the_last_line_that_counts_tests_tells_how_they_came_out(
+    output: str, line: str | None
+) -> None:
+    told = tests_told(output)
+
+    assert (output[slice(*told)] if told else None) == line

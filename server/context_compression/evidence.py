@@ -43,6 +43,8 @@ EXIT_STATUS = re.compile(
 """Looked for in lower-case text."""
 FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
 """A short result of a tool that failed, where nothing else tells it."""
+COUNTED_TESTS = (" pass", " fail")
+"""How a number of tests is followed: `1216 pass`, `3 failed, 12 passed in 0.4s`."""
 COMMAND_KEYS = ("command", "cmd", "script")
 PART_CHARS = 16_384
 
@@ -70,6 +72,17 @@ def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set
             spans.add((start + part.rfind("\n", 0, at) + 1, start + end))
             at = part.find(needle, end)
     return spans
+
+
+def tests_told(text: str) -> tuple[int, int] | None:
+    """Where the last line of an output stands that says how many tests passed, or failed."""
+    at = max(
+        (at for word in COUNTED_TESTS if (at := text.rfind(word)) > 0 and text[at - 1].isdecimal()),
+        default=None,
+    )
+    if at is None:
+        return None
+    return text.rfind("\n", 0, at) + 1, text.find("\n", at) % (len(text) + 1)
 
 
 def error_lines(text: str) -> list[str]:

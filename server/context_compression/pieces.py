@@ -33,12 +33,12 @@ MANY = 3
 ERROR_BONUS = 1.0
 """What a piece is worth besides that speaks of failures, as code does, too."""
 FAILED_BONUS = 9.0
-"""What it is worth beside that where it says why a call failed."""
+"""What it is worth beside that where it says why a call failed, or how many tests did."""
 REASON_BONUS = 8.0
 """The same for one in which somebody says what was decided, or why."""
 FAILURE, REASON, OUTDATED, FAILED = 1, 2, 4, 8
 """Mark pieces that speak of failures, that tell a decision, what was replaced since, and why a call
-failed."""
+failed, or how many tests did."""
 FIRST_FAILURES = 3
 """Pieces that say why a call failed: the first of its result that speak of failures. The hundredth
 error of a build tells little."""
@@ -167,6 +167,9 @@ class Pool:
 
         if source.failed:
             for at in islice((at for at, fails in enumerate(tells) if fails), FIRST_FAILURES):
+                tells[at] |= FAILED
+        if not source.key and (told := evidence.tests_told(source.text)):
+            for at in within(told):
                 tells[at] |= FAILED
         for said in source.spoken:
             for at in within(said):

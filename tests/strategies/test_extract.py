@@ -38,6 +38,8 @@ LONG = "\n".join(
     f"{n} routine line about nothing in particular, nothing at all" for n in range(300)
 )
 
+FILLER = "nothing that anybody would need to know"
+
 
 def step(number: int, output: str, **arguments: str) -> Messages:
     return tool_step(
@@ -595,6 +597,17 @@ def test_in_the_smallest_room_one_mark_says_that_messages_are_missing() -> None:
         f"[Compressed History] Not shown here:\n[… {len(messages) - 1} messages]",
         "Thank you.",
     ]
+
+
+def test_how_many_tests_passed_stands_beside_the_errors_that_they_printed() -> None:
+    printed = "\n".join(f"error: Task {n} failed: {FILLER}" for n in range(60))
+    output = f"{printed}\n\n 1216 pass\n 0 fail\nRan 1216 tests across 40 files. [9.10s]\n{FILLER}"
+    messages = session(said("user", "Go."), step(0, output), step(1, LONG), said("user", "Next."))
+
+    for share in (0.3, 0.1):
+        shown = texts(extract(messages, share, min_recent_messages=1).messages)
+
+        assert "1216 pass" in shown
 
 
 def test_that_a_conversation_came_without_its_start_is_neither_kept_nor_quoted() -> None:
