@@ -458,6 +458,21 @@ def test_a_pattern_beside_a_query_leaves_out_what_does_not_hold_it(store: Store)
     assert refs(store.search("okapi", pattern=r"\d\d")) == [both]
 
 
+def test_a_pattern_beside_a_query_is_looked_for_in_all_that_the_query_finds(store: Store) -> None:
+    wanted = offloaded(store, *(f"{n} giraffe okapi" for n in range(9)))
+    offloaded(store, *(f"{n} okapi okapi" for n in range(500)))
+    archived(store, "work", *step(1, "Bash", {"command": "x"}, "one okapi, one giraffe"))
+
+    pages = [store.search("okapi", pattern="giraffe", skip=skip) for skip in (0, 5, 10)]
+    with_tool = store.search("tool:bash", pattern="giraffe")
+
+    shown = [ref for page in pages for ref in refs(page)]
+    assert set(wanted) < {*shown}
+    assert len(shown) == len({*shown}) == 10
+    assert [page.more for page in pages] == [True, False, False]
+    assert len(with_tool.hits) == 1
+
+
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [(r"exit\(?1\)?", "exit(1)"), (r"call\(?0x", "call(0x"), ("[(?R)]", "R"), (r"\\(?:R)", "\\R")],

@@ -1,7 +1,7 @@
 """What is asked of the search index: what holds words or a pattern, and what stands beside it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -18,8 +18,6 @@ SHORTEST_BEGINNING = 3
 """Letters from which on a word that is nowhere is taken for the beginning of others."""
 MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
-ALL = -1
-"""As a limit, to SQLite."""
 HOLDS = "(CAST(text AS TEXT) LIKE ? ESCAPE '\\' OR (binary AND holds(text, ?)))"
 """Whether a part stands in a text: LIKE is fast, but ends where a text is binary."""
 
@@ -44,36 +42,26 @@ class Lookup:
         return count
 
     def with_words(
-        self, query: Query, least: int, most: int
-    ) -> tuple[Iterator[list[Candidate]], int]:
+        self, query: Query, most: int, pattern: Pattern | None = None
+    ) -> tuple[Iterator[list[Candidate]], int | None]:
         """All that holds words of the query, those with its names first; and how much that is.
 
         A word that is nowhere is taken for the beginning of others; if nothing is found, for a part
         of them.
+
+        Raises:
+            StoreError: the pattern takes too long.
         """
         terms = [self._phrases(term) for term in query.terms]
-        anything = " OR ".join(filter(None, terms))
-        names = " OR ".join(filter(None, terms[: len(query.names)]))
-        total = self._total(query, anything)
-        if not total:
-            return self._with_parts(query, most)
-        named = f"({names}) AND ({anything})" if names else ""
-        return self._best(query, [*filter(None, (named, anything))], least, most), total
-
-    def _best(
-        self, query: Query, kinds: Sequence[str], least: int, most: int
-    ) -> Iterator[list[Candidate]]:
-        """What holds the words of the first kind, then of the others, in blocks."""
-        first: dict[int, float] = {}
-        for words in kinds:
-            if len(first) < least:
-                first = self._scores(query, words, most) | first
-        yield self._candidates(first)
-        rest: dict[int, float] = {}
-        for words in kinds:
-            rest |= self._scores(query, words, ALL)
-        left = {id: score for id, score in rest.items() if id not in first}
-        yield from self._blocks(left, most)
+        scores = self._scores(query, " OR ".join(filter(None, terms)))
+        if scores:
+            named = self._scores(query, " OR ".join(filter(None, terms[: len(query.names)])))
+            order = sorted(scores, key=lambda id: (id in named, scores[id], id), reverse=True)
+        else:
+            order = self._with_parts(query)
+        if pattern:
+            return self._blocks(self._in_which(pattern, order), scores, most), None
+        return self._blocks(order, scores, most), len(order)
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
         """All in which a pattern is found, the newest first; mostly those with whole words before.
@@ -86,10 +74,10 @@ class Lookup:
         order = f"AND {self._within} ORDER BY ours, id DESC"
         if phrase := _phrase(literal):  # mostly it stands there as whole words
             joined = "SELECT id FROM documents JOIN words ON words.rowid = id"
-            ids = self._rows(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase} *")
+            ids = self._ids(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase} *")
             first = [*islice(self._in_which(pattern, ids), most)]
             if len(first) >= least:
-                yield self._candidates(dict.fromkeys(first, 0.0))
+                yield self._candidates(first, {})
             else:
                 first = []
         part = max(literal.split("/"), key=len)  # whichever slash it is written with
@@ -98,10 +86,9 @@ class Lookup:
         if rest := _phrase(_after_first_word(literal)):
             where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given.append(f"text : {rest} *")
-        ids = self._rows(f"SELECT id FROM documents WHERE {where} {order}", *given)
-        others = self._in_which(pattern, (id for id in ids if id[0] not in first))
-        while block := dict.fromkeys(islice(others, most), 0.0):
-            yield self._candidates(block)
+        ids = self._ids(f"SELECT id FROM documents WHERE {where} {order}", *given)
+        others = self._in_which(pattern, (id for id in ids if id not in first))
+        yield from self._blocks(others, {}, most)
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
         """What was said right before it, and right after it."""
@@ -139,7 +126,7 @@ class Lookup:
             return Neighbour(refs[0][0] if refs else None, said.role, said.glimpse)
         return None
 
-    def _with_parts(self, query: Query, most: int) -> tuple[Iterator[list[Candidate]], int]:
+    def _with_parts(self, query: Query) -> list[int]:
         """What holds the words anywhere; without any, what is within the query's limits."""
         terms = query.terms[:MOST_SCANNED]
         holds = " OR ".join([HOLDS] * len(terms))
@@ -148,25 +135,20 @@ class Lookup:
         if query.paths:
             limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given = [*given, _paths(query)]
-        ids = self._rows(
+        return self._ids(
             f"SELECT id FROM documents WHERE ({holds or 1}) AND {limits} ORDER BY ours, id DESC",
             *parts,
             *given,
         )
-        return self._blocks({id: 0.0 for (id,) in ids}, most), len(ids)
 
-    def _scores(self, query: Query, words: str, most: int) -> dict[int, float]:
-        """The best that hold words, by id."""
-        where, given = self._where(query, words)
-        ranked = f"SELECT rowid, -bm25(words, {WEIGHTS}) FROM words WHERE {where}"
-        return dict(self._rows(f"{ranked} ORDER BY 2 DESC, 1 DESC LIMIT ?", *given, most))
-
-    def _total(self, query: Query, words: str) -> int:
+    def _scores(self, query: Query, words: str) -> dict[int, float]:
+        """How well all that holds words fits, by id."""
         if not words:
-            return 0
+            return {}
         where, given = self._where(query, words)
-        [(total,)] = self._rows(f"SELECT count(*) FROM words WHERE {where}", *given)
-        return total
+        return dict(
+            self._rows(f"SELECT rowid, -bm25(words, {WEIGHTS}) FROM words WHERE {where}", *given)
+        )
 
     def _where(self, query: Query, words: str) -> tuple[str, list[Any]]:
         match = f"({words}) AND {_paths(query)}" if query.paths else words
@@ -182,24 +164,29 @@ class Lookup:
         limits += ["tool LIKE ? ESCAPE '\\'"] * len(query.tools)
         return " AND ".join(limits), [f"%{_escaped(tool)}%" for tool in query.tools]
 
-    def _blocks(self, scores: Mapping[int, float], most: int) -> Iterator[list[Candidate]]:
-        left = iter(scores.items())
-        while block := dict(islice(left, most)):
-            yield self._candidates(block)
+    def _blocks(
+        self, ids: Iterable[int], scores: Mapping[int, float], most: int
+    ) -> Iterator[list[Candidate]]:
+        left = iter(ids)
+        while block := [*islice(left, most)]:
+            yield self._candidates(block, scores)
 
-    def _candidates(self, scores: Mapping[int, float]) -> list[Candidate]:
-        ids = ", ".join(map(str, scores))
-        found = self._rows(f"SELECT log, {rows.DOCUMENT} FROM documents WHERE id IN ({ids})")
+    def _candidates(self, ids: Iterable[int], scores: Mapping[int, float]) -> list[Candidate]:
+        listed = ", ".join(map(str, ids))
+        found = self._rows(f"SELECT log, {rows.DOCUMENT} FROM documents WHERE id IN ({listed})")
         return [
-            Candidate(row[0], self._names[log], rows.document_from(row), scores[row[0]])
+            Candidate(row[0], self._names[log], rows.document_from(row), scores.get(row[0], 0.0))
             for log, *row in found
         ]
 
-    def _in_which(self, pattern: Pattern, ids: Iterable[tuple[int]]) -> Iterator[int]:
-        for (id,) in ids:
+    def _in_which(self, pattern: Pattern, ids: Iterable[int]) -> Iterator[int]:
+        for id in ids:
             [(text,)] = self._rows("SELECT text FROM documents WHERE id = ?", id)
             if pattern.is_in(rows.from_bytes(text)):
                 yield id
+
+    def _ids(self, query: str, *given: Any) -> list[int]:
+        return [id for (id,) in self._rows(query, *given)]
 
 
 def _after_first_word(text: str) -> str:

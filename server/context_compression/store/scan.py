@@ -43,8 +43,8 @@ class Scan:
         return len(self._found)
 
     def with_words(
-        self, query: Query, least: int, most: int
-    ) -> tuple[Iterator[list[Candidate]], int]:
+        self, query: Query, most: int, pattern: Pattern | None = None
+    ) -> tuple[Iterator[list[Candidate]], int | None]:
         """All that holds words of the query, those with most of them first; and how much."""
         terms = [term.casefold() for term in query.terms]
         found: list[Candidate] = []
@@ -55,6 +55,8 @@ class Scan:
             if (held or not terms) and _within(query, document, text):
                 found.append(replace(candidate, score=float(held)))
         found.sort(key=lambda candidate: (candidate.score, candidate.key), reverse=True)
+        if pattern:
+            return _blocks((c for c in found if pattern.is_in(c.document.text)), most), None
         return _blocks(iter(found), most), len(found)
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:

@@ -27,8 +27,6 @@ MOST_RANKED = 60
 """Candidates that are looked at closely and put in order together."""
 MOST_COUNTED = 120
 """Candidates of which all are looked at, so that it is known how many say the same."""
-MOST_FILTERED = 400
-"""Candidates among which a pattern is looked for."""
 
 
 @dataclass(frozen=True)
@@ -85,17 +83,20 @@ class Source(Protocol):
         ...
 
     def with_words(
-        self, query: Query, least: int, most: int
-    ) -> tuple[Iterator[list[Candidate]], int]:
-        """All that holds words of the query, in blocks; and how much that is.
+        self, query: Query, most: int, pattern: Pattern | None = None
+    ) -> tuple[Iterator[list[Candidate]], int | None]:
+        """All that holds words of the query, what fits best first, in blocks of `most`.
 
-        The first block is what fits best: about `most`, and no less than `least` where there are.
+        With it, how much that is; where a pattern has to be found in it, too, nobody has counted.
         The same arguments give the same blocks.
         """
         ...
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
-        """All in which a pattern is found, the newest first, in such blocks."""
+        """All in which a pattern is found, the newest first, in such blocks.
+
+        The first may have less, but no less than `least` where there are.
+        """
         ...
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
@@ -192,13 +193,9 @@ class _Search:
         """
         least = 2 * self.limit  # some may say the same
         most = max(least, MOST_RANKED)
-        if self.pattern is None:
-            return source.with_words(self.query, least, most)
-        if self.query.empty:
+        if self.pattern and self.query.empty:
             return source.with_pattern(self.pattern, least, most), None
-        blocks, _ = source.with_words(self.query, MOST_FILTERED, MOST_FILTERED)
-        first = next(blocks, list[Candidate]())
-        return iter([[c for c in first if self.pattern.is_in(c.document.text)]]), None
+        return source.with_words(self.query, most, self.pattern)
 
     def _ranked(self, candidates: Sequence[Candidate], before: list[Candidate]) -> list[Candidate]:
         """The best first; of what says the same, one, and none that comes before all of these."""
