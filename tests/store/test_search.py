@@ -129,6 +129,30 @@ def test_what_holds_most_of_the_words_goes_first(store: Store) -> None:
     assert (found.total, found.words) == (2, ("okapi", "zebra"))
 
 
+def test_a_question_finds_what_its_rare_words_do(store: Store) -> None:
+    chat = "what is the use of it when it is not what it was, and why is that in the way"
+    offloaded(store, *(f"{n} {chat}" for n in range(200)))
+    offloaded(store, *(f"{n} {chat}, okapi" for n in range(9)))
+    [wanted] = offloaded(store, "okapi zebra" + PADDING)
+
+    found = store.search("what is the zebra of the okapi when it is in use")
+
+    assert refs(found)[0] == wanted
+    assert all("okapi" in says(hit) for hit in found.hits)
+    assert {"zebra", "okapi"} < {*found.words}
+    assert len(found.words) == 3
+
+
+def test_words_that_most_texts_hold_are_looked_for_where_nothing_holds_the_others(
+    store: Store,
+) -> None:
+    offloaded(store, *(f"{n} is it in the way" for n in range(200)), "okapi", "zebra", "giraffe")
+    archived(store, "work", *step(1, "Bash", {"command": "x"}, "it is in the way"))
+
+    assert store.search("is it in the way", limit=9).hits[8:]
+    assert len(store.search("tool:bash is it in the way of okapi zebra giraffe").hits) == 1
+
+
 def test_the_best_lines_are_shown_with_their_numbers(store: Store) -> None:
     lines = [f"line {n} of the queue" for n in range(1, 200)]
     lines[120] = f"{'x' * 500} okapi at last {'y' * 500}"

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from context_compression.store import rows
 from context_compression.store.documents import Candidate, Neighbour
 from context_compression.store.index import Index
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
-from context_compression.store.query import LONGEST_WORD, Query, humps, indexable
+from context_compression.store.query import LONGEST_WORD, Query, humps, indexable, weight_of
 
 WEIGHTS = "1.0, 0.5, 0.5, 0.5"
 """Of the columns of `words`: text, humps, paths, about."""
@@ -20,6 +20,21 @@ MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
 HOLDS = "(CAST(text AS TEXT) LIKE ? ESCAPE '\\' OR (binary AND holds(text, ?)))"
 """Whether a part stands in a text: LIKE is fast, but ends where a text is binary."""
+
+
+class Fit(NamedTuple):
+    """How well something fits a query; see `Candidate`.
+
+    Attributes:
+        named: whether it holds one of the query's names.
+    """
+
+    named: bool = False
+    weight: float = 0.0
+    score: float = 0.0
+
+
+NO_FIT = Fit()
 
 
 class Lookup:
@@ -35,11 +50,18 @@ class Lookup:
         self._names: dict[int, str] = dict(index.rows("SELECT id, name FROM logs"))
         self._logs = {name: id for id, name in self._names.items()}
         self._within = "1" if session is None else f"log = {self._logs.get(session, -1)}"
+        [(self._all,)] = index.rows("SELECT count(*) FROM documents")
 
     def count(self) -> int:
         """How much there is to be found."""
         [(count,)] = self._rows(f"SELECT count(*) FROM documents WHERE {self._within}")
         return count
+
+    def telling(self, query: Query) -> Query:
+        """The query without words that tell nothing, see `Query.telling`."""
+        holding = {term: self._number(self._phrases(term)) for term in query.terms}
+        less = query.telling(holding, self._all)
+        return less if less == query or self._scores(less) else query
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
@@ -52,16 +74,11 @@ class Lookup:
         Raises:
             StoreError: the pattern takes too long.
         """
-        terms = [self._phrases(term) for term in query.terms]
-        scores = self._scores(query, " OR ".join(filter(None, terms)))
-        if scores:
-            named = self._scores(query, " OR ".join(filter(None, terms[: len(query.names)])))
-            order = sorted(scores, key=lambda id: (id in named, scores[id], id), reverse=True)
-        else:
-            order = self._with_parts(query)
+        fits = self._fits(query)
+        ids = sorted(fits, key=lambda id: (fits[id], id), reverse=True) or self._with_parts(query)
         if pattern:
-            return self._blocks(self._in_which(pattern, order), scores, most), None
-        return self._blocks(order, scores, most), len(order)
+            return self._blocks(self._in_which(pattern, ids), fits, most), None
+        return self._blocks(ids, fits, most), len(ids)
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
         """All in which a pattern is found, the newest first; mostly those with whole words before.
@@ -141,14 +158,39 @@ class Lookup:
             *given,
         )
 
-    def _scores(self, query: Query, words: str) -> dict[int, float]:
-        """How well all that holds words fits, by id."""
+    def _fits(self, query: Query) -> dict[int, Fit]:
+        """How well all that holds words of the query fits, by id."""
+        scores = self._scores(query)
+        weights = dict.fromkeys(scores, 0.0)
+        named = set[int]()
+        for term in query.terms if scores else ():
+            holding = self._holding(self._phrases(term))
+            weight = weight_of(len(holding), self._all)
+            for id in holding & scores.keys():
+                weights[id] += weight
+            if term in query.names:
+                named |= holding
+        return {id: Fit(id in named, weights[id], score) for id, score in scores.items()}
+
+    def _scores(self, query: Query) -> dict[int, float]:
+        """All within the limits of a query that holds its words, with its BM25."""
+        words = " OR ".join(filter(None, map(self._phrases, query.terms)))
         if not words:
             return {}
         where, given = self._where(query, words)
         return dict(
             self._rows(f"SELECT rowid, -bm25(words, {WEIGHTS}) FROM words WHERE {where}", *given)
         )
+
+    def _holding(self, words: str) -> set[int]:
+        """What holds words, by id."""
+        found = "SELECT rowid FROM words WHERE words MATCH ?"
+        return {*self._ids(found, words)} if words else set()
+
+    def _number(self, words: str) -> int:
+        """How much holds words."""
+        found = "SELECT count(*) FROM words WHERE words MATCH ?"
+        return self._rows(found, words)[0][0] if words else 0
 
     def _where(self, query: Query, words: str) -> tuple[str, list[Any]]:
         match = f"({words}) AND {_paths(query)}" if query.paths else words
@@ -165,18 +207,19 @@ class Lookup:
         return " AND ".join(limits), [f"%{_escaped(tool)}%" for tool in query.tools]
 
     def _blocks(
-        self, ids: Iterable[int], scores: Mapping[int, float], most: int
+        self, ids: Iterable[int], fits: Mapping[int, Fit], most: int
     ) -> Iterator[list[Candidate]]:
         left = iter(ids)
         while block := [*islice(left, most)]:
-            yield self._candidates(block, scores)
+            yield self._candidates(block, fits)
 
-    def _candidates(self, ids: Iterable[int], scores: Mapping[int, float]) -> list[Candidate]:
+    def _candidates(self, ids: Iterable[int], fits: Mapping[int, Fit]) -> list[Candidate]:
         listed = ", ".join(map(str, ids))
         found = self._rows(f"SELECT log, {rows.DOCUMENT} FROM documents WHERE id IN ({listed})")
         return [
-            Candidate(row[0], self._names[log], rows.document_from(row), scores.get(row[0], 0.0))
-            for log, *row in found
+            Candidate(id, self._names[log], rows.document_from((id, *row)), fit.weight, fit.score)
+            for log, id, *row in found
+            if (fit := fits.get(id, NO_FIT))
         ]
 
     def _in_which(self, pattern: Pattern, ids: Iterable[int]) -> Iterator[int]:

@@ -9,9 +9,10 @@
 Anything else is words: no query is wrong.
 """
 
+import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -19,6 +20,10 @@ from typing import TypeAlias
 from context_compression.words import kind_of, trimmed
 
 MOST_WORDS = 32
+MANY, COMMON = 120, 0.15
+"""A word that is held by more texts than that, in number and share of all, tells little."""
+FEW = 3
+"""Words, the rarest of a query, that are looked for however common they are."""
 LONGEST_WORD = 200
 """Characters; what is longer is looked for by its beginning."""
 
@@ -98,6 +103,20 @@ class Query:
         names, words = _kept(found)
         return replace(self, names=names, words=words)
 
+    def telling(self, holding: Mapping[str, int], among: int) -> "Query":
+        """The same without words that so much holds that they tell nothing, as "is" and "the".
+
+        The rarest stay however common they are; and all where nothing holds any other term.
+
+        Args:
+            holding: how many texts hold each term.
+            among: how many there are.
+        """
+        rarest = sorted(self.words, key=holding.__getitem__)[:FEW]
+        most = max(MANY, COMMON * among)
+        words = tuple(word for word in self.words if holding[word] <= most or word in rarest)
+        return replace(self, words=words) if any(map(holding.get, self.names + words)) else self
+
 
 def _apart(word: str) -> Iterator[str]:
     """The words in a piece of code; of what is written without spaces, each two letters."""
@@ -130,6 +149,14 @@ def _kept(found: Sorted) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _clipped(words: Iterable[str]) -> dict[str, None]:
     return dict.fromkeys(word[:LONGEST_WORD] for word in words)
+
+
+def weight_of(holding: int, among: int) -> float:
+    """How much it tells that a text holds a term: the more, the fewer texts do.
+
+    By the third power two rare words outweigh all the others of a question.
+    """
+    return math.log((among + 1) / (holding + 1)) ** 3
 
 
 def indexable(text: str) -> str:

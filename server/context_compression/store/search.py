@@ -82,6 +82,10 @@ class Source(Protocol):
         """How much there is to be found."""
         ...
 
+    def telling(self, query: Query) -> Query:
+        """The query without words that tell nothing here, see `Query.telling`."""
+        ...
+
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
     ) -> tuple[Iterator[list[Candidate]], int | None]:
@@ -168,6 +172,10 @@ class _Search:
 
     def of(self, source: Source, store: "Store") -> tuple[Found, set[str]]:
         """What is found, and the sessions whose files are not what they were."""
+        return replace(self, query=source.telling(self.query)).found(source, store)
+
+    def found(self, source: Source, store: "Store") -> tuple[Found, set[str]]:
+        """The same with the query as it is."""
         blocks, total = self._blocks(source)
         end = self.skip + self.limit
         ranked: list[Candidate] = []
@@ -205,8 +213,9 @@ class _Search:
         }
 
         def closeness(candidate: Candidate) -> tuple[float, ...]:
-            held = sum(levels[candidate.key].values()) if self.names else self._held(candidate)
-            return held, not candidate.document.ours, candidate.score, candidate.key
+            named = sum(levels[candidate.key].values())
+            ours = candidate.document.ours
+            return named, candidate.weight, not ours, candidate.score, candidate.key
 
         ordered = _different(before, sorted(candidates, key=closeness, reverse=True))
         return _covering(ordered, levels, self.names)
