@@ -186,6 +186,18 @@ def test_the_words_of_a_phrase_that_no_text_holds_are_looked_for_apart(store: St
     assert found.note and "apart" in found.note
 
 
+def test_a_part_in_camel_case_does_not_stand_for_the_whole_path_or_phrase(store: Store) -> None:
+    *_, path, phrase = offloaded(
+        store, "parseHeader", "the parse header", "src/parseHeader.ts", "src/foo/parseHeader.ts",
+        "parseHeader purple elephants",
+    )  # fmt: skip
+
+    assert refs(store.search("src/foo/parseHeader.ts")) == [path]
+    assert refs(store.search('"parseHeader purple elephants"')) == [phrase]
+    assert store.search("src/nowhere/parseHeader.ts").hits == ()
+    assert "apart" in (store.search('"parseHeader white elephants"').note or "")
+
+
 def test_what_limits_a_search_is_a_word_in_quotation_marks(store: Store) -> None:
     offloaded(store, "nothing of that kind")
 

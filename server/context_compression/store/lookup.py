@@ -10,7 +10,14 @@ from context_compression.store.documents import Candidate, Neighbour
 from context_compression.store.index import Index
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
-from context_compression.store.query import LONGEST_WORD, Query, humps, indexable, weight_of
+from context_compression.store.query import (
+    LONGEST_WORD,
+    Query,
+    humps,
+    indexable,
+    is_humped,
+    weight_of,
+)
 
 WEIGHTS = "1.0, 0.5, 0.5, 0.5"
 """Of the columns of `words`: text, humps, paths, about."""
@@ -124,8 +131,9 @@ class Lookup:
         return stamp == rows.stamp_of(log, candidate.document.file)
 
     def _phrases(self, term: str) -> str:
-        """A term as FTS5 takes it: as it stands, and in camel case also as its parts."""
-        phrases = [phrase for phrase in (_phrase(term), _phrase(humps([term]))) if phrase]
+        """A term as FTS5 takes it: as it stands, and a name in camel case also as its parts."""
+        parts = humps([term]) if is_humped(term) else ""
+        phrases = [phrase for phrase in (_phrase(term), _phrase(parts)) if phrase]
         whole = " OR ".join(phrases)
         if len(term) < SHORTEST_BEGINNING or not whole:
             return whole

@@ -133,7 +133,7 @@ def _apart(word: str) -> Iterator[str]:
 def _sort(text: str, found: Sorted) -> None:
     """Note the names, words and signs in a piece of code."""
     for part in _apart(text):
-        if kind_of(part) or _HUMPED.fullmatch(part):
+        if kind_of(part) or is_humped(part):
             found["name"].append(part)
         else:
             found["word" if any(map(str.isalnum, part)) else "sign"].append(part)
@@ -167,6 +167,11 @@ def indexable(text: str) -> str:
     if text.isascii():
         return text.replace("\0", " ")
     return _CJK.sub(r" \g<0> ", _UNSENDABLE.sub(" ", text))
+
+
+def is_humped(word: str) -> bool:
+    """Whether a word is a name in camel case, and nothing else."""
+    return _HUMPED.fullmatch(word) is not None
 
 
 def humps(words: Iterable[str]) -> str:
