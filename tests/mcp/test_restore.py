@@ -340,12 +340,14 @@ async def test_a_search_can_be_limited_to_one_conversation(
     everywhere = await ask(client, "context_restore", query="worker elsewhere")
     by_path = await ask(client, "context_restore", query="worker", conversation=str(path))
     by_id = await ask(client, "context_restore", query="worker", conversation="other")
+    nothing = await ask(client, "context_restore", query="okapi", conversation="other")
     unknown = await refusal(client, "context_restore", query="x", conversation="nobody")
 
     assert "session other" in everywhere.text
     assert "session other" not in by_path.text
     assert by_path.pages
     assert by_id.pages == ["1: the worker is elsewhere"]
+    assert "is in what session other archived (1 text or message). Without conv" in nothing.text
     assert "nobody" in unknown
 
 
