@@ -317,6 +317,41 @@ def test_limits_say_which_tool_which_path_and_whether_it_failed(store: Store) ->
     assert "no luck" in outputs("error")  # though it nowhere says so
 
 
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("path: src/app/main.py tool: Bash", {"made", "broken"}),
+        ("Path:main.py TOOL:bash", {"made", "broken"}),
+        ("ERROR: main.py", {"broken"}),
+        ("path:src/app/main.py:342", {"made", "read", "broken"}),
+        ("path:main.py:342:7 tool:read", {"read"}),
+        ("path:src/*.py tool:read", {"read"}),
+        ("path:docs/*.py", set[str]()),
+        ("path:Dockerfile", {"built"}),
+        ("path:.gitignore", {"shown"}),
+        ("tool:Bash,Read path:main.py", {"made", "read", "broken"}),
+        ("tool:read tool:grep", {"read", "found"}),
+    ],
+)
+def test_limits_may_be_written_in_the_ways_people_write_them(
+    store: Store, query: str, wanted: set[str]
+) -> None:
+    archived(
+        store,
+        "work",
+        *step(1, "Bash", {"command": "make src/app/main.py"}, "made"),
+        *step(2, "Read", {"path": "src/app/main.py"}, "read"),
+        *step(3, "Grep", {"pattern": "x"}, "found"),
+        *step(4, "Bash", {"command": "docker build -f Dockerfile"}, "built"),
+        *step(5, "Bash", {"command": "cat .gitignore"}, "shown"),
+        *step(6, "Bash", {"command": "run src/app/main.py"}, "broken", failed=True),
+    )
+
+    hits = store.search(query, limit=9).hits
+
+    assert {says(hit).split(" So")[0] for hit in hits if hit.numbered} == wanted
+
+
 def test_the_search_goes_over_all_sessions_or_one(store: Store) -> None:
     for id in ("one", "two"):
         archived(store, id, user(f"The okapi of {id}."))

@@ -211,7 +211,9 @@ class Lookup:
     def _limits(self, query: Query) -> tuple[str, list[Any]]:
         """What limits documents, as a condition and its values."""
         limits = [self._within] + ["failed"] * query.failed
-        limits += ["tool LIKE ? ESCAPE '\\'"] * len(query.tools)
+        if query.tools:
+            any_tool = " OR ".join(["tool LIKE ? ESCAPE '\\'"] * len(query.tools))
+            limits.append(f"({any_tool})")
         return " AND ".join(limits), [f"%{_escaped(tool)}%" for tool in query.tools]
 
     def _blocks(
@@ -257,8 +259,12 @@ def _phrase(text: str) -> str:
 
 
 def _paths(query: Query) -> str:
-    """What holds all the paths of a query."""
-    return " AND ".join(f"paths : {_phrase(path)} *" for path in query.paths)
+    """What holds all the paths of a query; a bare name may also stand in a call by itself."""
+    return " AND ".join(
+        f"(paths : {phrase} *{'' if '/' in path else f' OR about : {phrase}'})"
+        for path in query.paths
+        if (phrase := _phrase(path))
+    )
 
 
 def _escaped(text: str) -> str:

@@ -2,8 +2,9 @@
 
     the build broke              words
     "connection refused"         words that stand together
-    path:src/app                 only where this path is spoken of; path:app is enough
-    tool:bash                    only calls of a tool, and their results
+    path:src/app                 only where this path is spoken of; path:app is enough; of
+                                 path:src/*.py:12 the parts: src and .py
+    tool:bash                    only calls of a tool, and their results; tool:bash,read: of any
     error:                       only what tells of a failure; error:timeout looks for a word, too
 
 Anything else is words: no query is wrong.
@@ -27,7 +28,13 @@ FEW = 3
 LONGEST_WORD = 200
 """Characters; what is longer is looked for by its beginning."""
 
-_PART = re.compile(r'(?:(path|tool|error):)?(?:"([^"]+)"|(\S+))')
+_PART = re.compile(
+    r"(?:(path|tool|error):(?:(?<!error:)\s+(?!(?:path|tool|error):))?)?"
+    r'(?:"([^"]+)"|(\S+))',
+    re.IGNORECASE,
+)
+_PATTERN_SIGNS = re.compile(r"[*?]+")
+_TOOL_NAMES = re.compile(r"[,|]")
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CJK = re.compile(
     "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -50,8 +57,8 @@ class Query:
     Attributes:
         names: what names something: identifiers, and what stood in quotation marks.
         words: the other words; signs where there is nothing else.
-        paths: parts of paths.
-        tools: parts of tools' names.
+        paths: parts of paths, all of which count.
+        tools: parts of tools' names, any of which counts.
         failed: whether only failures count.
     """
 
@@ -66,17 +73,15 @@ class Query:
         """`Query.read("timeout in src/app.py tool:bash")`: a name, two words, a tool."""
         found: Sorted = defaultdict(list)
         failed = False
-        for limit, quoted, plain in _PART.findall(_UNSENDABLE.sub(" ", text)):
+        for prefix, quoted, plain in _PART.findall(_UNSENDABLE.sub(" ", text)):
+            limit = prefix.lower()
             said = quoted.strip() or plain.strip(_AROUND)
+            failed = failed or limit == "error" or plain.lower() == "error:"
             if limit in ("path", "tool") and any(map(str.isalnum, said)):
-                found[limit].append(said)
-            elif plain == "error:":
-                failed = True
+                found[limit] += _limits(limit, said)
             elif quoted.strip():
-                failed = failed or limit == "error"
                 found["name"].append(said)
-            else:
-                failed = failed or limit == "error"
+            elif plain.lower() != "error:":
                 _sort(plain, found)
         names, words = _kept(found)
         paths, tools = (tuple(_clipped(found[limit]))[:MOST_WORDS] for limit in ("path", "tool"))
@@ -116,6 +121,15 @@ class Query:
         most = max(MANY, COMMON * among)
         words = tuple(word for word in self.words if holding[word] <= most or word in rarest)
         return replace(self, words=words) if any(map(holding.get, self.names + words)) else self
+
+
+def _limits(limit: str, said: str) -> list[str]:
+    """The parts of a path, without a line's number; the names of tools."""
+    if limit == "path":
+        parts = map(trimmed, _PATTERN_SIGNS.split(said))
+    else:
+        parts = map(str.strip, _TOOL_NAMES.split(said))
+    return [part for part in parts if any(map(str.isalnum, part))]
 
 
 def _apart(word: str) -> Iterator[str]:

@@ -131,8 +131,9 @@ def _blocks(found: Iterator[Candidate], most: int) -> Iterator[list[Candidate]]:
 def _within(query: Query, document: Document) -> bool:
     """Whether a document is within the limits of a query."""
     text = document.searched if query.paths else ""
+    called = document.call.tool.casefold()
     return (
         (document.failed or not query.failed)
-        and all(tool.casefold() in document.call.tool.casefold() for tool in query.tools)
+        and (not query.tools or any(tool.casefold() in called for tool in query.tools))
         and all(path.casefold() in text for path in query.paths)
     )
