@@ -167,6 +167,13 @@ def test_the_best_lines_are_shown_with_their_numbers(store: Store) -> None:
     assert len(shown) == 3
 
 
+def test_of_a_failure_the_lines_that_tell_of_it_are_shown(store: Store) -> None:
+    output = "\n".join([*(f"step {n}" for n in range(99)), "make: *** zebra not found", "bye"])
+    archived(store, "work", *step(1, "Bash", {"command": "make"}, output, failed=True))
+
+    assert says(store.search("tool:bash error:").hits[0]) == "make: *** zebra not found"
+
+
 def test_a_phrase_in_quotation_marks_stands_together(store: Store) -> None:
     apart, together = offloaded(store, "refused connection", "connection refused" + PADDING)
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from context_compression.errors import StoreUnwritable
+from context_compression.ledger.outcomes import reported_errors
 from context_compression.store.documents import Candidate, Neighbour
-from context_compression.store.excerpt import best_lines, is_letter
+from context_compression.store.excerpt import BEST_LINES, best_lines, is_letter
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
 from context_compression.store.query import Query
@@ -227,7 +228,10 @@ class _Search:
 
     def _hit(self, source: Source, candidate: Candidate) -> Hit:
         document = candidate.document
-        lines = tuple(best_lines(document.text, self.query.terms, self.pattern))
+        sought: Sequence[str] = self.query.terms
+        if self.query.failed and not sought:
+            sought = reported_errors(document.text, failed=True)[-BEST_LINES:]
+        lines = tuple(best_lines(document.text, sought, self.pattern))
         before, after = source.beside(candidate)
         return Hit(
             document.ref, document.what, candidate.session, self._held(candidate), lines,
