@@ -92,9 +92,7 @@ def compact(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
-    """What a client meant that wrote a list or an object as JSON in a string, one text where a list
-    goes, or a number where a text goes.
-    """
+    """What was meant by JSON in a string, by one text for a list, or by a number for a text."""
     if type(value) is int and about.get("type") == "string" and "enum" not in about:
         return str(value)
     if isinstance(value, str) and about.get("type") in ("array", "object"):

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from context_compression.store import rows
 from context_compression.store.documents import Candidate, Neighbour
@@ -25,23 +26,11 @@ SHORTEST_BEGINNING = 3
 """Letters from which on a word that is nowhere is taken for the beginning of others."""
 MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
+Fit: TypeAlias = tuple[bool, float, float, int]
+"""How well something fits a query: whether it holds a name of it, its weight and its score as in
+`Candidate`, and its id."""
 HOLDS = "(CAST(text AS TEXT) LIKE ? ESCAPE '\\' OR (binary AND holds(text, ?)))"
 """Whether a part stands in a text: LIKE is fast, but ends where a text is binary."""
-
-
-class Fit(NamedTuple):
-    """How well something fits a query; see `Candidate`.
-
-    Attributes:
-        named: whether it holds one of the query's names.
-    """
-
-    named: bool = False
-    weight: float = 0.0
-    score: float = 0.0
-
-
-NO_FIT = Fit()
 
 
 class Lookup:
@@ -56,6 +45,7 @@ class Lookup:
         self._rows = index.rows
         self._names: dict[int, str] = dict(index.rows("SELECT id, name FROM logs"))
         self._logs = {name: id for id, name in self._names.items()}
+        self._phrases = lru_cache(self._phrases_of)  # each is asked for several times
         self._within = "1" if session is None else f"log = {self._logs.get(session, -1)}"
         [(self._all,)] = index.rows("SELECT count(*) FROM documents")
 
@@ -66,8 +56,7 @@ class Lookup:
 
     def telling(self, query: Query) -> Query:
         """The query without words that tell nothing, see `Query.telling`."""
-        holding = {term: self._number(self._phrases(term)) for term in query.terms}
-        less = query.telling(holding, self._all)
+        less = query.telling(lambda term: self._number(self._phrases(term)), self._all)
         return less if less == query or self._scores(less) else query
 
     def with_words(
@@ -82,7 +71,7 @@ class Lookup:
             StoreError: the pattern takes too long.
         """
         fits = self._fits(query)
-        ids = sorted(fits, key=lambda id: (fits[id], id), reverse=True) or self._with_parts(query)
+        ids = sorted(fits, key=fits.__getitem__, reverse=True) or self._with_parts(query)
         if pattern:
             return self._blocks(self._in_which(pattern, ids), fits, most), None
         return self._blocks(ids, fits, most), len(ids)
@@ -130,7 +119,7 @@ class Lookup:
         [(stamp,)] = self._rows("SELECT stamp FROM documents WHERE id = ?", candidate.key)
         return stamp == rows.stamp_of(log, candidate.document.file)
 
-    def _phrases(self, term: str) -> str:
+    def _phrases_of(self, term: str) -> str:
         """A term as FTS5 takes it: as it stands, and a name in camel case also as its parts."""
         parts = humps([term]) if is_humped(term) else ""
         phrases = [phrase for phrase in (_phrase(term), _phrase(parts)) if phrase]
@@ -178,7 +167,7 @@ class Lookup:
                 weights[id] += weight
             if term in query.names:
                 named |= holding
-        return {id: Fit(id in named, weights[id], score) for id, score in scores.items()}
+        return {id: (id in named, weights[id], score, id) for id, score in scores.items()}
 
     def _scores(self, query: Query) -> dict[int, float]:
         """All within the limits of a query that holds its words, with its BM25."""
@@ -227,9 +216,8 @@ class Lookup:
         listed = ", ".join(map(str, ids))
         found = self._rows(f"SELECT log, {rows.DOCUMENT} FROM documents WHERE id IN ({listed})")
         return [
-            Candidate(id, self._names[log], rows.document_from((id, *row)), fit.weight, fit.score)
-            for log, id, *row in found
-            if (fit := fits.get(id, NO_FIT))
+            Candidate(row[0], self._names[log], rows.document_from(row), *fits.get(row[0], ())[1:3])
+            for log, *row in found
         ]
 
     def _in_which(self, pattern: Pattern, ids: Iterable[int]) -> Iterator[int]:

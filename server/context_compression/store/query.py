@@ -13,7 +13,7 @@ Anything else is words: no query is wrong.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -108,19 +108,22 @@ class Query:
         names, words = _kept(found)
         return replace(self, names=names, words=words)
 
-    def telling(self, holding: Mapping[str, int], among: int) -> "Query":
+    def telling(self, holding: Callable[[str], int], among: int) -> "Query":
         """The same without words that so much holds that they tell nothing, as "is" and "the".
 
         The rarest stay however common they are; and all where nothing holds any other term.
 
         Args:
-            holding: how many texts hold each term.
+            holding: how many texts hold a term.
             among: how many there are.
         """
-        rarest = sorted(self.words, key=holding.__getitem__)[:FEW]
+        if len(self.words) <= FEW:
+            return self
+        numbers = {term: holding(term) for term in self.terms}
+        rarest = sorted(self.words, key=numbers.__getitem__)[:FEW]
         most = max(MANY, COMMON * among)
-        words = tuple(word for word in self.words if holding[word] <= most or word in rarest)
-        return replace(self, words=words) if any(map(holding.get, self.names + words)) else self
+        words = tuple(word for word in self.words if numbers[word] <= most or word in rarest)
+        return replace(self, words=words) if any(map(numbers.get, self.names + words)) else self
 
 
 def _limits(limit: str, said: str) -> list[str]:

@@ -45,7 +45,7 @@ class Scan:
     def telling(self, query: Query) -> Query:
         """The query without words that tell nothing, see `Query.telling`."""
         holding = self._holding(query)
-        return query.telling({t: len(keys) for t, keys in holding.items()}, len(self._found))
+        return query.telling(lambda term: len(holding[term]), len(self._found))
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
