@@ -142,9 +142,38 @@ async def test_lines_and_patterns_of_a_message_are_those_of_its_texts(
 async def test_a_ref_may_be_copied_with_its_mark(client: Client) -> None:
     kept = await ask(client, "context_offload", content="alpha")
 
-    for copied in ("ref {}", "[Ref {}]", "[… 9 lines; first ref {}]", 'context_restore(ref="{}")'):
+    for copied in (
+        "ref {}", "[Ref {}]", "[… 9 lines; first ref {}]", 'context_restore(ref="{}")',
+        "{}.txt", ".compression/sessions/mine/offloaded/{}.txt",
+    ):  # fmt: skip
         answer = await ask(client, "context_restore", ref=copied.format(kept.facts["ref"]))
         assert answer.pages == ["alpha"]
+
+
+@pytest.mark.parametrize("query", ["{}", "ref:{}", "ref: {}", "ref {}", " {}.txt"])
+async def test_a_ref_as_the_query_brings_back_what_is_archived_under_it(
+    client: Client, query: str
+) -> None:
+    kept = await ask(client, "context_offload", content="alpha\nbeta")
+
+    whole = await ask(client, "context_restore", query=query.format(kept.facts["ref"]))
+    line = await ask(client, "context_restore", query=query.format(kept.facts["ref"]), lines="2")
+    searched = await ask(client, "context_restore", query=query.format("0" * 12))
+
+    assert (whole.pages, line.pages) == (["alpha\nbeta"], ["beta"])
+    assert searched.text.startswith("Nothing of '")
+
+
+async def test_cursor_and_lines_may_be_whole_numbers(client: Client) -> None:
+    kept = await ask(client, "context_offload", content="alpha\nbeta\nzebra")
+    for n in range(6):
+        await ask(client, "context_offload", content=f"{n} zebra")
+
+    line = await ask(client, "context_restore", ref=kept.facts["ref"], lines=3)
+    second = await ask(client, "context_restore", query="zebra", cursor=5)
+
+    assert line.pages == ["zebra"]
+    assert second.text.startswith("6-7 of 7 archived texts")
 
 
 @pytest.mark.parametrize(
@@ -340,12 +369,14 @@ async def test_a_search_can_be_limited_to_one_conversation(
     everywhere = await ask(client, "context_restore", query="worker elsewhere")
     by_path = await ask(client, "context_restore", query="worker", conversation=str(path))
     by_id = await ask(client, "context_restore", query="worker", conversation="other")
+    nothing = await ask(client, "context_restore", query="okapi", conversation="other")
     unknown = await refusal(client, "context_restore", query="x", conversation="nobody")
 
     assert "session other" in everywhere.text
     assert "session other" not in by_path.text
     assert by_path.pages
     assert by_id.pages == ["1: the worker is elsewhere"]
+    assert "is in what session other archived (1 text or message). Without conv" in nothing.text
     assert "nobody" in unknown
 
 

@@ -129,6 +129,30 @@ def test_what_holds_most_of_the_words_goes_first(store: Store) -> None:
     assert (found.total, found.words) == (2, ("okapi", "zebra"))
 
 
+def test_a_question_finds_what_its_rare_words_do(store: Store) -> None:
+    chat = "what is the use of it when it is not what it was, and why is that in the way"
+    offloaded(store, *(f"{n} {chat}" for n in range(200)))
+    offloaded(store, *(f"{n} {chat}, okapi" for n in range(9)))
+    [wanted] = offloaded(store, "okapi zebra" + PADDING)
+
+    found = store.search("what is the zebra of the okapi when it is in use")
+
+    assert refs(found)[0] == wanted
+    assert all("okapi" in says(hit) for hit in found.hits)
+    assert {"zebra", "okapi"} < {*found.words}
+    assert len(found.words) == 3
+
+
+def test_words_that_most_texts_hold_are_looked_for_where_nothing_holds_the_others(
+    store: Store,
+) -> None:
+    offloaded(store, *(f"{n} is it in the way" for n in range(200)), "okapi", "zebra", "giraffe")
+    archived(store, "work", *step(1, "Bash", {"command": "x"}, "it is in the way"))
+
+    assert store.search("is it in the way", limit=9).hits[8:]
+    assert len(store.search("tool:bash is it in the way of okapi zebra giraffe").hits) == 1
+
+
 def test_the_best_lines_are_shown_with_their_numbers(store: Store) -> None:
     lines = [f"line {n} of the queue" for n in range(1, 200)]
     lines[120] = f"{'x' * 500} okapi at last {'y' * 500}"
@@ -141,6 +165,13 @@ def test_the_best_lines_are_shown_with_their_numbers(store: Store) -> None:
     assert "okapi at last" in shown[121]
     assert len(shown[121]) < 210
     assert len(shown) == 3
+
+
+def test_of_a_failure_the_lines_that_tell_of_it_are_shown(store: Store) -> None:
+    output = "\n".join([*(f"step {n}" for n in range(99)), "make: *** zebra not found", "bye"])
+    archived(store, "work", *step(1, "Bash", {"command": "make"}, output, failed=True))
+
+    assert says(store.search("tool:bash error:").hits[0]) == "make: *** zebra not found"
 
 
 def test_a_phrase_in_quotation_marks_stands_together(store: Store) -> None:
@@ -160,6 +191,18 @@ def test_the_words_of_a_phrase_that_no_text_holds_are_looked_for_apart(store: St
     assert refs(found) == [apart]
     assert found.words == ("src/app.py", "Which", "connection", "was", "refused", "in")
     assert found.note and "apart" in found.note
+
+
+def test_a_part_in_camel_case_does_not_stand_for_the_whole_path_or_phrase(store: Store) -> None:
+    *_, path, phrase = offloaded(
+        store, "parseHeader", "the parse header", "src/parseHeader.ts", "src/foo/parseHeader.ts",
+        "parseHeader purple elephants",
+    )  # fmt: skip
+
+    assert refs(store.search("src/foo/parseHeader.ts")) == [path]
+    assert refs(store.search('"parseHeader purple elephants"')) == [phrase]
+    assert store.search("src/nowhere/parseHeader.ts").hits == ()
+    assert "apart" in (store.search('"parseHeader white elephants"').note or "")
 
 
 def test_what_limits_a_search_is_a_word_in_quotation_marks(store: Store) -> None:
@@ -279,6 +322,41 @@ def test_limits_say_which_tool_which_path_and_whether_it_failed(store: Store) ->
     assert outputs("path:zebra tool:bash") == set()
     assert outputs("tool:Bash") == {"exit code 2", "building the zebra", "no luck"}
     assert "no luck" in outputs("error")  # though it nowhere says so
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("path: src/app/main.py tool: Bash", {"made", "broken"}),
+        ("Path:main.py TOOL:bash", {"made", "broken"}),
+        ("ERROR: main.py", {"broken"}),
+        ("path:src/app/main.py:342", {"made", "read", "broken"}),
+        ("path:main.py:342:7 tool:read", {"read"}),
+        ("path:src/*.py tool:read", {"read"}),
+        ("path:docs/*.py", set[str]()),
+        ("path:Dockerfile", {"built"}),
+        ("path:.gitignore", {"shown"}),
+        ("tool:Bash,Read path:main.py", {"made", "read", "broken"}),
+        ("tool:read tool:grep", {"read", "found"}),
+    ],
+)
+def test_limits_may_be_written_in_the_ways_people_write_them(
+    store: Store, query: str, wanted: set[str]
+) -> None:
+    archived(
+        store,
+        "work",
+        *step(1, "Bash", {"command": "make src/app/main.py"}, "made"),
+        *step(2, "Read", {"path": "src/app/main.py"}, "read"),
+        *step(3, "Grep", {"pattern": "x"}, "found"),
+        *step(4, "Bash", {"command": "docker build -f Dockerfile"}, "built"),
+        *step(5, "Bash", {"command": "cat .gitignore"}, "shown"),
+        *step(6, "Bash", {"command": "run src/app/main.py"}, "broken", failed=True),
+    )
+
+    hits = store.search(query, limit=9).hits
+
+    assert {says(hit).split(" So")[0] for hit in hits if hit.numbered} == wanted
 
 
 def test_the_search_goes_over_all_sessions_or_one(store: Store) -> None:
@@ -456,6 +534,21 @@ def test_a_pattern_beside_a_query_leaves_out_what_does_not_hold_it(store: Store)
     _, both = offloaded(store, "okapi 1", "okapi 23")
 
     assert refs(store.search("okapi", pattern=r"\d\d")) == [both]
+
+
+def test_a_pattern_beside_a_query_is_looked_for_in_all_that_the_query_finds(store: Store) -> None:
+    wanted = offloaded(store, *(f"{n} giraffe okapi" for n in range(9)))
+    offloaded(store, *(f"{n} okapi okapi" for n in range(500)))
+    archived(store, "work", *step(1, "Bash", {"command": "x"}, "one okapi, one giraffe"))
+
+    pages = [store.search("okapi", pattern="giraffe", skip=skip) for skip in (0, 5, 10)]
+    with_tool = store.search("tool:bash", pattern="giraffe")
+
+    shown = [ref for page in pages for ref in refs(page)]
+    assert set(wanted) < {*shown}
+    assert len(shown) == len({*shown}) == 10
+    assert [page.more for page in pages] == [True, False, False]
+    assert len(with_tool.hits) == 1
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,9 @@ def compact(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
-    """Some clients write lists and objects as JSON in a string, or one text where a list goes."""
+    """What was meant by JSON in a string, by one text for a list, or by a number for a text."""
+    if type(value) is int and about.get("type") == "string" and "enum" not in about:
+        return str(value)
     if isinstance(value, str) and about.get("type") in ("array", "object"):
         try:
             unpacked: Any = json.loads(value)

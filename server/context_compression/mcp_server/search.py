@@ -19,6 +19,7 @@ MORE_BY_PATTERN = (
     "A pattern tells upper from lower case unless (?i) stands in front of it. A shorter one finds "
     "more, and so do words in query, without pattern."
 )
+WITHIN = "Without conversation, all sessions are searched."
 FILLED_BY = (
     "context_compress archives what it takes out of a conversation, context_offload a text, a file "
     "or large tool results."
@@ -55,9 +56,9 @@ def answer(
         first = f"Nothing {f'of {within} ' if within else ''}is archived yet. {FILLED_BY}"
     else:
         hint = MORE_BY_PATTERN if pattern else MORE_BY_WORDS
-        first = (
-            f"Nothing of {sought} is in the archive ({texts_and_messages(found.searched)}). {hint}"
-        )
+        where = f"what session {within} archived" if within else "the archive"
+        hint = f"{WITHIN} {hint}" if within else hint
+        first = f"Nothing of {sought} is in {where} ({texts_and_messages(found.searched)}). {hint}"
     note = [f"note: {found.note}"] if found.note else []
     return quotation("\n\n".join([first, *note, *(_quoted(hit, found) for hit in found.hits)]))
 

@@ -107,13 +107,15 @@ class Candidate:
     Attributes:
         key: greater for what was archived later.
         session: where it is archived.
-        score: how well its words fit; greater is better, comparable within one search.
+        weight: of the query's words that it holds; the rarer a word, the more it weighs.
+        score: how well they fit by number and length (BM25); greater is better.
     """
 
     key: int
     session: str
     document: Document
-    score: float
+    weight: float = 0.0
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,24 @@
 """What is asked of the search index: what holds words or a pattern, and what stands beside it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from context_compression.store import rows
 from context_compression.store.documents import Candidate, Neighbour
 from context_compression.store.index import Index
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
-from context_compression.store.query import LONGEST_WORD, Query, humps, indexable
+from context_compression.store.query import (
+    LONGEST_WORD,
+    Query,
+    humps,
+    indexable,
+    is_humped,
+    weight_of,
+)
 
 WEIGHTS = "1.0, 0.5, 0.5, 0.5"
 """Of the columns of `words`: text, humps, paths, about."""
@@ -18,8 +26,9 @@ SHORTEST_BEGINNING = 3
 """Letters from which on a word that is nowhere is taken for the beginning of others."""
 MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
-ALL = -1
-"""As a limit, to SQLite."""
+Fit: TypeAlias = tuple[bool, float, float, int]
+"""How well something fits a query: whether it holds a name of it, its weight and its score as in
+`Candidate`, and its id."""
 HOLDS = "(CAST(text AS TEXT) LIKE ? ESCAPE '\\' OR (binary AND holds(text, ?)))"
 """Whether a part stands in a text: LIKE is fast, but ends where a text is binary."""
 
@@ -36,44 +45,36 @@ class Lookup:
         self._rows = index.rows
         self._names: dict[int, str] = dict(index.rows("SELECT id, name FROM logs"))
         self._logs = {name: id for id, name in self._names.items()}
+        self._phrases = lru_cache(self._phrases_of)  # each is asked for several times
         self._within = "1" if session is None else f"log = {self._logs.get(session, -1)}"
+        [(self._all,)] = index.rows("SELECT count(*) FROM documents")
 
     def count(self) -> int:
         """How much there is to be found."""
         [(count,)] = self._rows(f"SELECT count(*) FROM documents WHERE {self._within}")
         return count
 
+    def telling(self, query: Query) -> Query:
+        """The query without words that tell nothing, see `Query.telling`."""
+        less = query.telling(lambda term: self._number(self._phrases(term)), self._all)
+        return less if less == query or self._scores(less) else query
+
     def with_words(
-        self, query: Query, least: int, most: int
-    ) -> tuple[Iterator[list[Candidate]], int]:
+        self, query: Query, most: int, pattern: Pattern | None = None
+    ) -> tuple[Iterator[list[Candidate]], int | None]:
         """All that holds words of the query, those with its names first; and how much that is.
 
         A word that is nowhere is taken for the beginning of others; if nothing is found, for a part
         of them.
-        """
-        terms = [self._phrases(term) for term in query.terms]
-        anything = " OR ".join(filter(None, terms))
-        names = " OR ".join(filter(None, terms[: len(query.names)]))
-        total = self._total(query, anything)
-        if not total:
-            return self._with_parts(query, most)
-        named = f"({names}) AND ({anything})" if names else ""
-        return self._best(query, [*filter(None, (named, anything))], least, most), total
 
-    def _best(
-        self, query: Query, kinds: Sequence[str], least: int, most: int
-    ) -> Iterator[list[Candidate]]:
-        """What holds the words of the first kind, then of the others, in blocks."""
-        first: dict[int, float] = {}
-        for words in kinds:
-            if len(first) < least:
-                first = self._scores(query, words, most) | first
-        yield self._candidates(first)
-        rest: dict[int, float] = {}
-        for words in kinds:
-            rest |= self._scores(query, words, ALL)
-        left = {id: score for id, score in rest.items() if id not in first}
-        yield from self._blocks(left, most)
+        Raises:
+            StoreError: the pattern takes too long.
+        """
+        fits = self._fits(query)
+        ids = sorted(fits, key=fits.__getitem__, reverse=True) or self._with_parts(query)
+        if pattern:
+            return self._blocks(self._in_which(pattern, ids), fits, most), None
+        return self._blocks(ids, fits, most), len(ids)
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
         """All in which a pattern is found, the newest first; mostly those with whole words before.
@@ -86,10 +87,10 @@ class Lookup:
         order = f"AND {self._within} ORDER BY ours, id DESC"
         if phrase := _phrase(literal):  # mostly it stands there as whole words
             joined = "SELECT id FROM documents JOIN words ON words.rowid = id"
-            ids = self._rows(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase} *")
+            ids = self._ids(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase} *")
             first = [*islice(self._in_which(pattern, ids), most)]
             if len(first) >= least:
-                yield self._candidates(dict.fromkeys(first, 0.0))
+                yield self._candidates(first, {})
             else:
                 first = []
         part = max(literal.split("/"), key=len)  # whichever slash it is written with
@@ -98,10 +99,9 @@ class Lookup:
         if rest := _phrase(_after_first_word(literal)):
             where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given.append(f"text : {rest} *")
-        ids = self._rows(f"SELECT id FROM documents WHERE {where} {order}", *given)
-        others = self._in_which(pattern, (id for id in ids if id[0] not in first))
-        while block := dict.fromkeys(islice(others, most), 0.0):
-            yield self._candidates(block)
+        ids = self._ids(f"SELECT id FROM documents WHERE {where} {order}", *given)
+        others = self._in_which(pattern, (id for id in ids if id not in first))
+        yield from self._blocks(others, {}, most)
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
         """What was said right before it, and right after it."""
@@ -119,9 +119,10 @@ class Lookup:
         [(stamp,)] = self._rows("SELECT stamp FROM documents WHERE id = ?", candidate.key)
         return stamp == rows.stamp_of(log, candidate.document.file)
 
-    def _phrases(self, term: str) -> str:
-        """A term as FTS5 takes it: as it stands, and in camel case also as its parts."""
-        phrases = [phrase for phrase in (_phrase(term), _phrase(humps([term]))) if phrase]
+    def _phrases_of(self, term: str) -> str:
+        """A term as FTS5 takes it: as it stands, and a name in camel case also as its parts."""
+        parts = humps([term]) if is_humped(term) else ""
+        phrases = [phrase for phrase in (_phrase(term), _phrase(parts)) if phrase]
         whole = " OR ".join(phrases)
         if len(term) < SHORTEST_BEGINNING or not whole:
             return whole
@@ -139,7 +140,7 @@ class Lookup:
             return Neighbour(refs[0][0] if refs else None, said.role, said.glimpse)
         return None
 
-    def _with_parts(self, query: Query, most: int) -> tuple[Iterator[list[Candidate]], int]:
+    def _with_parts(self, query: Query) -> list[int]:
         """What holds the words anywhere; without any, what is within the query's limits."""
         terms = query.terms[:MOST_SCANNED]
         holds = " OR ".join([HOLDS] * len(terms))
@@ -148,25 +149,45 @@ class Lookup:
         if query.paths:
             limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given = [*given, _paths(query)]
-        ids = self._rows(
+        return self._ids(
             f"SELECT id FROM documents WHERE ({holds or 1}) AND {limits} ORDER BY ours, id DESC",
             *parts,
             *given,
         )
-        return self._blocks({id: 0.0 for (id,) in ids}, most), len(ids)
 
-    def _scores(self, query: Query, words: str, most: int) -> dict[int, float]:
-        """The best that hold words, by id."""
-        where, given = self._where(query, words)
-        ranked = f"SELECT rowid, -bm25(words, {WEIGHTS}) FROM words WHERE {where}"
-        return dict(self._rows(f"{ranked} ORDER BY 2 DESC, 1 DESC LIMIT ?", *given, most))
+    def _fits(self, query: Query) -> dict[int, Fit]:
+        """How well all that holds words of the query fits, by id."""
+        scores = self._scores(query)
+        weights = dict.fromkeys(scores, 0.0)
+        named = set[int]()
+        for term in query.terms if scores else ():
+            holding = self._holding(self._phrases(term))
+            weight = weight_of(len(holding), self._all)
+            for id in holding & scores.keys():
+                weights[id] += weight
+            if term in query.names:
+                named |= holding
+        return {id: (id in named, weights[id], score, id) for id, score in scores.items()}
 
-    def _total(self, query: Query, words: str) -> int:
+    def _scores(self, query: Query) -> dict[int, float]:
+        """All within the limits of a query that holds its words, with its BM25."""
+        words = " OR ".join(filter(None, map(self._phrases, query.terms)))
         if not words:
-            return 0
+            return {}
         where, given = self._where(query, words)
-        [(total,)] = self._rows(f"SELECT count(*) FROM words WHERE {where}", *given)
-        return total
+        return dict(
+            self._rows(f"SELECT rowid, -bm25(words, {WEIGHTS}) FROM words WHERE {where}", *given)
+        )
+
+    def _holding(self, words: str) -> set[int]:
+        """What holds words, by id."""
+        found = "SELECT rowid FROM words WHERE words MATCH ?"
+        return {*self._ids(found, words)} if words else set()
+
+    def _number(self, words: str) -> int:
+        """How much holds words."""
+        found = "SELECT count(*) FROM words WHERE words MATCH ?"
+        return self._rows(found, words)[0][0] if words else 0
 
     def _where(self, query: Query, words: str) -> tuple[str, list[Any]]:
         match = f"({words}) AND {_paths(query)}" if query.paths else words
@@ -179,27 +200,34 @@ class Lookup:
     def _limits(self, query: Query) -> tuple[str, list[Any]]:
         """What limits documents, as a condition and its values."""
         limits = [self._within] + ["failed"] * query.failed
-        limits += ["tool LIKE ? ESCAPE '\\'"] * len(query.tools)
+        if query.tools:
+            any_tool = " OR ".join(["tool LIKE ? ESCAPE '\\'"] * len(query.tools))
+            limits.append(f"({any_tool})")
         return " AND ".join(limits), [f"%{_escaped(tool)}%" for tool in query.tools]
 
-    def _blocks(self, scores: Mapping[int, float], most: int) -> Iterator[list[Candidate]]:
-        left = iter(scores.items())
-        while block := dict(islice(left, most)):
-            yield self._candidates(block)
+    def _blocks(
+        self, ids: Iterable[int], fits: Mapping[int, Fit], most: int
+    ) -> Iterator[list[Candidate]]:
+        left = iter(ids)
+        while block := [*islice(left, most)]:
+            yield self._candidates(block, fits)
 
-    def _candidates(self, scores: Mapping[int, float]) -> list[Candidate]:
-        ids = ", ".join(map(str, scores))
-        found = self._rows(f"SELECT log, {rows.DOCUMENT} FROM documents WHERE id IN ({ids})")
+    def _candidates(self, ids: Iterable[int], fits: Mapping[int, Fit]) -> list[Candidate]:
+        listed = ", ".join(map(str, ids))
+        found = self._rows(f"SELECT log, {rows.DOCUMENT} FROM documents WHERE id IN ({listed})")
         return [
-            Candidate(row[0], self._names[log], rows.document_from(row), scores[row[0]])
+            Candidate(row[0], self._names[log], rows.document_from(row), *fits.get(row[0], ())[1:3])
             for log, *row in found
         ]
 
-    def _in_which(self, pattern: Pattern, ids: Iterable[tuple[int]]) -> Iterator[int]:
-        for (id,) in ids:
+    def _in_which(self, pattern: Pattern, ids: Iterable[int]) -> Iterator[int]:
+        for id in ids:
             [(text,)] = self._rows("SELECT text FROM documents WHERE id = ?", id)
             if pattern.is_in(rows.from_bytes(text)):
                 yield id
+
+    def _ids(self, query: str, *given: Any) -> list[int]:
+        return [id for (id,) in self._rows(query, *given)]
 
 
 def _after_first_word(text: str) -> str:
@@ -219,8 +247,12 @@ def _phrase(text: str) -> str:
 
 
 def _paths(query: Query) -> str:
-    """What holds all the paths of a query."""
-    return " AND ".join(f"paths : {_phrase(path)} *" for path in query.paths)
+    """What holds all the paths of a query; a bare name may also stand in a call by itself."""
+    return " AND ".join(
+        f"(paths : {phrase} *{'' if '/' in path else f' OR about : {phrase}'})"
+        for path in query.paths
+        if (phrase := _phrase(path))
+    )
 
 
 def _escaped(text: str) -> str:

@@ -2,16 +2,18 @@
 
     the build broke              words
     "connection refused"         words that stand together
-    path:src/app                 only where this path is spoken of; path:app is enough
-    tool:bash                    only calls of a tool, and their results
+    path:src/app                 only where this path is spoken of; path:app is enough; of
+                                 path:src/*.py:12 the parts: src and .py
+    tool:bash                    only calls of a tool, and their results; tool:bash,read: of any
     error:                       only what tells of a failure; error:timeout looks for a word, too
 
 Anything else is words: no query is wrong.
 """
 
+import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -19,10 +21,20 @@ from typing import TypeAlias
 from context_compression.words import kind_of, trimmed
 
 MOST_WORDS = 32
+MANY, COMMON = 120, 0.15
+"""A word that is held by more texts than that, in number and share of all, tells little."""
+FEW = 3
+"""Words, the rarest of a query, that are looked for however common they are."""
 LONGEST_WORD = 200
 """Characters; what is longer is looked for by its beginning."""
 
-_PART = re.compile(r'(?:(path|tool|error):)?(?:"([^"]+)"|(\S+))')
+_PART = re.compile(
+    r"(?:(path|tool|error):(?:(?<!error:)\s+(?!(?:path|tool|error):))?)?"
+    r'(?:"([^"]+)"|(\S+))',
+    re.IGNORECASE,
+)
+_PATTERN_SIGNS = re.compile(r"[*?]+")
+_TOOL_NAMES = re.compile(r"[,|]")
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _CJK = re.compile(
     "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -45,8 +57,8 @@ class Query:
     Attributes:
         names: what names something: identifiers, and what stood in quotation marks.
         words: the other words; signs where there is nothing else.
-        paths: parts of paths.
-        tools: parts of tools' names.
+        paths: parts of paths, all of which count.
+        tools: parts of tools' names, any of which counts.
         failed: whether only failures count.
     """
 
@@ -61,17 +73,15 @@ class Query:
         """`Query.read("timeout in src/app.py tool:bash")`: a name, two words, a tool."""
         found: Sorted = defaultdict(list)
         failed = False
-        for limit, quoted, plain in _PART.findall(_UNSENDABLE.sub(" ", text)):
+        for prefix, quoted, plain in _PART.findall(_UNSENDABLE.sub(" ", text)):
+            limit = prefix.lower()
             said = quoted.strip() or plain.strip(_AROUND)
+            failed = failed or limit == "error" or plain.lower() == "error:"
             if limit in ("path", "tool") and any(map(str.isalnum, said)):
-                found[limit].append(said)
-            elif plain == "error:":
-                failed = True
+                found[limit] += _limits(limit, said)
             elif quoted.strip():
-                failed = failed or limit == "error"
                 found["name"].append(said)
-            else:
-                failed = failed or limit == "error"
+            elif plain.lower() != "error:":
                 _sort(plain, found)
         names, words = _kept(found)
         paths, tools = (tuple(_clipped(found[limit]))[:MOST_WORDS] for limit in ("path", "tool"))
@@ -98,6 +108,32 @@ class Query:
         names, words = _kept(found)
         return replace(self, names=names, words=words)
 
+    def telling(self, holding: Callable[[str], int], among: int) -> "Query":
+        """The same without words that so much holds that they tell nothing, as "is" and "the".
+
+        The rarest stay however common they are; and all where nothing holds any other term.
+
+        Args:
+            holding: how many texts hold a term.
+            among: how many there are.
+        """
+        if len(self.words) <= FEW:
+            return self
+        numbers = {term: holding(term) for term in self.terms}
+        rarest = sorted(self.words, key=numbers.__getitem__)[:FEW]
+        most = max(MANY, COMMON * among)
+        words = tuple(word for word in self.words if numbers[word] <= most or word in rarest)
+        return replace(self, words=words) if any(map(numbers.get, self.names + words)) else self
+
+
+def _limits(limit: str, said: str) -> list[str]:
+    """The parts of a path, without a line's number; the names of tools."""
+    if limit == "path":
+        parts = map(trimmed, _PATTERN_SIGNS.split(said))
+    else:
+        parts = map(str.strip, _TOOL_NAMES.split(said))
+    return [part for part in parts if any(map(str.isalnum, part))]
+
 
 def _apart(word: str) -> Iterator[str]:
     """The words in a piece of code; of what is written without spaces, each two letters."""
@@ -114,7 +150,7 @@ def _apart(word: str) -> Iterator[str]:
 def _sort(text: str, found: Sorted) -> None:
     """Note the names, words and signs in a piece of code."""
     for part in _apart(text):
-        if kind_of(part) or _HUMPED.fullmatch(part):
+        if kind_of(part) or is_humped(part):
             found["name"].append(part)
         else:
             found["word" if any(map(str.isalnum, part)) else "sign"].append(part)
@@ -132,6 +168,14 @@ def _clipped(words: Iterable[str]) -> dict[str, None]:
     return dict.fromkeys(word[:LONGEST_WORD] for word in words)
 
 
+def weight_of(holding: int, among: int) -> float:
+    """How much it tells that a text holds a term: the more, the fewer texts do.
+
+    By the third power two rare words outweigh all the others of a question.
+    """
+    return math.log((among + 1) / (holding + 1)) ** 3
+
+
 def indexable(text: str) -> str:
     """A text as the index takes it: what is written without spaces, letter by letter.
 
@@ -140,6 +184,11 @@ def indexable(text: str) -> str:
     if text.isascii():
         return text.replace("\0", " ")
     return _CJK.sub(r" \g<0> ", _UNSENDABLE.sub(" ", text))
+
+
+def is_humped(word: str) -> bool:
+    """Whether a word is a name in camel case, and nothing else."""
+    return _HUMPED.fullmatch(word) is not None
 
 
 def humps(words: Iterable[str]) -> str:

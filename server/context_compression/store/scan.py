@@ -18,7 +18,7 @@ from context_compression.store.documents import (
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
-from context_compression.store.query import Query
+from context_compression.store.query import Query, weight_of
 
 
 class Scan:
@@ -42,19 +42,25 @@ class Scan:
         """How much there is to be found."""
         return len(self._found)
 
+    def telling(self, query: Query) -> Query:
+        """The query without words that tell nothing, see `Query.telling`."""
+        holding = self._holding(query)
+        return query.telling(lambda term: len(holding[term]), len(self._found))
+
     def with_words(
-        self, query: Query, least: int, most: int
-    ) -> tuple[Iterator[list[Candidate]], int]:
+        self, query: Query, most: int, pattern: Pattern | None = None
+    ) -> tuple[Iterator[list[Candidate]], int | None]:
         """All that holds words of the query, those with most of them first; and how much."""
-        terms = [term.casefold() for term in query.terms]
+        holding = self._holding(query)
+        weights = {t: weight_of(len(keys), len(self._found)) for t, keys in holding.items()}
         found: list[Candidate] = []
         for candidate in self._found:
-            document = candidate.document
-            text = document.searched
-            held = sum(term in text for term in terms)
-            if (held or not terms) and _within(query, document, text):
-                found.append(replace(candidate, score=float(held)))
-        found.sort(key=lambda candidate: (candidate.score, candidate.key), reverse=True)
+            held = [term for term, keys in holding.items() if candidate.key in keys]
+            if (held or not query.terms) and _within(query, candidate.document):
+                found.append(replace(candidate, weight=sum(map(weights.__getitem__, held))))
+        found.sort(key=lambda candidate: (candidate.weight, candidate.key), reverse=True)
+        if pattern:
+            return _blocks((c for c in found if pattern.is_in(c.document.text)), most), None
         return _blocks(iter(found), most), len(found)
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
@@ -75,6 +81,16 @@ class Scan:
     def is_true(self, candidate: Candidate, log: SessionLog) -> bool:
         """It was just read."""
         return True
+
+    def _holding(self, query: Query) -> dict[str, set[int]]:
+        """What holds each of a query's terms, by key."""
+        holding = {term: set[int]() for term in query.terms}
+        for candidate in self._found if holding else ():
+            text = candidate.document.searched
+            for term, keys in holding.items():
+                if term.casefold() in text:
+                    keys.add(candidate.key)
+        return holding
 
     def _neighbour(self, candidate: Candidate, said: Iterator[Said]) -> Neighbour | None:
         for one in said:
@@ -100,7 +116,7 @@ class Scan:
                     if document.ref in refs:
                         continue
                     refs.add(document.ref)
-                    self._found.append(Candidate(len(self._found), log.id, document, 0.0))
+                    self._found.append(Candidate(len(self._found), log.id, document))
                     if document.is_text:
                         self._archived[log.id, document.message] = document.ref
                     else:
@@ -112,10 +128,12 @@ def _blocks(found: Iterator[Candidate], most: int) -> Iterator[list[Candidate]]:
         yield block
 
 
-def _within(query: Query, document: Document, text: str) -> bool:
-    """Whether a document is within the limits of a query; `text` is its text, casefolded."""
+def _within(query: Query, document: Document) -> bool:
+    """Whether a document is within the limits of a query."""
+    text = document.searched if query.paths else ""
+    called = document.call.tool.casefold()
     return (
         (document.failed or not query.failed)
-        and all(tool.casefold() in document.call.tool.casefold() for tool in query.tools)
+        and (not query.tools or any(tool.casefold() in called for tool in query.tools))
         and all(path.casefold() in text for path in query.paths)
     )

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from context_compression.errors import StoreUnwritable
+from context_compression.ledger.outcomes import reported_errors
 from context_compression.store.documents import Candidate, Neighbour
-from context_compression.store.excerpt import best_lines, is_letter
+from context_compression.store.excerpt import BEST_LINES, best_lines, is_letter
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
 from context_compression.store.query import Query
@@ -27,8 +28,6 @@ MOST_RANKED = 60
 """Candidates that are looked at closely and put in order together."""
 MOST_COUNTED = 120
 """Candidates of which all are looked at, so that it is known how many say the same."""
-MOST_FILTERED = 400
-"""Candidates among which a pattern is looked for."""
 
 
 @dataclass(frozen=True)
@@ -84,18 +83,25 @@ class Source(Protocol):
         """How much there is to be found."""
         ...
 
-    def with_words(
-        self, query: Query, least: int, most: int
-    ) -> tuple[Iterator[list[Candidate]], int]:
-        """All that holds words of the query, in blocks; and how much that is.
+    def telling(self, query: Query) -> Query:
+        """The query without words that tell nothing here, see `Query.telling`."""
+        ...
 
-        The first block is what fits best: about `most`, and no less than `least` where there are.
+    def with_words(
+        self, query: Query, most: int, pattern: Pattern | None = None
+    ) -> tuple[Iterator[list[Candidate]], int | None]:
+        """All that holds words of the query, what fits best first, in blocks of `most`.
+
+        With it, how much that is; where a pattern has to be found in it, too, nobody has counted.
         The same arguments give the same blocks.
         """
         ...
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
-        """All in which a pattern is found, the newest first, in such blocks."""
+        """All in which a pattern is found, the newest first, in such blocks.
+
+        The first may have less, but no less than `least` where there are.
+        """
         ...
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
@@ -167,6 +173,10 @@ class _Search:
 
     def of(self, source: Source, store: "Store") -> tuple[Found, set[str]]:
         """What is found, and the sessions whose files are not what they were."""
+        return replace(self, query=source.telling(self.query)).found(source, store)
+
+    def found(self, source: Source, store: "Store") -> tuple[Found, set[str]]:
+        """The same with the query as it is."""
         blocks, total = self._blocks(source)
         end = self.skip + self.limit
         ranked: list[Candidate] = []
@@ -192,13 +202,9 @@ class _Search:
         """
         least = 2 * self.limit  # some may say the same
         most = max(least, MOST_RANKED)
-        if self.pattern is None:
-            return source.with_words(self.query, least, most)
-        if self.query.empty:
+        if self.pattern and self.query.empty:
             return source.with_pattern(self.pattern, least, most), None
-        blocks, _ = source.with_words(self.query, MOST_FILTERED, MOST_FILTERED)
-        first = next(blocks, list[Candidate]())
-        return iter([[c for c in first if self.pattern.is_in(c.document.text)]]), None
+        return source.with_words(self.query, most, self.pattern)
 
     def _ranked(self, candidates: Sequence[Candidate], before: list[Candidate]) -> list[Candidate]:
         """The best first; of what says the same, one, and none that comes before all of these."""
@@ -208,8 +214,9 @@ class _Search:
         }
 
         def closeness(candidate: Candidate) -> tuple[float, ...]:
-            held = sum(levels[candidate.key].values()) if self.names else self._held(candidate)
-            return held, not candidate.document.ours, candidate.score, candidate.key
+            named = sum(levels[candidate.key].values())
+            ours = candidate.document.ours
+            return named, candidate.weight, not ours, candidate.score, candidate.key
 
         ordered = _different(before, sorted(candidates, key=closeness, reverse=True))
         return _covering(ordered, levels, self.names)
@@ -221,7 +228,10 @@ class _Search:
 
     def _hit(self, source: Source, candidate: Candidate) -> Hit:
         document = candidate.document
-        lines = tuple(best_lines(document.text, self.query.terms, self.pattern))
+        sought: Sequence[str] = self.query.terms
+        if self.query.failed and not sought:
+            sought = reported_errors(document.text, failed=True)[-BEST_LINES:]
+        lines = tuple(best_lines(document.text, sought, self.pattern))
         before, after = source.beside(candidate)
         return Hit(
             document.ref, document.what, candidate.session, self._held(candidate), lines,

@@ -25,6 +25,10 @@ from context_compression.tokens import Counter
 NEWEST = 5  # refs named where one is unknown
 NAMED_REF = re.compile(r"\bref\W{1,3}([0-9a-f]{4,12})\b", re.IGNORECASE)
 """A ref that was copied with its mark: `[… 9 lines; ref c3f91a20b77d]`."""
+REF_FILE = re.compile(r"(?:^|[/\\])([0-9a-f]{12})\.txt\s*$")
+"""The file of what was offloaded, named by its ref."""
+REF_QUERY = re.compile(r"(?:ref\W{1,3})?([0-9a-f]{12})(?:\.txt)?", re.IGNORECASE)
+"""A query that is nothing but a ref."""
 LONGEST_MARK = 600
 """Characters in which a ref is looked for."""
 
@@ -52,13 +56,15 @@ async def context_restore(call: Call, asked: RestoreArguments) -> CallToolResult
     Returns pages of up to 8,000 characters. Does not put it back into the view; undo in
     context_compress does.
     """
+    store = call.workspace.store
     query = (asked.query or "").strip()
+    if not asked.ref and (ref := await _as_ref(call, query)):
+        asked, query = asked.model_copy(update={"ref": ref}), ""
     if bool(asked.ref) == bool(query or (asked.pattern and not asked.ref)):
         raise ToolError(
             "Pass either ref, to bring back what is archived under it, or query, words to look "
             "for in the archive; pattern goes with both, or alone. context_status names refs."
         )
-    store = call.workspace.store
     if asked.ref:
         return await call.working("restoring", lambda: _restored(store, asked.ref or "", asked))
     if asked.lines is not None:
@@ -78,6 +84,15 @@ async def context_restore(call: Call, asked: RestoreArguments) -> CallToolResult
     return await call.working("searching", search)
 
 
+async def _as_ref(call: Call, query: str) -> str | None:
+    """The ref that a query is, if something is archived under it."""
+    named = REF_QUERY.fullmatch(query)
+    if named is None:
+        return None
+    log = await call.working("searching", lambda: call.workspace.store.locate(named[1].lower()))
+    return named[1].lower() if log else None
+
+
 async def _session(call: Call, conversation: str | None) -> str | None:
     """The session meant, whether it is a transcript's or our own."""
     if not conversation or conversation in call.workspace.store.sessions():
@@ -86,7 +101,8 @@ async def _session(call: Call, conversation: str | None) -> str | None:
 
 
 def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult:
-    ref = next((found[1] for found in NAMED_REF.finditer(ref[:LONGEST_MARK])), ref.strip())
+    named = NAMED_REF.search(ref[:LONGEST_MARK]) or REF_FILE.search(ref)
+    ref = named[1] if named else ref.strip()
     lines = _span(asked.lines)
     log = store.locate(ref)
     session = following = None
