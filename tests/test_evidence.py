@@ -11,13 +11,13 @@ from context_compression.evidence import (
     ERROR_WORDS,
     PART_CHARS,
     commands,
+    count_of_tests,
     decisions,
     error_lines,
     exit_status,
     facts,
     is_talk,
     lines_with,
-    tests_told,
 )
 from context_compression.formats import parse
 from context_compression.messages import Message, assistant, user
@@ -181,6 +181,6 @@ def test_where_people_talk_and_tools_have_no_part_in_it_is_talk() -> None:
 def test_the_last_line_that_counts_tests_tells_how_they_came_out(
     output: str, line: str | None
 ) -> None:
-    told = tests_told(output)
+    told = count_of_tests(output)
 
     assert (output[slice(*told)] if told else None) == line

@@ -74,7 +74,7 @@ def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set
     return spans
 
 
-def tests_told(text: str) -> tuple[int, int] | None:
+def count_of_tests(text: str) -> tuple[int, int] | None:
     """Where the last line of an output stands that says how many tests passed, or failed."""
     at = max(
         (at for word in COUNTED_TESTS if (at := text.rfind(word)) > 0 and text[at - 1].isdecimal()),

@@ -120,7 +120,7 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
     last = (text.rfind("\n", 0, end) + 1, end)
     errors = list(evidence.lines_with(text, evidence.ERROR_WORDS))
     chosen: set[Span] = set()
-    tests = evidence.tests_told(text)
+    tests = evidence.count_of_tests(text)
     for start, stop in (first, last, *([tests] if tests else ()), *errors[-2:], *errors[:2]):
         line = (start, min(stop, start + LONGEST_PREVIEW_LINE))
         cost = line[1] - start + 8

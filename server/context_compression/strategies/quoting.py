@@ -346,10 +346,10 @@ def beside_quotes(message: Message, block: Block) -> Sequence[Span]:
 
     All of a short one of the user's: beside a long text that they pasted it may be the request.
     """
-    short = isinstance(block, Text) and len(block.text) <= TEXT_WITH_REF
-    return (
-        [(0, len(block.text))] if short and message.role == "user" and is_said(block.text) else ()
-    )
+    if message.role != "user" or not isinstance(block, Text):
+        return ()
+    text = block.text
+    return [(0, len(text))] if len(text) <= TEXT_WITH_REF and is_said(text) else ()
 
 
 def weight_of(name: str) -> float:
