@@ -599,6 +599,24 @@ def test_in_the_smallest_room_one_mark_says_that_messages_are_missing() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit -q -m 'Mend the index'",
+        "cd app && git -C sub push origin main",
+        "gh pr create --fill",
+        'git commit -m "$(cat <<EOF\nMend the index\n\nIt was read twice.\nEOF\n)"',
+    ],
+)
+def test_what_was_committed_or_sent_to_others_is_told_where_room_is_short(command: str) -> None:
+    lines = "\n".join(f"src/module_{n}.py:{n}: see item_{n} of list_{n}" for n in range(60))
+    act = step(99, "ok", command=command, description="Write it down")
+    work = [step(n, lines.replace("_", f"_{n}"), command=f"show {n}") for n in range(60)]
+    messages = session(said("user", "Go."), *work[:30], act, *work[30:], said("user", "Go on."))
+
+    assert "Write it down" in texts(extract(messages, 0.01, min_recent_messages=1).messages)
+
+
 def test_how_many_tests_passed_stands_beside_the_errors_that_they_printed() -> None:
     printed = "\n".join(f"error: Task {n} failed: {FILLER}" for n in range(60))
     output = f"{printed}\n\n 1216 pass\n 0 fail\nRan 1216 tests across 40 files. [9.10s]\n{FILLER}"

@@ -1,10 +1,12 @@
 """What competes for the room of a view: texts that it leaves out, or shows a part of."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from context_compression.authors import all_of_answer, said_in
+from context_compression.evidence import commands_of
 from context_compression.messages import (
     Block,
     Message,
@@ -23,6 +25,14 @@ from context_compression.strategies.worth import value_of, value_of_users
 CHANGE_WORTH = 10.0
 """What the line of the call that changed a file last is worth beside its evidence: the file shall
 not be forgotten."""
+DONE_ONCE = re.compile(
+    r"\b(?:git (?:-\S+ \S+ )?(?:commit|push|merge|rebase|tag|revert)"
+    r"|(?:gh|glab) \w+ (?:create|merge|comment|close|edit|review)"
+    r"|(?:npm|pnpm|yarn|cargo|twine|docker) (?:publish|push|upload)|(?:kubectl|terraform) apply)\b"
+)
+"""Commands that are not given twice: they reach others, or write down what is done."""
+DONE_WORTH = 25.0
+"""What the line of a call with one is worth beside its evidence, lest it be given again."""
 USERS_SHARE = 0.4
 """Share of the room up to which the user's words have all of their worth in prose."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
@@ -77,6 +87,12 @@ class Competing:
         """The block that a source is a text of."""
         return self.plan.messages[source.message].blocks[source.slot]
 
+    def worth_of_call(self, call: ToolCall) -> float:
+        """What the line of a call is worth beside its evidence."""
+        if any(map(DONE_ONCE.search, commands_of(call))):
+            return DONE_WORTH
+        return CHANGE_WORTH if call.id in self.plan.outdated.last_changes else 0.0
+
     def of_message(self, index: int) -> Iterator[Source]:
         """The texts of a message that compete, with what it costs to show anything of them."""
         plan, message, shown = self.plan, self.plan.messages[index], self.shown.get(index)
@@ -101,7 +117,7 @@ class Competing:
                         message, text, tokens, spoken=spoken, replied=replied, last=last
                     )
                 if isinstance(block, ToolCall) and key == "line":
-                    worth = CHANGE_WORTH * (block.id in plan.outdated.last_changes)
+                    worth = self.worth_of_call(block)
                 failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
                 yield Source(
                     index, slot, text, tokens, opening, weight * times, key,
