@@ -23,7 +23,7 @@ from context_compression.messages import (
     system,
     user,
 )
-from context_compression.testing import PIXEL
+from context_compression.testing import PIXEL, Run, tool_step
 
 CACHED = {"cache_control": {"type": "ephemeral"}}
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PIXEL}}
@@ -318,6 +318,19 @@ def test_an_edited_anthropic_call_keeps_its_other_keys() -> None:
     )
 
     assert written["content"] == [{**call, "input": {"x": 2}}]
+
+
+def test_tools_tell_the_dialect_before_a_picture_that_stands_first() -> None:
+    of_openai = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    of_anthropic = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+
+    for picture, dialect in ((of_openai, "anthropic"), (of_anthropic, "openai")):
+        step = tool_step([Run("a", "Read", {"path": "a.py"}, "fine")], dialect)
+        found = parse([{"role": "user", "content": [picture]}, *step])
+
+        assert found.format.name == dialect
+        assert [call.id for message in found.messages for call in message.calls] == ["a"]
+        assert found.render(found.messages)[0]["content"] == [picture]
 
 
 def test_new_messages_are_written_plainly_in_both_dialects() -> None:

@@ -68,15 +68,19 @@ def parse(messages: Sequence[Mapping[str, Any]]) -> Conversation:
 
 
 def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
-    """The dialect of the first message that shows one by its shape.
+    """The dialect of the first message that shows one by its shape: by tools, else by other parts.
 
-    Failing that, roles that only OpenAI's messages have decide; plain texts are Anthropic's.
+    A picture in the other dialect is one part that stays as it is; calls without results are no
+    conversation. Failing both, roles that only OpenAI's messages have decide; plain texts are
+    Anthropic's.
     """
-    for message in messages:
-        if openai_chat.shows(message):
-            return openai_chat.FORMAT
-        if anthropic.shows(message):
-            return anthropic.FORMAT
+    by_tools = (openai_chat.uses_tools, anthropic.uses_tools)
+    for of_openai, of_anthropic in (by_tools, (openai_chat.shows, anthropic.shows)):
+        for message in messages:
+            if of_openai(message):
+                return openai_chat.FORMAT
+            if of_anthropic(message):
+                return anthropic.FORMAT
     system = any(message["role"] in ("system", "developer") for message in messages)
     return openai_chat.FORMAT if system else anthropic.FORMAT
 

@@ -5,7 +5,7 @@ image, document, server_tool_use and its results. Server tools run inside one me
 are carried as they are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, assert_never
 
 from context_compression.messages import (
@@ -23,14 +23,24 @@ from context_compression.messages import (
     is_object,
 )
 
-KNOWN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document")
+TOOLS = ("tool_use", "tool_result")
+OTHERS = ("thinking", "redacted_thinking", "image", "document")
+
+
+def uses_tools(message: Mapping[str, Any]) -> bool:
+    """Whether the message holds a call or a result as only this dialect has them."""
+    return _holds(message, TOOLS)
 
 
 def shows(message: Mapping[str, Any]) -> bool:
-    """Whether the message has a shape only this dialect has."""
+    """Whether it holds another block that only this dialect has."""
+    return _holds(message, OTHERS)
+
+
+def _holds(message: Mapping[str, Any], types: Container[str]) -> bool:
     content = message.get("content")
     return is_array(content) and any(
-        is_object(block) and block.get("type") in KNOWN for block in content
+        is_object(block) and block.get("type") in types for block in content
     )
 
 

@@ -27,15 +27,18 @@ from context_compression.messages import (
 PARTS = ("image_url", "input_audio", "file", "refusal")
 
 
+def uses_tools(message: Mapping[str, Any]) -> bool:
+    """Whether the message holds a call or a result as only this dialect has them."""
+    called = message.get("tool_calls") or message.get("function_call")
+    return bool(called) or message["role"] in ("tool", "function")
+
+
 def shows(message: Mapping[str, Any]) -> bool:
-    """Whether the message has a shape only this dialect has."""
-    if message["role"] in ("tool", "function"):
-        return True
-    if message.get("tool_calls") or message.get("function_call") or message.get("refusal"):
-        return True
+    """Whether it holds another part that only this dialect has."""
     content = message.get("content")
-    return is_array(content) and any(
-        is_object(part) and part.get("type") in PARTS for part in content
+    parts = content if is_array(content) else ()
+    return bool(message.get("refusal")) or any(
+        is_object(part) and part.get("type") in PARTS for part in parts
     )
 
 
