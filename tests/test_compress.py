@@ -905,9 +905,13 @@ def test_a_strategy_that_ends_at_the_floor_says_so() -> None:
     assert note.endswith("; this is the floor, and not even auto goes further")
 
 
-def test_pins_that_are_no_list_are_refused() -> None:
+@pytest.mark.parametrize("pins", ["src/vendor", None, [1.5], 3])
+def test_pins_that_are_no_list_of_texts_and_numbers_are_refused(pins: Any) -> None:
     with pytest.raises(InvalidSettings, match="it must be a list"):
-        compress(conversation(30, seed=4), target_tokens=500, pins="src/vendor")
+        compress(conversation(30, seed=4), target_tokens=500, pins=pins)
+
+
+def test_an_empty_pin_is_refused() -> None:
     with pytest.raises(InvalidSettings, match="empty text"):
         compress(conversation(30, seed=4), target_tokens=500, pins=["src/vendor", ""])
 

@@ -23,7 +23,7 @@ from context_compression.messages import (
     system,
     user,
 )
-from context_compression.testing import PIXEL, Run, tool_step
+from context_compression.testing import PIXEL, Dialect, Run, tool_step
 
 CACHED = {"cache_control": {"type": "ephemeral"}}
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": PIXEL}}
@@ -324,7 +324,9 @@ def test_tools_tell_the_dialect_before_a_picture_that_stands_first() -> None:
     of_openai = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
     of_anthropic = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
 
-    for picture, dialect in ((of_openai, "anthropic"), (of_anthropic, "openai")):
+    cases: list[tuple[Any, Dialect]] = [(of_openai, "anthropic"), (of_anthropic, "openai")]
+
+    for picture, dialect in cases:
         step = tool_step([Run("a", "Read", {"path": "a.py"}, "fine")], dialect)
         found = parse([{"role": "user", "content": [picture]}, *step])
 

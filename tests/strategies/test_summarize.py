@@ -360,15 +360,19 @@ def test_halving_ends() -> None:
     assert len(model.requests) < 10
 
 
-def test_nothing_before_the_tail_is_said_as_such() -> None:
-    messages = [said("user", "hello"), said("assistant", "hi")]
+@pytest.mark.parametrize(
+    ("asked", "more"), [({"force": True}, ""), ({"target_tokens": 500}, "; auto goes further")]
+)
+def test_nothing_before_the_tail_is_said_as_such(asked: dict[str, Any], more: str) -> None:
+    step = tool_step([Run("a", "Bash", {"command": "ls"}, "one line of many\n" * 400)], "anthropic")
+    messages = [said("user", "hello"), *step]
 
     result = compress(
-        messages, strategy="summarize", summarizer=ScriptedSummarizer(SUMMARY), force=True
+        messages, strategy="summarize", summarizer=ScriptedSummarizer(SUMMARY), **asked
     )
 
     assert not result.changed
-    assert result.notes == ("nothing to compress before the recent messages",)
+    assert result.notes == (f"nothing to compress before the recent messages{more}",)
 
 
 def test_auto_asks_a_model_only_when_offload_and_truncate_do_not_suffice() -> None:

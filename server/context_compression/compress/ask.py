@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from context_compression.errors import InvalidSettings, InvalidTarget
+from context_compression.messages import is_array
 from context_compression.plan import Archive
 from context_compression.result import Kept, Result
 from context_compression.settings import Settings
@@ -71,9 +72,10 @@ class Ask:
         beside: Any = self.not_counted
         if isinstance(beside, bool) or not isinstance(beside, int) or beside < 0:
             raise InvalidTarget(f"not_counted is {beside!r}; it must be a whole number of tokens.")
-        if isinstance(self.pins, str):
+        pins: Any = self.pins
+        if not is_array(pins) or not all(isinstance(pin, int | str) for pin in pins):
             raise InvalidSettings(
-                f"pins is the text {self.pins[:60]!r}; it must be a list of texts."
+                f"pins is {pins!r:.60}; it must be a list of texts and numbers of messages."
             )
-        if "" in self.pins:
+        if "" in pins:
             raise InvalidSettings("One of the pins is an empty text, which every message holds.")

@@ -209,7 +209,8 @@ class Job:
                 if proposed:
                     warnings.append("the summary and what must stay do not fit the target")
                 elif self.subject.strategy == "summarize":
-                    warnings.append(ALL_RECENT)
+                    goes_on = "; auto goes further" if self.ask.target_tokens else ""
+                    warnings.append(f"{ALL_RECENT}{goes_on}")
                     return None
         if outcome := (yield from self._extracted(steps)):
             return outcome

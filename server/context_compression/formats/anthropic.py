@@ -5,7 +5,7 @@ image, document, server_tool_use and its results. Server tools run inside one me
 are carried as they are.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 from context_compression.messages import (
@@ -37,7 +37,7 @@ def shows(message: Mapping[str, Any]) -> bool:
     return _holds(message, OTHERS)
 
 
-def _holds(message: Mapping[str, Any], types: Container[str]) -> bool:
+def _holds(message: Mapping[str, Any], types: tuple[str, ...]) -> bool:
     content = message.get("content")
     return is_array(content) and any(
         is_object(block) and block.get("type") in types for block in content
