@@ -31,7 +31,7 @@ LEAST_FOR_REFS = 1_500
 """Tokens of room below which gaps between quotes have none, and those before and behind all quotes
 of a note are not told, but behind the last: evidence is worth more then (measured on recorded
 sessions)."""
-LEAST_ROOM, LEAST_SHOWN = 0.15, 0.4
+LEAST_ROOM, LEAST_SHOWN = 0.25, 0.4
 """Share of the room, and of what previews leave out, one of which they must leave free (measured on
 recorded sessions: below both, `extract` keeps more at the same size, above either not)."""
 GAPS_SHARE = 0.03
