@@ -588,8 +588,10 @@ def test_the_first_note_says_what_is_missing_before_its_quotes() -> None:
     assert re.match(r".*, quoted as data:\n\[… \d+ messages[];]", notes[0])
 
 
-def test_in_the_smallest_room_one_mark_says_that_messages_are_missing() -> None:
-    messages = session(conversation(60), said("user", "Thank you."))
+@pytest.mark.parametrize("start", [0, 1])
+def test_in_the_smallest_room_one_mark_says_that_messages_are_missing(start: int) -> None:
+    """Without its start a conversation has a note of ours, which is none of them."""
+    messages = session(conversation(60)[start:], said("user", "Thank you."))
 
     shown = compress(messages, target_tokens=60, strategy="extract").messages
 

@@ -21,9 +21,8 @@ def gaps(run: range, shown: Iterable[int]) -> Iterator[range]:
         start = index + 1
 
 
-def gap_of_messages(missing: range, ref: str = "") -> str:
+def gap_of_messages(count: int, ref: str = "") -> str:
     """The mark of a gap: `[… 1 message; ref c3f91a20b77d]`, `[… 9 messages; first ref …]`."""
-    count = len(missing)
     named = f"; {'first ' * (count > 1)}ref {ref}" if ref else ""
     return f"[… {how_many(count, 'message')}{named}]"
 
