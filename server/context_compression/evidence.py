@@ -43,8 +43,14 @@ EXIT_STATUS = re.compile(
 """Looked for in lower-case text."""
 FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
 """A short result of a tool that failed, where nothing else tells it."""
-COUNTED_TESTS = (" pass", " fail")
-"""How a number of tests is followed: `1216 pass`, `3 failed, 12 passed in 0.4s`."""
+PASS_OR_FAIL = (" pass", " fail")
+COUNT_OF_TESTS = re.compile(
+    r"[^\n]{0,80}?(?:\b\d+ (?:pass|fail)(?:ed|ing|ures?)?\b"
+    r"(?! (?!in |of |and |tests?\b|specs?\b|suites?\b|assert)[a-z])|# (?:pass|fail) \d+)[^\n]{0,80}"
+)
+"""A line like ` 1216 pass`, `3 failed, 12 passed in 0.4s`, `# fail 0`; not `404 failed logins`."""
+ENDING_CHARS = 4_000
+"""Characters from the end in which it is looked for."""
 COMMAND_KEYS = ("command", "cmd", "script")
 PART_CHARS = 16_384
 
@@ -75,14 +81,12 @@ def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set
 
 
 def count_of_tests(text: str) -> tuple[int, int] | None:
-    """Where the last line of an output stands that says how many tests passed, or failed."""
-    at = max(
-        (at for word in COUNTED_TESTS if (at := text.rfind(word)) > 0 and text[at - 1].isdecimal()),
-        default=None,
-    )
-    if at is None:
+    """Where the last line stands near the end of an output that says how many tests passed."""
+    begin = max(0, len(text) - ENDING_CHARS)
+    if all(text.find(word, begin) < 0 for word in PASS_OR_FAIL):
         return None
-    return text.rfind("\n", 0, at) + 1, text.find("\n", at) % (len(text) + 1)
+    *_, last = (None, *(found.span() for found in COUNT_OF_TESTS.finditer(text, begin)))
+    return last
 
 
 def error_lines(text: str) -> list[str]:

@@ -168,7 +168,8 @@ class Pool:
         if source.failed:
             for at in islice((at for at, fails in enumerate(tells) if fails), FIRST_FAILURES):
                 tells[at] |= FAILED
-        if not source.key and (told := evidence.count_of_tests(source.text)):
+        printed = not source.key and not source.spoken
+        if printed and (told := evidence.count_of_tests(source.text)):
             for at in within(told):
                 tells[at] |= FAILED
         for said in source.spoken:

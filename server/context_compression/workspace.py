@@ -59,12 +59,6 @@ class Opened:
     beside: int = 0
 
     @property
-    def kept_in(self) -> Path:
-        """The file that holds the conversation."""
-        session = self.session
-        return self.transcript.path if self.transcript else session.store.session(session.id).path
-
-    @property
     def anchor(self) -> Anchor | None:
         """What the host's provider really charged, where the transcript says so.
 

@@ -103,9 +103,6 @@ def test_a_session_that_holds_offloaded_texts_is_no_conversation(
     assert snapshot(used.folder) == before
 
 
-LOG = ".compression/sessions/chat/events.jsonl"
-
-
 @pytest.mark.parametrize(
     ("conversation", "output", "more"),
     [
@@ -113,7 +110,8 @@ LOG = ".compression/sessions/chat/events.jsonl"
         ("chat.json", "home/../chat.json", ["--dry-run"]),
         ("chat.json", "symlink.json", ["--undo"]),
         ("chat.json", "hardlink.json", ["--summarizer", "caller"]),
-        ("chat", LOG, []),
+        ("chat", "chat.json", []),
+        ("chat", "home/../chat.json", ["--undo"]),
     ],
     ids=str,
 )
@@ -127,6 +125,19 @@ def test_the_conversation_itself_is_no_place_for_the_output(
     told = refused(used.run("compress", conversation, "--output", output, *more))
 
     assert f"{output} is the conversation itself, which is never changed" in told
+    assert snapshot(used.folder) == before
+
+
+@pytest.mark.parametrize("conversation", ["chat", "chat.json"])
+@pytest.mark.parametrize("output", ["sessions/chat/events.jsonl", "config.json", "new.json"])
+def test_the_store_is_no_place_for_the_output(
+    used: Desk, conversation: str, output: str, snapshot: Snapshot
+):
+    before = snapshot(used.folder)
+
+    told = refused(used.run("compress", conversation, "--output", f".compression/{output}"))
+
+    assert "where the originals are kept. Name another file" in told
     assert snapshot(used.folder) == before
 
 

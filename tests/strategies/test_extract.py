@@ -25,7 +25,7 @@ from context_compression.messages import Image, Text, ToolResult
 from context_compression.pieces import Pool, Source
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import render
-from context_compression.strategies import filling, gaps
+from context_compression.strategies import competing, filling, gaps
 from context_compression.strategies.forms import Form, Forms, outer_parts
 from context_compression.strategies.keep import cost
 from context_compression.strategies.quoting import outcome
@@ -617,6 +617,11 @@ def test_what_was_committed_or_sent_to_others_is_told_where_room_is_short(comman
     messages = session(said("user", "Go."), *work[:30], act, *work[30:], said("user", "Go on."))
 
     assert "Write it down" in texts(extract(messages, 0.01, min_recent_messages=1).messages)
+
+
+@pytest.mark.parametrize("command", ["git push --dry-run", "git merge-base main HEAD", "git log"])
+def test_what_only_looks_so_is_not_taken_for_something_done_once(command: str) -> None:
+    assert not competing.DONE_ONCE.search(command)
 
 
 def test_how_many_tests_passed_stands_beside_the_errors_that_they_printed() -> None:

@@ -147,14 +147,15 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         def change(config: dict[str, Any]) -> dict[str, Any]:
             return changed_config(config, changes, reset)
 
-        change(workspace.store.read_config())  # refused before anything is written
+        change(workspace.store.read_config())  # refused before anything is written, and so is this
+        Settings.layered(environ=workspace.environ)
         kept = Settings.checked(workspace.store.update_config(change))
         changed = {*changes, *(name for name in map(snake_case, reset) if name in NAMES)}
         _say_overruled(changed, kept, workspace.environ)
         shown |= changed
     for finding in of_variables(workspace.environ):
         if finding.ok is False:
-            say(f"warning: {finding.says}. {finding.mend}")
+            say(f"warning: {finding.says.removesuffix('.')}. {finding.mend}")
     settings = workspace.settings()
     for doubt in settings.doubts:
         say(doubt)

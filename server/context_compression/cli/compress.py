@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ from context_compression.cli import pages, records, two_calls
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.asked import Asked, asked_how
 from context_compression.cli.terminal import say, write, write_json
+from context_compression.errors import ContextCompressionError
 from context_compression.llms.forecast import Forecast
 from context_compression.plurals import how_many
 from context_compression.result import Result
 from context_compression.session import Asked as Wanted
 from context_compression.store.files import to_json
-from context_compression.workspace import Opened
 
 
 def _in_a_folder(
@@ -76,7 +77,7 @@ def compress(
         how["changes"] = (*how["changes"], f"summarizer={summarizer}")
     asked = Asked.of(options, conversation, **how)
     session, opened = asked.opened.session, asked.opened
-    _spare(opened, output)
+    _spare(asked, output)
     if undo:
         messages = session.undo()
         account: Mapping[str, Any] = {"session": session.id, "undone": True}
@@ -101,16 +102,33 @@ def compress(
     return None
 
 
-def _spare(opened: Opened, output: Path | None) -> None:
-    """Refuses to write over the conversation itself, by whatever path it is named."""
-    source = opened.kept_in
-    # a session of opencode's is named as if its database were a folder
-    files = [path for path in (source, source.parent) if path.is_file()]
-    if output and output.exists() and any(map(output.samefile, files)):
+def _spare(asked: Asked, output: Path | None) -> None:
+    """Refuses to write over the conversation itself, by whatever path, or into our store."""
+    if output is None:
+        return
+    store = asked.workspace.store.folder.resolve()
+    if output.resolve().is_relative_to(store):
+        raise Refused(
+            f"{output} lies in {store}, where the originals are kept. Name another file. "
+            "Nothing was done."
+        )
+    if output.exists() and _holds(output, asked):
         raise Refused(
             f"{output} is the conversation itself, which is never changed. Name another file. "
             "Nothing was done."
         )
+
+
+def _holds(output: Path, asked: Asked) -> bool:
+    """Whether a file holds the conversation that is to be compressed."""
+    if transcript := asked.opened.transcript:
+        # a session of opencode's is named as if its database were a folder
+        files = (transcript.path, transcript.path.parent)
+        return any(path.is_file() and output.samefile(path) for path in files)
+    with suppress(ContextCompressionError, OSError):
+        found = asked.workspace.of(asked.workspace.readings.look(output.resolve()))
+        return found.session.id == asked.opened.session.id
+    return False
 
 
 def _compressed(

@@ -36,15 +36,10 @@ class SessionLog:
         self._told: tuple[Any, dict[str, Mapping[str, Any]]] = (None, {})
 
     @property
-    def path(self) -> Path:
-        """Where the events are."""
-        return self._events.path
-
-    @property
     def exists(self) -> bool:
         """Whether anything was recorded."""
         try:
-            return self.path.stat().st_size > 0
+            return self._events.path.stat().st_size > 0
         except OSError:
             return False
 
@@ -57,7 +52,7 @@ class SessionLog:
     @property
     def stamp(self) -> tuple[int, int] | None:
         """Size and time of the log: while they are the same, nothing was added."""
-        return files.stamp(self.path)
+        return files.stamp(self._events.path)
 
     def stamp_of(self, originals: str) -> tuple[int, int] | None:
         """Size and time of a file of originals, `None` where it is gone."""

@@ -45,7 +45,8 @@ class Scan:
     def telling(self, query: Query) -> Query:
         """The query without words that tell nothing, see `Query.telling`."""
         holding = self._holding(query)
-        return query.telling(lambda term: len(holding[term]), len(self._found))
+        less = query.telling(lambda term: len(holding[term]), len(self._found))
+        return less if less == query or self.with_words(less, 1)[1] else query
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None

@@ -26,9 +26,10 @@ CHANGE_WORTH = 10.0
 """What the line of the call that changed a file last is worth beside its evidence: the file shall
 not be forgotten."""
 DONE_ONCE = re.compile(
-    r"\b(?:git (?:-\S+ \S+ )?(?:commit|push|merge|rebase|tag|revert)"
+    r"\b(?:git (?:-\S+ \S+ )*(?:commit|push|merge|revert)"
     r"|(?:gh|glab) \w+ (?:create|merge|comment|close|edit|review)"
-    r"|(?:npm|pnpm|yarn|cargo|twine|docker) (?:publish|push|upload)|(?:kubectl|terraform) apply)\b"
+    r"|(?:npm|pnpm|yarn|cargo|twine|docker) (?:publish|push|upload)|(?:kubectl|terraform) apply)"
+    r"(?![-\w])(?!.*--dry-run)"
 )
 """Commands that are not given twice: they reach others, or write down what is done."""
 DONE_WORTH = 25.0
