@@ -45,12 +45,12 @@ FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
 """A short result of a tool that failed, where nothing else tells it."""
 PASS_OR_FAIL = (" pass", " fail")
 COUNT_OF_TESTS = re.compile(
-    r"[^\n]{0,80}?(?:\b\d+ (?:pass|fail)(?:ed|ing|ures?)?\b"
-    r"(?! (?!in |of |and |tests?\b|specs?\b|suites?\b|assert)[a-z])|# (?:pass|fail) \d+)[^\n]{0,80}"
+    r"(?<=\d) (?:pass|fail)(?:ed|ing|ures?)?\b"
+    r"(?! (?!in |of |and |tests?\b|specs?\b|suites?\b|assert)[a-z])|(?<=#) (?:pass|fail) \d"
 )
-"""A line like ` 1216 pass`, `3 failed, 12 passed in 0.4s`, `# fail 0`; not `404 failed logins`."""
-ENDING_CHARS = 4_000
-"""Characters from the end in which it is looked for."""
+"""As in ` 1216 pass`, `3 failed, 12 passed in 0.4s`, `# fail 0`; not in `404 failed logins`."""
+ENDING_CHARS, COUNT_CHARS = 4_000, 80
+"""Characters from the end in which it is looked for, and on each side of it that are shown."""
 COMMAND_KEYS = ("command", "cmd", "script")
 PART_CHARS = 16_384
 
@@ -82,11 +82,12 @@ def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set
 
 def count_of_tests(text: str) -> tuple[int, int] | None:
     """Where the last line stands near the end of an output that says how many tests passed."""
-    begin = max(0, len(text) - ENDING_CHARS)
-    if all(text.find(word, begin) < 0 for word in PASS_OR_FAIL):
-        return None
-    *_, last = (None, *(found.span() for found in COUNT_OF_TESTS.finditer(text, begin)))
-    return last
+    begin, at = max(0, len(text) - ENDING_CHARS), len(text)
+    while (at := max(text.rfind(word, begin, at) for word in PASS_OR_FAIL)) >= 0:
+        if COUNT_OF_TESTS.match(text, at):
+            start, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at) % (len(text) + 1)
+            return max(start, at - COUNT_CHARS), min(stop, at + COUNT_CHARS)
+    return None
 
 
 def error_lines(text: str) -> list[str]:
