@@ -44,6 +44,7 @@ EXIT_STATUS = re.compile(
 FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
 """A short result of a tool that failed, where nothing else tells it."""
 PASS_OR_FAIL = (" pass", " fail")
+"""What a number of tests is followed by, or stands behind."""
 COUNT_OF_TESTS = re.compile(
     r"(?<=\d) (?:pass|fail)(?:ed|ing|ures?)?\b"
     r"(?! (?!in |of |and |tests?\b|specs?\b|suites?\b|assert)[a-z])|(?<=#) (?:pass|fail) \d"

@@ -1,5 +1,7 @@
 """What was replaced since: lines of files in older reads and edits, and older lists of tasks.
 
+And what an edit itself replaces, beside what it leaves as it was.
+
 Who is shown what a file said before would work on from it. Only what is sure counts: where it is
 not clear which file is meant, which place in it, or whether a call did it at all, nothing is old.
 """
@@ -136,7 +138,7 @@ class Outdated:
 
     @cached_property
     def _changes_by(self) -> Sequence[Sequence[Change]]:
-        """What each call puts into files."""
+        """What each call puts into files, by its number."""
         return [[*changes_of(call)] for call in self._calls]
 
     @cached_property

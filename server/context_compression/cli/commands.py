@@ -147,7 +147,8 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         def change(config: dict[str, Any]) -> dict[str, Any]:
             return changed_config(config, changes, reset)
 
-        change(workspace.store.read_config())  # refused before anything is written, and so is this
+        # what is refused, or a broken environment, is told before anything is written
+        change(workspace.store.read_config())
         Settings.layered(environ=workspace.environ)
         kept = Settings.checked(workspace.store.update_config(change))
         changed = {*changes, *(name for name in map(snake_case, reset) if name in NAMES)}
@@ -155,7 +156,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         shown |= changed
     for finding in of_variables(workspace.environ):
         if finding.ok is False:
-            say(f"warning: {finding.says.removesuffix('.')}. {finding.mend}")
+            say(f"warning: {finding.says}. {finding.mend}")
     settings = workspace.settings()
     for doubt in settings.doubts:
         say(doubt)

@@ -48,7 +48,8 @@ def of_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
     try:
         Settings.layered(environ=environ)
     except ContextCompressionError as error:
-        yield Finding("environment", False, str(error), "Correct or remove the variable.")
+        says = str(error).removesuffix(".")
+        yield Finding("environment", False, says, "Correct or remove the variable.")
         return
     given = sorted(name for name in environ if name in VARIABLES or name in ALIASES)
     if given:

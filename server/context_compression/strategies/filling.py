@@ -192,12 +192,14 @@ class Filling:
 
         With the user's standing constraints in them; without any one mark says that they are.
         """
-        behind_head = range(self.plan.head, len(self.plan.messages))
-        dropped = [index for index in behind_head if index not in self.kept]
+        dropped = {
+            index: message
+            for index, message in enumerate(self.plan.messages)
+            if index >= self.plan.head and index not in self.kept
+        }
         texts = [
             (index, block.text)
-            for index in dropped
-            for message in [self.plan.messages[index]]
+            for index, message in dropped.items()
             for block in message.blocks
             if self._is_users(block, message)
         ]

@@ -214,7 +214,7 @@ class Forms:
 
     def _short_call(self, call: ToolCall, index: int, slot: int, slots: Slots) -> ToolCall:
         longest = max(map(len, strings_in(call.arguments)), default=0)
-        if longest <= ARGUMENT_CHARS or is_unread(call.arguments):
+        if longest <= ARGUMENT_CHARS or is_json_text(call.arguments):
             return call
         ref = self.quoting.ref_of_message(index)  # the first gap tells it
         outdated = self.plan.outdated
@@ -287,10 +287,10 @@ def fitting(spans: Sequence[Span], limit: int) -> Sequence[Span]:
     return [span for span, end in zip(spans, ends, strict=True) if end <= limit]
 
 
-def is_unread(arguments: Any) -> bool:
-    """Whether arguments are a string that is meant to be JSON: a part of it would be none.
+def is_json_text(arguments: Any) -> bool:
+    """Whether arguments are a string that begins like JSON: a part of it would be none.
 
-    The free text that some tools take may be any other string.
+    Any other is free text, as some tools take.
     """
     return isinstance(arguments, str) and arguments.lstrip().startswith(("{", "[", '"'))
 

@@ -197,11 +197,11 @@ class Quoting:
             if missing:
                 above = None
                 if missing.start in with_ref:
-                    note += f"\n{self.gap(missing, self.ref_of_message(missing.start))}"
+                    note += f"\n{self.mark_of(missing, self.ref_of_message(missing.start))}"
                 elif self.must_mark(
                     run, missing, index, before=ends or first, behind=ends or last or not indices
                 ):
-                    note += f"\n{self.gap(missing)}"
+                    note += f"\n{self.mark_of(missing)}"
             if index is None:
                 break
             message, slots = self.plan.messages[index], quoted.pop(index)
@@ -224,7 +224,7 @@ class Quoting:
                         above = None
         return user(note)
 
-    def gap(self, missing: range, ref: str = "") -> str:
+    def mark_of(self, missing: range, ref: str = "") -> str:
         """The mark of a gap of messages; what was only put in to mend them does not count."""
         given = [index for index in missing if self.plan.messages[index].source is not None]
         return gap_of_messages(len(given) or len(missing), ref)
