@@ -189,7 +189,7 @@ class Numbering:
     def pack(self) -> None:
         """Take a tenth of the memory from now on; to find a word takes longer then. Works once."""
         if not self._hashes:
-            self._hashes.extend(sorted(self._numbers))
+            self._hashes.extend(sorted(h for h, number in self._numbers.items() if number))
             self._packed.extend(map(self._numbers.__getitem__, self._hashes))
             self._numbers = {}
             self._find = self._find_packed

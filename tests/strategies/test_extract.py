@@ -577,7 +577,8 @@ def test_where_nothing_of_a_long_stretch_is_chosen_a_note_says_so() -> None:
 
     notes = [m["content"] for m in result.messages if "Not shown here" in str(m["content"])]
     assert notes
-    assert all(re.search(r":\n\[… \d+ messages?(; (first )?ref \w+)?\]$", note) for note in notes)
+    mark = re.compile(r":\n\[… \d+ messages?(; (first )?ref \w+)?\](\n\[Files\] .+)?$")
+    assert all(map(mark.search, notes))
     assert any("; first ref " in note for note in notes)
 
 
@@ -1054,6 +1055,23 @@ def test_of_what_the_user_said_twice_one_is_enough() -> None:
     assert shown.count("handle_3_request") == 1
 
 
+def test_what_a_host_adds_to_each_request_stands_beside_the_last() -> None:
+    note = "<system-reminder>\nMode: be brief.\nNo filler, no pleasantries.\n</system-reminder>"
+
+    def turn(number: int) -> Messages:
+        content = [{"type": "text", "text": t} for t in (f"Look into part {number}.", note)]
+        return [{"role": "user", "content": content}, *step(number, LONG)]
+
+    messages = session(*map(turn, range(8)), said("assistant", "All done."))
+
+    shown = texts(compress(messages, target_tokens=2_000, strategy="extract").messages)
+
+    assert shown.count("No filler") == 1
+    assert all(f"Look into part {number}." in shown for number in range(8))
+    assert shown.index("No filler") > shown.index("Look into part 7.")
+    assert "[… 4 lines]" in shown
+
+
 def test_a_long_note_of_the_host_is_shortened_once() -> None:
     lines = "\n".join(f"line {n:04d} of the note, with words" for n in range(900))
     messages = [
@@ -1124,16 +1142,16 @@ def test_what_stands_behind_what_a_command_printed_is_no_part_of_it() -> None:
     assert "Rename the port in src/app.py." in texts(extract(messages, 0.2).messages)
 
 
-@pytest.mark.parametrize("target", [2_730, 2_920])
+@pytest.mark.parametrize("target", [1_210, 1_420])
 def test_a_room_is_not_emptied_by_what_would_have_filled_its_last_tokens(target: int) -> None:
     times = (0.97, 1.0, 1.03)
 
     def uneven(text: str) -> int:  # so that what is left is never what the estimates say
         return math.ceil(len(text) * times[len(text) % 3] / 3.5)
 
-    result = compress(conversation(200), target_tokens=target, counter=uneven)
+    result = compress(conversation(60), target_tokens=target, counter=uneven)
 
-    assert result.tokens_after >= 0.985 * target
+    assert result.tokens_after >= 0.97 * target
 
 
 @pytest.mark.parametrize("target", [2_000, 3_000, 4_400])

@@ -59,29 +59,31 @@ class Competing:
     room: int
 
     def sources(self) -> Sequence[Source]:
-        """The texts that compete for the room; of what the user said twice the newest.
+        """The texts that compete for the room; of what stands twice in the user's role the newest.
 
         In prose the user's words are worth less the less of them there is room for: what they say
         must decide then, or small talk would come before all answers.
         """
         plan = self.plan
-        indices = range(plan.head, len(plan.messages))
-        sources = [*chain.from_iterable(map(self.of_message, indices))]
         newest = {
             block.text: index
             for index, message in enumerate(plan.messages)
             for block in message.blocks
             if isinstance(block, Text) and message.role == "user"
         }
-        of_user = [
-            source.worth > 0 and plan.messages[source.message].role == "user" for source in sources
-        ]
+        by_message = map(self.of_message, range(plan.head, len(plan.messages)))
+        sources: list[Source] = []
+        of_user: list[bool] = []
+        for source in chain.from_iterable(by_message):
+            theirs = plan.messages[source.message].role == "user"
+            if not theirs or newest.get(source.text, source.message) == source.message:
+                sources.append(source)
+                of_user.append(theirs and source.worth > 0)
         said = sum(source.tokens for source, theirs in zip(sources, of_user, strict=True) if theirs)
         share = min(1.0, USERS_SHARE * self.room / max(1, said)) if plan.cutter.prose else 1.0
         return [
             source._replace(worth=share * source.worth) if theirs else source
             for source, theirs in zip(sources, of_user, strict=True)
-            if not theirs or newest.get(source.text, source.message) == source.message
         ]
 
     def block_of(self, source: Source) -> Block:

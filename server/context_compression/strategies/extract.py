@@ -19,7 +19,7 @@ from context_compression.selection import SUMMARY_MARKS
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
 from context_compression.strategies.floor import anchored_forms, leaves_half
-from context_compression.strategies.forms import Form, Forms, is_instruction
+from context_compression.strategies.forms import Form, Forms, is_users
 from context_compression.validity import NO_START
 
 SHORT_RECORD = 2_000
@@ -172,13 +172,6 @@ def loaded_again(plan: Plan) -> set[int]:
         if any(map(is_skill, told))
         and all(newest[text] > index or is_bare_command(text) for text in told)
     }
-
-
-def is_users(message: Message) -> bool:
-    """Whether a turn begins here that is the user's own, not just a note of the host."""
-    return message.starts_turn and any(
-        not isinstance(block, Text) or is_instruction(block) for block in message.blocks
-    )
 
 
 def is_record(message: Message, plan: Plan) -> bool:

@@ -10,11 +10,12 @@ from typing import TypeGuard
 from context_compression.authors import holds_excerpts, is_answer
 from context_compression.edits import Edit
 from context_compression.labels import with_labels
-from context_compression.messages import Block, Message, Text, ToolResult, texts_of
+from context_compression.messages import Block, Message, Text, ToolResult, texts_of, user
 from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool
 from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.strategies.competing import Competing
+from context_compression.strategies.files import line_of_files
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.gaps import (
     BARE_TOKENS,
@@ -37,6 +38,10 @@ recorded sessions: below both, `extract` keeps more at the same size, above eith
 GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first; and as much again for
 notes in place of others of which nothing is quoted, one of them in any room."""
+FILES_SHARE, LONG = 0.04, 40_000
+"""Share of the room for a line of the files that were worked on; and the tokens of a conversation
+from which on a view has it that is small and holds refs: elsewhere the few files that the view does
+not name anyway are worth less than what they push out (measured on recorded sessions)."""
 SLACK, LARGE = 0.025, 12_500
 """Share of the room that may stay empty: to count a view once more takes time. And the tokens of
 room from which on it is that much; a small view is soon counted."""
@@ -124,15 +129,20 @@ class Filling:
         plan = self.plan
         pool, choice = self.competition()
         rules = self.rules(pool)
-        chosen = choice.take(self.left - NOTE_TOKENS - sum(rule.tokens for rule in rules))
+        files = self.room_for_files
+        due = NOTE_TOKENS + files + sum(rule.tokens for rule in rules)
+        chosen = choice.take(self.left - due)
         rounds, misses, fits = ROUNDS, 0, 0
         slack = SLACK * self.room * min(1.0, self.room / LARGE)
         refs, ends = max(GAPS_SHARE * self.room, BARE_TOKENS), self.room >= LEAST_FOR_REFS
         while True:
             found = chain((rule.place for rule in rules), map(pool.place, sorted(chosen)))
             view, notes = self.assembled(pool, found, refs, ends=ends)
+            if files and notes and (line := self.line_of_files({**view, **notes}, files)):
+                first = min(notes)
+                notes[first] = user(f"{notes[first].text}\n{line}")
             left = self.room - cost(plan, view, notes)
-            if left < 0 and (chosen or ends or refs or rules):
+            if left < 0 and (chosen or files or ends or refs or rules):
                 misses += 1
                 left *= 2 ** max(0, misses - ROUNDS)  # rounds shall be few, whatever a counter says
                 if chosen:
@@ -142,6 +152,8 @@ class Filling:
                         gap = pool.gap_tokens[pool.source_of[piece]]
                         left += FREED * (pool.tokens(piece) + gap)
                     misses = misses if chosen else 0
+                elif files:
+                    files, misses = 0.0, 0
                 elif ends or refs:
                     ends, refs, misses = False, refs if ends else 0.0, 0
                 else:
@@ -161,6 +173,19 @@ class Filling:
                     notes = notes if cost(plan, view, notes) <= self.room else {}
                 return keep_only(plan, view, notes, reason, why)
             view = notes = None  # two views at once would be the peak of all memory
+
+    @property
+    def room_for_files(self) -> float:
+        """Tokens that a line which names files may take."""
+        small = LEAST_FOR_REFS <= self.room <= LARGE
+        if not small or self.plan.total < LONG:
+            return 0.0
+        return self.plan.counter.text(self.line_of_files(self.shown, FILES_SHARE * self.room))
+
+    def line_of_files(self, view: Mapping[int, Message], room: float) -> str:
+        """The line of the files that a view does not name, in about so many tokens."""
+        texts = (text for m in view.values() for block in m.blocks for text in texts_of(block))
+        return line_of_files(self.quoting.files, "\n".join(texts), self.plan.counter.text, room)
 
     def why(self, pool: Pool, chosen: Iterable[int], rules: Iterable[Rule]) -> dict[int, str]:
         """How each message is shown that is not whole: `quoted (2 of 9 parts, a failure)`."""

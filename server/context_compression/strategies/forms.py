@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -36,7 +37,7 @@ from context_compression.messages import (
 )
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.plurals import how_many
-from context_compression.rendering import Span, marked_with, render
+from context_compression.rendering import Span, gap, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
@@ -87,6 +88,20 @@ class Forms:
         self._smaller = to_preview(plan, min(large, WORTH_A_PREVIEW * preview))
         self._headers: dict[str, str] = {}
         self._plain: dict[Form, dict[int, Message]] = {form: {} for form in Form}
+
+    @cached_property
+    def told_last(self) -> Mapping[str, int]:
+        """For the text of each note of the host's, the last message that has it beside the user's.
+
+        By index; notes that pass on what the user typed are none of them.
+        """
+        return {
+            block.text: index
+            for index, message in enumerate(self.plan.messages)
+            if is_users(message)
+            for block in message.blocks
+            if isinstance(block, Text) and not is_said(block.text)
+        }
 
     def plain(self, index: int, form: Form) -> Message:
         """A message in a form, nothing chosen; remembered, as each level asks for it again."""
@@ -144,9 +159,13 @@ class Forms:
     def _short_note(self, block: Text, index: int, spans: Sequence[Span]) -> Text:
         text = block.text
         waits = index == len(self.plan.messages) - 1
+        if not is_host_note(text):
+            return block
+        if self.told_last.get(text, index) > index:
+            return Text(min(gap(text, own_ref(text)), text, key=len))
         printed = is_printed(text) and not waits
         most = 0 if printed else SKILL_CHARS if is_skill(text) else NOTE_CHARS
-        if len(text) <= most or not is_host_note(text):
+        if len(text) <= most:
             return block
         head = [] if printed else [(0, NOTE_CHARS // 2)]
         return Text(render(text, [*head, *typed(text), *spans], own_ref(text)))
@@ -266,6 +285,13 @@ def is_instruction(text: Text) -> bool:
     if is_skill(text.text):
         return len(text.text) <= SKILL_CHARS
     return is_said(text.text)
+
+
+def is_users(message: Message) -> bool:
+    """Whether a turn begins here that is the user's own, not just a note of the host."""
+    return message.starts_turn and any(
+        not isinstance(block, Text) or is_instruction(block) for block in message.blocks
+    )
 
 
 def telling_parts(argument: str, changed: Sequence[Span], limit: int) -> Sequence[Span]:

@@ -1,0 +1,171 @@
+"""The line of a small view that names the files that were worked on."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_compression import Session, compress
+from context_compression.formats import parse
+from context_compression.labels import without_labels
+from context_compression.plan import Plan
+from context_compression.settings import Settings
+from context_compression.strategies.files import files_of, folder_of_most, line_of_files, names
+from context_compression.testing import Run, tool_step
+from context_compression.tokens import Counter
+
+Messages = list[dict[str, Any]]
+PLENTY = 1_000
+NEXT = {"role": "user", "content": "Well?"}
+
+
+def plan_of(*runs: Run) -> Plan:
+    steps = [message for run in runs for message in tool_step([run], "anthropic")]
+    messages: Messages = [{"role": "user", "content": "Go."}, *steps]
+    parsed, counter = parse(messages).messages, Counter()
+    return Plan(parsed, tuple(map(counter.message, parsed)), counter, Settings())
+
+
+def bash(number: int, command: str, output: str = "done") -> Run:
+    return Run(f"bash{number}", "Bash", {"command": command}, output)
+
+
+def read(number: int, path: str, output: str = "x = 1") -> Run:
+    return Run(f"read{number}", "Read", {"file_path": path}, output)
+
+
+def line(*runs: Run, view: str = "", room: float = PLENTY) -> str:
+    return line_of_files(files_of(plan_of(*runs)), view, len, room)
+
+
+def test_files_stand_by_what_was_done_to_them_last_the_most_used_first() -> None:
+    edit = {"old_string": "x", "new_string": "y"}
+
+    told = line(
+        read(1, "docs/a.md"),
+        read(2, "src/b.py"),
+        read(3, "docs/c.md"),
+        read(4, "docs/c.md"),
+        Run("edit", "Edit", {"file_path": "src/b.py", **edit}, "Done."),
+        bash(5, "mv old.py new.py && rm -f scratch.py"),
+    )
+
+    assert told == (
+        "[Files] changed: src/b.py, new.py; deleted: scratch.py, old.py; read: docs/c.md, docs/a.md"
+    )
+
+
+def test_the_folder_that_holds_nearly_all_is_named_once() -> None:
+    told = line(read(1, "/home/me/app/src/a.py"), read(2, "/home/me/app/b.py"))
+
+    assert told == "[Files in /home/me/app] read: b.py, src/a.py"
+
+
+@pytest.mark.parametrize(
+    ("paths", "folder"),
+    [
+        (["/app/a.py"], ""),
+        (["/app/a.py", "/app/src/b.py"], "/app"),
+        (["/a.py", "/b.py"], ""),
+        (["a.py", "src/b.py"], ""),
+        ([*(f"/app/src/{n}.py" for n in range(19)), "/tmp/x.py"], "/app/src"),
+        ([*(f"/app/src/{n}.py" for n in range(9)), "/app/x.py", "/app/y.py"], "/app"),
+    ],
+)
+def test_of_the_folders_that_hold_nearly_all_it_is_the_deepest(
+    paths: Sequence[str], folder: str
+) -> None:
+    assert folder_of_most(paths) == folder
+
+
+def test_files_that_the_view_names_are_left_out() -> None:
+    told = line(read(1, "src/data.py"), read(2, "a.py"), view="See src/data.py, line 3.")
+
+    assert told == "[Files] read: a.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("a.py", True),
+        ("see a.py.", True),
+        ("src/a.py:12", True),
+        ("data.py, a.pyc", False),
+        ("data.py, then a.py", True),
+        ("", False),
+    ],
+)
+def test_part_of_another_name_is_not_the_name(text: str, there: bool) -> None:
+    assert names(text, "a.py") is there
+
+
+def test_what_the_room_does_not_hold_is_left_out_the_least_used_first() -> None:
+    runs = [read(1, "first.py"), read(2, "second.py"), read(3, "second.py")]
+
+    assert line(*runs, room=len("[Files]") + len("second.py") + 1) == "[Files] read: second.py"
+    assert line(*runs, room=5) == ""
+
+
+def test_a_call_that_failed_worked_on_no_file() -> None:
+    failed = Run("gone", "Read", {"file_path": "gone.py"}, "No such file", failed=True)
+
+    assert line(failed) == ""
+
+
+@pytest.mark.parametrize("path", ["a]b.py", "a, b.py", "a\u2028b.py", "src/", "x" * 300, "*.py"])
+def test_what_would_not_be_read_as_a_path_is_left_out(path: str) -> None:
+    assert line(read(1, path)) == ""
+
+
+def test_no_quoted_line_looks_like_the_line_of_files() -> None:
+    quoted = "[Files in /app] changed: a.py\n[Files] read: b.py\n[Files_x] is no label"
+
+    assert without_labels(quoted) == (
+        "\\[Files in /app] changed: a.py\n\\[Files] read: b.py\n[Files_x] is no label"
+    )
+
+
+def long_session(files: int, *, first: int = 0, lines: int = 14) -> Messages:
+    """Each file is read once, some 20 tokens a line; its name stands nowhere else."""
+    outputs = (
+        "\n".join(f"max_size_{n}_{k} = min_size_{n}_{k} + {n * k + 4_000}" for k in range(lines))
+        for n in range(first, first + files)
+    )
+    runs = [read(n, f"/app/src/file{n}.txt", output) for n, output in enumerate(outputs, first)]
+    steps = [message for run in runs for message in tool_step([run], "anthropic")]
+    return [{"role": "user", "content": "Read all."}, *steps, NEXT]
+
+
+def line_in(view: object) -> str:
+    return "".join(re.findall(r"\[Files.*?(?=\\n|'|\")", str(view)))
+
+
+def test_a_small_view_of_a_long_session_names_files_that_it_does_not_show() -> None:
+    result = compress(long_session(200), target_tokens=2_000)
+
+    told = line_in(result.messages)
+    assert re.fullmatch(r"\[Files in /app/src\] read: file\d+.txt(, file\d+.txt){5,}", told)
+    assert str(result.messages).count(told.rpartition(" ")[2]) == 1
+    assert result.tokens_after <= 2_000
+
+
+@pytest.mark.parametrize(("files", "target"), [(200, 1_400), (200, 13_000), (100, 2_000)])
+def test_where_few_would_be_named_or_room_is_scarce_there_is_no_such_line(
+    files: int, target: int
+) -> None:
+    assert line_in(compress(long_session(files), target_tokens=target).messages) == ""
+
+
+def test_files_of_earlier_compressions_are_named_again(tmp_path: Path) -> None:
+    session = Session(tmp_path, "long")
+    session.record(*long_session(200))
+    session.compress(target_tokens=1_450)
+    names = {f"file{n}.txt" for n in range(200)}
+    lost = {name for name in names if name not in str(session.prepare())}
+
+    session.record(*long_session(40, first=200, lines=60)[1:])
+    session.compress(target_tokens=3_000)
+
+    assert any(name in line_in(session.prepare()) for name in lost)
