@@ -517,6 +517,19 @@ def test_over_budget_large_recent_results_become_previews_first() -> None:
     assert "[… " in newest
 
 
+@pytest.mark.parametrize(("target", "whole"), [(9_000, True), (1_800, False)])
+def test_what_the_model_has_not_seen_stays_whole_up_to_a_fifth_of_the_room(
+    target: int, whole: bool
+) -> None:
+    wanted = "\n".join(f"def part_{n}(): return {n * 7_000}" for n in range(80))
+    recent = (step(n, LONG, command=f"make part{n}") for n in range(12))
+    messages = session(said("user", "Go on."), *recent, step(99, wanted))
+
+    last = compress(messages, target_tokens=target, strategy="extract").messages[-1]
+
+    assert (last == messages[-1]) is whole
+
+
 def test_then_long_texts_are_clipped() -> None:
     pasted = "\n\n".join(f"Paragraph {n} of a pasted document." for n in range(600))
     messages = session(

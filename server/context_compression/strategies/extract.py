@@ -32,6 +32,9 @@ FEWEST_RECENT = 4
 """Messages to which the newest shrink before old turns go."""
 FEWEST_SPARE = 0.1
 """Share of the room they must leave free: one long result shall not take the place of all else."""
+UNSEEN_SHARE = 0.2
+"""Share of the room up to which the open tool step stays whole however the rest is shortened: what
+the model just asked for, and has not seen, it needs next."""
 PREVIEWS_SPARE = 0.4
 """The same of an open tool step with previews beside all that the user said: from all there is may
 be chosen what tells more (measured on recorded sessions: 0.3 to 0.5 do equally well)."""
@@ -133,6 +136,9 @@ def must_keep(
     whole = level.newest is Form.WHOLE and leaves_half(plan, room)
     least = level.newest is Form.LEAST
     kept = anchored_forms(plan, level.newest if whole or least else Form.PREVIEW)
+    unseen = plan.open_step or ()
+    if not least and sum(plan.tokens[index] for index in unseen) <= UNSEEN_SHARE * room:
+        kept |= dict.fromkeys(unseen, Form.WHOLE)
     first_turn = plan.turns[0].stop if plan.turns else plan.head
     older = Form.CLIPPED if level.newest in (Form.CLIPPED, Form.LEAST) else Form.PREVIEW
     for index in range(max(level.first, plan.head), len(plan.messages)):
