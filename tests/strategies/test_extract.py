@@ -517,13 +517,13 @@ def test_over_budget_large_recent_results_become_previews_first() -> None:
     assert "[… " in newest
 
 
-@pytest.mark.parametrize(("target", "whole"), [(9_000, True), (1_800, False)])
+@pytest.mark.parametrize(("target", "whole"), [(7_000, True), (4_000, False)])
 def test_what_the_model_has_not_seen_stays_whole_up_to_a_fifth_of_the_room(
     target: int, whole: bool
 ) -> None:
-    wanted = "\n".join(f"def part_{n}(): return {n * 7_000}" for n in range(80))
-    recent = (step(n, LONG, command=f"make part{n}") for n in range(12))
-    messages = session(said("user", "Go on."), *recent, step(99, wanted))
+    rich = ("\n".join(f"max_size_{n}_{k} = {n}{k}042" for k in range(200)) for n in range(30))
+    plain = "\n".join(f"{n} words about nothing in particular, nothing at all" for n in range(100))
+    messages = session(said("user", "Go on."), *map(step, range(30), rich), step(99, plain))
 
     last = compress(messages, target_tokens=target, strategy="extract").messages[-1]
 
