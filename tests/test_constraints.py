@@ -42,6 +42,8 @@ def test_what_binds_is_asked_of_the_model_or_not_wanted_is_a_constraint(sentence
     "sentence",
     [
         "I don't know where to start.",
+        "Actually, I don't.",
+        "Some do, some don't",
         "We don't really think so.",
         "What should I do?",
         "So it never worked, right?",

@@ -7,8 +7,11 @@ from itertools import chain
 from context_compression.authors import holds_excerpts, typed
 from context_compression.labels import said_by
 
-NO_RULE = r"(?! (?:\w+ly )?(?:know|think|understand|see|remember|recall|believe|mind|care|feel)\b)"
-"""Behind `don't`: what the user does not know or feel binds nobody."""
+NO_RULE = (
+    r"(?! (?:\w+ly )?(?:know|think|understand|see|remember|recall|believe|mind|care|feel)\b"
+    r"|\s*(?:[.!?;。]|\Z))"
+)
+"""Behind `don't`: what the user does not know or feel binds nobody, nor do they who say no more."""
 CONSTRAINT = re.compile(
     rf"\b(?:must(?:n't)?|never|always|(?:do not|don't){NO_RULE}|only|should(?:n't)?|make sure"
     r"|ensure|avoid|prefer|no longer|require[sd]?|at (?:most|least))\b"
