@@ -20,6 +20,7 @@ HOST_NOTES = (
     "<hook_context", "<session_context",  # Gemini CLI
 )  # fmt: skip
 """How hosts begin what they put into the user's role themselves (seen in their transcripts)."""
+TAG_END = re.compile(r"[^<>\n]{0,80}>")
 LOCAL_COMMAND = "<local-command"
 """How Claude Code begins what a command of its own printed (`/release-notes`) or a word about it;
 the model is told to leave it alone."""
@@ -116,6 +117,15 @@ def is_note(text: str) -> bool:
 def is_host_note(text: str) -> bool:
     """Whether a text in the user's role was put there by the host."""
     return text.lstrip().startswith(NOTES_OF_HOSTS)
+
+
+def opening_of(note: str) -> int:
+    """Where in a note of the host's that ends by which it is known: its first tag or words."""
+    start = len(note) - len(note.lstrip())
+    known = next(opening for opening in NOTES_OF_HOSTS if note.startswith(opening, start))
+    stop = start + len(known)
+    tag = TAG_END.match(note, stop) if known.startswith("<") else None
+    return tag.end() if tag else stop
 
 
 def is_host_summary(text: str) -> bool:

@@ -1082,7 +1082,60 @@ def test_what_a_host_adds_to_each_request_stands_beside_the_last() -> None:
     assert shown.count("No filler") == 1
     assert all(f"Look into part {number}." in shown for number in range(8))
     assert shown.index("No filler") > shown.index("Look into part 7.")
-    assert "[… 4 lines]" in shown
+    assert shown.count("<system-reminder>\\n[… 3 lines]") == 7
+
+
+@pytest.mark.parametrize("strategy", ["extract", "auto"])
+def test_what_marks_a_note_that_stands_again_is_no_word_of_the_users(strategy: Any) -> None:
+    note = "<system-reminder>\nNever push to main.\n" + "Be brief.\n" * 20
+
+    def turn(*parts: str) -> Messages:
+        return [{"role": "user", "content": [{"type": "text", "text": t} for t in parts]}]
+
+    messages = session(
+        turn(note),
+        turn("Fix the header.", note, "And the footer."),
+        *(step(n, LONG) for n in range(9)),
+        turn("Go on.", note),
+        step(9, "Done."),
+    )
+
+    shown = compress(messages, target_tokens=1_000, strategy=strategy).messages
+
+    parsed = parse(shown).messages
+    said = [words for message in parsed if (words := authors.user_words(message))]
+    assert [text for words in said for text in words.split("\n")] == [
+        "Fix the header.", "And the footer.", "Go on.",
+    ]  # fmt: skip
+    assert texts(shown).count("Never push to main.") == 1
+
+
+@pytest.mark.parametrize("beside", ["skill", "picture", "alone"])
+def test_a_note_stays_where_the_message_that_has_it_again_may_go(beside: str) -> None:
+    note = {"type": "text", "text": "<system-reminder>\nNever push to main.\nBe brief.\n"}
+    others: dict[str, Messages] = {
+        "skill": [{"type": "text", "text": "Base directory for this skill: /x\n\nMind it."}],
+        "picture": [
+            {
+                "type": "image",
+                "source": {"type": "base64", "media_type": "image/gif", "data": PIXEL},
+            }
+        ],
+        "alone": [],
+    }
+    words = {"type": "text", "text": "Fix the header."}
+    again: Messages = [{"role": "user", "content": [*others[beside], note]}]
+    messages = session(
+        *(step(n, LONG) for n in range(2)),
+        [{"role": "user", "content": [words, note]}],
+        step(3, LONG),
+        again,
+        *(step(n, LONG) for n in range(4, 20)),
+    )
+
+    for target in (300, 600, 1_000, 2_000):
+        shown = compress(messages, target_tokens=target, strategy="extract").messages
+        assert "Never push to main." in texts(shown)
 
 
 def test_a_long_note_of_the_host_is_shortened_once() -> None:
@@ -1131,7 +1184,7 @@ def test_where_room_is_short_it_says_only_that_a_command_of_the_hosts_printed_so
     shown = extract(messages, 0.1).messages[0]["content"]
 
     assert [block["text"] for block in shown] == [
-        f"[… {len(caveat)} characters]",
+        f"<local-command-caveat>\n[… {len(caveat) - len('<local-command-caveat>')} characters]",
         printed,  # a mark would be hardly shorter
         "Rename the port.",
     ]
@@ -1155,16 +1208,21 @@ def test_what_stands_behind_what_a_command_printed_is_no_part_of_it() -> None:
     assert "Rename the port in src/app.py." in texts(extract(messages, 0.2).messages)
 
 
-@pytest.mark.parametrize("target", [1_210, 1_420])
-def test_a_room_is_not_emptied_by_what_would_have_filled_its_last_tokens(target: int) -> None:
+@pytest.mark.parametrize(
+    ("turns", "target", "share"),
+    [(60, 1_420, 0.985), (200, 2_730, 0.985), (200, 2_920, 0.97)],
+)
+def test_a_room_is_not_emptied_by_what_would_have_filled_its_last_tokens(
+    turns: int, target: int, share: float
+) -> None:
     times = (0.97, 1.0, 1.03)
 
     def uneven(text: str) -> int:  # so that what is left is never what the estimates say
         return math.ceil(len(text) * times[len(text) % 3] / 3.5)
 
-    result = compress(conversation(60), target_tokens=target, counter=uneven)
+    result = compress(conversation(turns), target_tokens=target, counter=uneven)
 
-    assert result.tokens_after >= 0.97 * target
+    assert result.tokens_after >= share * target
 
 
 @pytest.mark.parametrize("target", [2_000, 3_000, 4_400])

@@ -12,7 +12,7 @@ from context_compression.formats import parse
 from context_compression.labels import without_labels
 from context_compression.plan import Plan
 from context_compression.settings import Settings
-from context_compression.strategies.files import files_of, folder_of_most, line_of_files, names
+from context_compression.strategies.files import files_of, folder_of_most, names
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
 
@@ -37,7 +37,7 @@ def read(number: int, path: str, output: str = "x = 1") -> Run:
 
 
 def line(*runs: Run, view: str = "", room: float = PLENTY) -> str:
-    return line_of_files(files_of(plan_of(*runs)), view, len, room)
+    return files_of(plan_of(*runs)).line([view], len, room)
 
 
 def test_files_stand_by_what_was_done_to_them_last_the_most_used_first() -> None:
@@ -67,11 +67,14 @@ def test_the_folder_that_holds_nearly_all_is_named_once() -> None:
     ("paths", "folder"),
     [
         (["/app/a.py"], ""),
-        (["/app/a.py", "/app/src/b.py"], "/app"),
+        (["/app/a.py", "/app/src/b.py"], "/app/"),
         (["/a.py", "/b.py"], ""),
         (["a.py", "src/b.py"], ""),
-        ([*(f"/app/src/{n}.py" for n in range(19)), "/tmp/x.py"], "/app/src"),
-        ([*(f"/app/src/{n}.py" for n in range(9)), "/app/x.py", "/app/y.py"], "/app"),
+        ([*(f"/app/src/{n}.py" for n in range(19)), "/tmp/x.py"], "/app/src/"),
+        ([*(f"/app/src/{n}.py" for n in range(9)), "/app/x.py", "/app/y.py"], "/app/"),
+        (["/tmp/a.py", "/tmp/b.py", *(f"src/{n}.py" for n in range(6))], ""),
+        (["D:\\app\\src\\a.py", "D:\\app\\b.py"], "D:\\app\\"),
+        (["/app/[id]/a.py", "/app/[id]/b.py"], "/app/"),
     ],
 )
 def test_of_the_folders_that_hold_nearly_all_it_is_the_deepest(
@@ -80,10 +83,42 @@ def test_of_the_folders_that_hold_nearly_all_it_is_the_deepest(
     assert folder_of_most(paths) == folder
 
 
+def test_without_a_folder_paths_stand_whole() -> None:
+    assert line(read(1, "/app/src/main.py")) == "[Files] read: /app/src/main.py"
+
+
+def test_what_does_not_lie_in_the_folder_is_not_told_as_if_it_did() -> None:
+    runs = [read(n, f"/app/{n}.py") for n in range(19)]
+
+    told = line(*runs, read(19, "/tmp/x.py"), read(20, "docs/d.md"))
+
+    assert told.startswith("[Files in /app] read: /tmp/x.py, 18.py, ")
+    assert "d.md" not in told
+
+
+def test_a_file_that_goes_by_two_names_is_told_once() -> None:
+    told = line(read(1, "/app/src/a.py"), read(2, "/app/b.py"), bash(3, "rm src/a.py"))
+
+    assert told == "[Files in /app] deleted: src/a.py; read: b.py"
+
+
+def test_a_file_that_is_read_again_is_there() -> None:
+    assert line(bash(1, "rm out.log"), read(2, "out.log")) == "[Files] read: out.log"
+
+
 def test_files_that_the_view_names_are_left_out() -> None:
     told = line(read(1, "src/data.py"), read(2, "a.py"), view="See src/data.py, line 3.")
 
     assert told == "[Files] read: a.py"
+
+
+def test_a_line_of_the_view_counts_for_what_it_tells_the_same_of() -> None:
+    view = "[Files in /app] changed: a.py; read: b.py, c.py"
+    gone = bash(1, "rm /app/b.py")
+
+    told = line(*(read(n, f"/app/{name}.py") for n, name in enumerate("bcd", 2)), gone, view=view)
+
+    assert told == "[Files in /app] deleted: b.py; read: d.py"
 
 
 @pytest.mark.parametrize(
@@ -91,21 +126,27 @@ def test_files_that_the_view_names_are_left_out() -> None:
     [
         ("a.py", True),
         ("see a.py.", True),
-        ("src/a.py:12", True),
+        ("/app/a.py:12", True),
+        ("/other/a.py", False),
         ("data.py, a.pyc", False),
         ("data.py, then a.py", True),
         ("", False),
     ],
 )
 def test_part_of_another_name_is_not_the_name(text: str, there: bool) -> None:
-    assert names(text, "a.py") is there
+    assert names(text, "a.py", "/app/") is there
+
+
+def test_without_a_folder_a_longer_path_names_the_file() -> None:
+    assert names("see src/a.py", "a.py", "")
 
 
 def test_what_the_room_does_not_hold_is_left_out_the_least_used_first() -> None:
     runs = [read(1, "first.py"), read(2, "second.py"), read(3, "second.py")]
 
-    assert line(*runs, room=len("[Files]") + len("second.py") + 1) == "[Files] read: second.py"
-    assert line(*runs, room=5) == ""
+    headings = len("[Files] changed: ; deleted: ; read: ")
+    assert line(*runs, room=headings + len(", second.py")) == "[Files] read: second.py"
+    assert line(*runs, room=headings) == ""
 
 
 def test_a_call_that_failed_worked_on_no_file() -> None:
@@ -114,9 +155,40 @@ def test_a_call_that_failed_worked_on_no_file() -> None:
     assert line(failed) == ""
 
 
-@pytest.mark.parametrize("path", ["a]b.py", "a, b.py", "a\u2028b.py", "src/", "x" * 300, "*.py"])
+def test_what_a_command_changed_before_it_failed_counts() -> None:
+    command = "sed -i s/a/b/ src/x.py && pytest -q"
+    run = Run("bash", "Bash", {"command": command}, "1 failed\nexit code 1", failed=True)
+
+    assert line(run) == "[Files] changed: src/x.py"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "", " ", "-", "a, b.py", "a; b.py", "a: b.py", "a\u2028b.py", "a\x00.py", "a\u200b.py",
+        "\ud800.py", "src/", "x" * 300, "*.py",
+    ],
+)  # fmt: skip
 def test_what_would_not_be_read_as_a_path_is_left_out(path: str) -> None:
     assert line(read(1, path)) == ""
+
+
+def test_no_path_brings_it_to_a_halt() -> None:
+    lists = Run("many", "Read", {"paths": ["", " ", "app/[id]/page.tsx"]}, "x = 1")
+
+    assert line(lists, view="Go on.") == "[Files] read: app/[id]/page.tsx"
+
+
+def test_folders_are_no_files() -> None:
+    told = line(read(1, "/app"), read(2, "/app/src"), read(3, "/app/src/a.py"))
+
+    assert told == "[Files] read: /app/src/a.py"
+
+
+def test_our_own_tools_work_on_no_files() -> None:
+    offload = Run("o", "context_offload", {"path": "big.log"}, "Offloaded.")
+
+    assert line(offload) == ""
 
 
 def test_no_quoted_line_looks_like_the_line_of_files() -> None:
@@ -158,10 +230,16 @@ def test_where_few_would_be_named_or_room_is_scarce_there_is_no_such_line(
     assert line_in(compress(long_session(files), target_tokens=target).messages) == ""
 
 
-def test_files_of_earlier_compressions_are_named_again(tmp_path: Path) -> None:
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """A long session that was compressed to next to nothing."""
     session = Session(tmp_path, "long")
-    session.record(*long_session(200))
+    session.record(*long_session(200), *tool_step([bash(1, "mv file0.txt new.txt")], "anthropic"))
     session.compress(target_tokens=1_450)
+    return session
+
+
+def test_files_of_earlier_compressions_are_named_again(session: Session) -> None:
     names = {f"file{n}.txt" for n in range(200)}
     lost = {name for name in names if name not in str(session.prepare())}
 
@@ -169,3 +247,40 @@ def test_files_of_earlier_compressions_are_named_again(tmp_path: Path) -> None:
     session.compress(target_tokens=3_000)
 
     assert any(name in line_in(session.prepare()) for name in lost)
+
+
+def test_what_was_renamed_before_an_earlier_compression_goes_by_its_new_name(
+    session: Session,
+) -> None:
+    session.record(*long_session(40, first=200, lines=60)[1:])
+    session.compress(target_tokens=3_000)
+
+    assert "new.txt" in str(session.prepare())
+
+
+def test_what_became_of_a_file_since_the_last_line_the_next_one_tells(tmp_path: Path) -> None:
+    session = Session(tmp_path, "long")
+    session.record(*long_session(200))
+    session.compress(target_tokens=2_000)
+    first = line_in(session.prepare())
+    gone = first.rpartition(" ")[2]
+
+    session.record(*tool_step([bash(1, f"rm /app/src/{gone}")], "anthropic"))
+    session.record(*long_session(60, first=200, lines=60)[1:])
+    session.compress(target_tokens=1_600)
+
+    *_, last = re.findall(r"\[Files[^']*", str(session.prepare()))
+    assert f"deleted: {gone}" in last
+
+
+def test_it_stands_in_a_note_that_is_smaller_with_it_than_what_it_is_for() -> None:
+    start: Messages = [
+        {"role": "user", "content": "Begin."},
+        {"role": "assistant", "content": "I begin now, and say so in a few words more than that."},
+        {"role": "user", "content": "Good."},
+    ]
+
+    result = compress([*start, *long_session(200)[1:]], target_tokens=2_000)
+
+    assert line_in(result.messages)
+    assert result.tokens_after > 1_900

@@ -12,12 +12,13 @@ view.py          the capped part for the view; lists of files
 """
 
 from context_compression.ledger.entry import Entry, Kind, from_json, merge, to_json
-from context_compression.ledger.reading import entries
+from context_compression.ledger.reading import actions_in, entries
 from context_compression.ledger.view import file_lists, file_tags, render
 
 __all__ = [
     "Entry",
     "Kind",
+    "actions_in",
     "entries",
     "file_lists",
     "file_tags",

@@ -1,7 +1,8 @@
 """Entries from messages: what was said, what was called, what came back."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from context_compression import authors, constraints, evidence
 from context_compression.ledger import file_actions, shell
@@ -25,6 +26,49 @@ MOST_WORDS = 20
 """URLs and ids taken from one result."""
 LONGEST_ARGUMENT = 2000
 """Characters up to which an argument is looked through; longer ones are texts of files."""
+
+
+class Deeds(NamedTuple):
+    """What a call did.
+
+    Attributes:
+        commands: the shell commands it was to run.
+        ran: those of them that ran, if only in part: all, or none where the user did not allow it.
+        meant: what it was to do to files by its other arguments.
+        actions: what it did to files.
+        status: the exit status of its commands, if it is told.
+        failed: whether it failed; of what its commands did before nothing is known.
+    """
+
+    commands: Sequence[str]
+    ran: Sequence[str]
+    meant: Sequence[FileAction]
+    actions: Sequence[FileAction]
+    status: str | None
+    failed: bool
+
+
+def deeds(call: ToolCall, result: ToolResult | None) -> Deeds:
+    """What a call did, by its arguments and its result."""
+    answer = result.text if result else ""
+    commands = [c for c in evidence.commands_of(call) if c not in file_actions.EDITOR_COMMANDS]
+    status = evidence.exit_status(answer if commands else answer[:60])
+    failed = result is not None and (result.is_error or status not in (None, "0"))
+    ran = [] if failed and REFUSED in answer[:400] else commands
+    meant = file_actions.of_call(call, answer[:300])
+    folder = file_actions.folder_of(call)
+    by_commands = (action for command in ran for action in shell.of_command(command, folder))
+    actions = [*(meant if ran or not failed else ()), *by_commands]
+    return Deeds(commands, ran, meant, actions, status, failed)
+
+
+def actions_in(messages: Iterable[Message]) -> Iterator[FileAction]:
+    """What the calls in some messages did to files, in order; our own tools do nothing to them."""
+    messages = [*messages]
+    results = {result.call_id: result for message in messages for result in message.results}
+    for call in (call for message in messages for call in message.calls):
+        if not OUR_TOOL.search(call.name):
+            yield from deeds(call, results.get(call.id)).actions
 
 
 def entries(messages: Sequence[Message]) -> list[Entry]:
@@ -59,30 +103,21 @@ class _Reader:
 
     def _called(self, call: ToolCall, at: int) -> Iterator[Entry]:
         result = self._results.get(call.id)
-        answer = result.text if result else ""
-        actions = file_actions.of_call(call, answer[:300])
-        commands = [c for c in evidence.commands_of(call) if c not in file_actions.EDITOR_COMMANDS]
-        status = evidence.exit_status(answer if commands else answer[:60])
-        failed = result is not None and (result.is_error or status not in (None, "0"))
-        if commands:
-            quiet = all(map(shell.only_looks, commands))
+        done = deeds(call, result)
+        if done.commands:
+            quiet = all(map(shell.only_looks, done.commands))
+            subject = _clipped(done.commands[0])
         else:
-            quiet = file_actions.searches(call) or {action.deed for action in actions} == {"read"}
-        subject = _clipped(commands[0]) if commands else _subject(call, actions)
-        if failed and REFUSED in answer[:400]:
-            commands = []
-        if failed and not commands:
-            actions = []
+            quiet = file_actions.searches(call) or {a.deed for a in done.meant} == {"read"}
+            subject = _subject(call, done.meant)
 
-        folder = file_actions.folder_of(call)
-        outcome = f"exit {status}" if status else "failed" if failed else ""
-        for command in commands:
-            yield Entry("command", _clipped(command), outcome, at)
-            actions += shell.of_command(command, folder)
-        yield from (self._done(action, at) for action in actions)
+        outcome = f"exit {done.status}" if done.status else "failed" if done.failed else ""
+        yield from (Entry("command", _clipped(command), outcome, at) for command in done.ran)
+        yield from (self._done(action, at) for action in done.actions)
         yield from self._asked(call, at)
-        if failed or not quiet:
-            yield from self._answered(answer, subject, failed, bool(commands), at)
+        if done.failed or not quiet:
+            answer = result.text if result else ""
+            yield from self._answered(answer, subject, done.failed, bool(done.ran), at)
 
     def _done(self, action: FileAction, at: int) -> Entry:
         there = action.path in self._there

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.authors import all_of_answer, said_in
+from context_compression.authors import all_of_answer, is_ours, said_in
 from context_compression.evidence import commands_of
 from context_compression.messages import (
     Block,
@@ -107,7 +107,7 @@ class Competing:
                 continue
             parts = clipped(block) if shown else self.quoting.parts(block)
             for text, key, opening, weight in parts:
-                end = end_of_output(text) if isinstance(block, ToolResult) else None
+                end = end_of_output(text) if isinstance(block, ToolResult) else end_of_note(text)
                 tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
                 spoken = isinstance(block, Text) and is_instruction(block)
                 replied, last = index == plan.replied_to, index == len(plan.messages) - 1
@@ -139,3 +139,9 @@ def clipped(block: Block) -> Iterator[Part]:
             yield Part(block.text, "", TEXT_TOKENS)
         case _:
             return
+
+
+def end_of_note(text: str) -> int | None:
+    """Where in a note of ours the line of files begins: a new one tells more; `None`: nowhere."""
+    line = text.rfind("\n[Files") if is_ours(text) else -1
+    return None if line < 0 else line

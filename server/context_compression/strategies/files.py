@@ -1,118 +1,152 @@
 """The files that were worked on, in one line: a small view of a long session names few of them.
 
-`[Files in /home/me/app] changed: src/a.py, src/b.py; deleted: c.py; read: docs/d.md`
+`[Files in /srv/app] changed: src/a.py, src/b.py; deleted: c.py; read: docs/d.md`
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import accumulate
+from dataclasses import dataclass
 
-from context_compression.evidence import commands_of, has_failed
-from context_compression.labels import BREAKS
-from context_compression.ledger import Entry, Kind, merge
-from context_compression.ledger.file_actions import EDITOR_COMMANDS, FileAction, folder_of, of_call
-from context_compression.ledger.shell import of_command
-from context_compression.messages import ToolCall
+from context_compression.ledger import Entry, actions_in
+from context_compression.ledger.entry import STATES
+from context_compression.ledger.file_actions import ABSOLUTE
 from context_compression.plan import Plan
 
-HEADINGS: Mapping[Kind, str] = {
-    "created": "changed", "modified": "changed", "deleted": "deleted", "read": "read",
-}  # fmt: skip
-"""Under which heading a file stands, by the last that was done to it; in this order."""
-UNFIT = re.compile(rf"[{BREAKS},;\[\]*]|/\Z|.{{200}}", re.DOTALL)
-"""What a path holds that would not be read as one in a line: signs of ours, patterns, folders."""
+CHANGED, DELETED, READ = "changed", "deleted", "read"
+"""The headings of a line, in its order: what became of a file, as far as calls tell."""
+LINE = re.compile(r"^\[Files(?: in ([^\]\n]+))?\] (.+)$", re.MULTILINE)
+SEPARATOR = re.compile(r"[/\\]")
+UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\Z|.{200}', re.DOTALL)
+"""What a path holds that would not be read as one in a line: our signs, patterns; or a folder."""
 BEFORE, BEHIND = re.compile(r"[\w.-]"), re.compile(r"[\w-]")
 """What stands before and behind a name where it is only part of another one."""
 MOST = 0.9
-"""Share of the absolute paths that lie in the folder that is named once for all of them."""
+"""Share of all paths that lie at least in the folder that is named once for them."""
 
 
-def files_of(plan: Plan) -> Mapping[str, str]:
-    """The files that the calls of a conversation worked on, by path, each with its heading.
+@dataclass(frozen=True)
+class Files:
+    """The files that the calls of a conversation worked on.
 
-    Those used most come first, of those used alike the newest. What was compressed before, and is
-    known from a ledger only, counts as used once, before all else.
+    Attributes:
+        headings: what became of each, by path: the most used first, of those used alike the newest.
+        folder: that holds nearly all of them, with the sign behind it; empty where none does.
     """
-    earlier = [entry for entry in plan.archive.ledger if entry.kind in HEADINGS]
-    times, newest = Counter(entry.text for entry in earlier), dict[str, int]()
-    made: list[Entry] = []
-    for at, (deed, path, to) in enumerate(_actions(plan)):
+
+    headings: Mapping[str, str]
+    folder: str
+
+    def line(self, texts: Iterable[str], count: Callable[[str], int], room: float) -> str:
+        """The line of those that some texts do not name; empty where there are none.
+
+        A line among the texts counts for the files that it tells the same of.
+
+        Args:
+            texts: of the view.
+            count: tokens of a text.
+            room: tokens that the line may take, about: names are counted one by one.
+        """
+        view = "\n".join(texts)
+        told = {(path, heading) for line in LINE.finditer(view) for path, heading in told_in(line)}
+        view = LINE.sub("", view)
+        label = f"[Files in {self.folder[:-1]}]" if self.folder else "[Files]"
+        left = room - count(f"{label} {CHANGED}: ; {DELETED}: ; {READ}: ")
+        named: dict[str, list[str]] = {CHANGED: [], DELETED: [], READ: []}
+        for path, heading in self.headings.items():
+            if self.folder and not ABSOLUTE.match(path):  # it would seem to lie there
+                continue
+            name = path.removeprefix(self.folder)
+            if (path, heading) in told or names(view, name, self.folder):
+                continue
+            left -= count(f", {name}")
+            if left < 0:
+                break
+            named[heading].append(name)
+        parts = (f"{heading}: {', '.join(paths)}" for heading, paths in named.items() if paths)
+        said = "; ".join(parts)
+        return f"{label} {said}" if said else ""
+
+
+def files_of(plan: Plan) -> Files:
+    """The files of a plan's conversation, and of what was compressed before it."""
+    actions = [*_compressed(plan.archive.ledger), *actions_in(plan.messages)]
+    whole = _by_ending({path for _, *paths in actions for path in paths})
+    times, found = Counter[str](), dict[str, str]()
+    for deed, before, after in actions:
+        path, to = whole.get(before, before), whole.get(after, after)
         if to:
-            made.append(Entry("deleted", path))
-        name = to or path
-        times[name] += 1
-        newest[name] = at
-        made.append(Entry("modified" if deed in ("written", "renamed") else deed, name))
-    found = {entry.text: HEADINGS[entry.kind] for entry in merge(earlier, made)}
-    order = sorted(found, key=lambda path: (times[path], newest.get(path, -1)), reverse=True)
-    return {path: found[path] for path in order if not UNFIT.search(path)}
+            found[path] = DELETED
+            path = to
+        times[path] += 1
+        known = found.pop(path, READ)
+        if deed == READ:  # it is there then, whoever made it again
+            found[path] = READ if known == DELETED else known
+        else:
+            found[path] = DELETED if deed == DELETED else CHANGED
+    folders = {path[: sign.start()] for path in found for sign in SEPARATOR.finditer(path)}
+    newest_first = [*reversed(found)]
+    order = sorted(newest_first, key=lambda path: -times[path])
+    fit = (p for p in order if p.isprintable() and not UNFIT.search(p) and p not in folders)
+    headings = {path: found[path] for path in fit}
+    return Files(headings, folder_of_most(headings))
 
 
-def _actions(plan: Plan) -> Iterator[FileAction]:
-    """What the calls did to files, but for those that did nothing."""
-    results = {result.call_id: result for m in plan.messages for result in m.results}
-    for call in (call for message in plan.messages for call in message.calls):
-        result = results.get(call.id)
-        if result is None or not has_failed(result):
-            yield from _actions_of(call)
+def _compressed(ledger: Iterable[Entry]) -> Iterator[tuple[str, str, str]]:
+    """What was done to files before, as actions."""
+    for entry in ledger:
+        if entry.kind in STATES or entry.kind == "renamed":
+            yield entry.kind, entry.text, entry.detail if entry.kind == "renamed" else ""
 
 
-def _actions_of(call: ToolCall) -> Iterator[FileAction]:
-    yield from of_call(call)
-    for command in commands_of(call):
-        if command not in EDITOR_COMMANDS:
-            yield from of_command(command, folder_of(call))
-
-
-def line_of_files(
-    files: Mapping[str, str], view: str, count: Callable[[str], int], room: float
-) -> str:
-    """The line that names those of some files that a view does not; empty where there are none.
-
-    Args:
-        files: as `files_of` tells them.
-        view: all texts of the view.
-        count: tokens of a text.
-        room: tokens that the line may take, about.
-    """
-    folder = folder_of_most(files)
-    label = f"[Files in {folder}]" if folder else "[Files]"
-    left = room - count(label)
-    named: dict[str, list[str]] = {heading: [] for heading in HEADINGS.values()}
-    for path, heading in files.items():
-        name = path.removeprefix(f"{folder}/")
-        if names(view, name):
-            continue
-        left -= count(name) + 1
-        if left < 0:
-            break
-        named[heading].append(name)
-    told = "; ".join(f"{heading}: {', '.join(paths)}" for heading, paths in named.items() if paths)
-    return f"{label} {told}" if told else ""
+def _by_ending(paths: Iterable[str]) -> Mapping[str, str]:
+    """For relative paths with a folder the absolute one that each is the end of, if it is one."""
+    ends: dict[str, set[str]] = {}
+    relative: list[str] = []
+    for path in paths:
+        if ABSOLUTE.match(path):
+            for sign in SEPARATOR.finditer(path):
+                ends.setdefault(path[sign.end() :], set()).add(path)
+        elif SEPARATOR.search(path):
+            relative.append(path)
+    return {path: next(iter(ends[path])) for path in relative if len(ends.get(path, ())) == 1}
 
 
 def folder_of_most(paths: Iterable[str]) -> str:
-    """The deepest folder that holds nearly all of the absolute paths; empty where none holds two.
+    """The deepest folder that holds nearly all of some paths, with the sign behind it.
 
-    `folder_of_most(["/app/a.py", "/app/src/b.py"])` -> `"/app"`
+    `folder_of_most(["/app/a.py", "/app/src/b.py"])` -> `"/app/"`; empty where none holds two.
     """
-    within = Counter[str]()
-    for path in paths:
-        if path.startswith("/"):
-            folders = path.split("/")[1:-1]
-            within.update(accumulate(folders, "{}/{}".format, initial=""))
-    del within[""]
-    least = max(2.0, MOST * max(within.values(), default=0))
-    return max((folder for folder, n in within.items() if n >= least), key=len, default="")
+    paths, within = [*paths], Counter[str]()
+    for path in filter(ABSOLUTE.match, paths):
+        signs = [sign.end() for sign in SEPARATOR.finditer(path)]
+        within.update(path[:end] for end in signs[1:])  # the root is none
+    least = max(2.0, MOST * len(paths))
+    return max((f for f, n in within.items() if n >= least and "]" not in f), key=len, default="")
 
 
-def names(text: str, name: str) -> bool:
-    """Whether a name stands in a text, not just as part of another: `a.py` is none in `data.py`."""
+def told_in(line: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """The files of a line, each with its heading."""
+    folder, said = line.groups()
+    sign = SEPARATOR.search(folder or "")
+    folder = f"{folder}{sign[0]}" if sign else ""
+    for part in said.split("; "):
+        heading, _, paths = part.partition(": ")
+        for name in paths.split(", "):
+            yield name if ABSOLUTE.match(name) else folder + name, heading
+
+
+def names(text: str, name: str, folder: str) -> bool:
+    """Whether a text names a file of a folder, by its name there or its whole path.
+
+    Part of another name is none: `a.py` in `data.py`, in `/other/a.py`.
+    """
     at = text.find(name)
     while at >= 0:
         stop = at + len(name)
-        if not BEFORE.match(text, at - 1, at) and not BEHIND.match(text, stop):
+        apart = not BEFORE.match(text, at - 1, at) and not BEHIND.match(text, stop)
+        within = folder and SEPARATOR.match(text, at - 1, at)
+        if apart and (not within or text.endswith(folder, 0, at)):
             return True
-        at = text.find(name, stop)
+        at = text.find(name, at + 1)
     return False

@@ -1,8 +1,9 @@
 """Filling the room of a view with pieces of what is shortened or left out, chosen by evidence."""
 
 from array import array
+from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TypeGuard
@@ -15,7 +16,6 @@ from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool
 from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.strategies.competing import Competing
-from context_compression.strategies.files import line_of_files
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.gaps import (
     BARE_TOKENS,
@@ -38,13 +38,17 @@ recorded sessions: below both, `extract` keeps more at the same size, above eith
 GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first; and as much again for
 notes in place of others of which nothing is quoted, one of them in any room."""
-FILES_SHARE, LONG = 0.04, 40_000
-"""Share of the room for a line of the files that were worked on; and the tokens of a conversation
-from which on a view has it that is small and holds refs: elsewhere the few files that the view does
-not name anyway are worth less than what they push out (measured on recorded sessions)."""
+FILES_SHARE = 0.04
+"""Share of the room for a line of the files that were worked on, where a view has one."""
+SMALL_ROOM, LONG_TOKENS = range(1_500, 12_501), 40_000
+"""Tokens of room in which a view has it, and of a conversation from which on: elsewhere the files
+that a view does not name anyway are few, and worth less than what they push out (measured on
+recorded sessions)."""
 SLACK, LARGE = 0.025, 12_500
 """Share of the room that may stay empty: to count a view once more takes time. And the tokens of
 room from which on it is that much; a small view is soon counted."""
+SURE = 0.9
+"""Share of what is left over at last that may go to the names of more files."""
 FREED = 0.85
 """Share of what a piece costs that is sure to be free without it, its neighbours still there."""
 ROUNDS = 3
@@ -129,20 +133,18 @@ class Filling:
         plan = self.plan
         pool, choice = self.competition()
         rules = self.rules(pool)
-        files = self.room_for_files
-        due = NOTE_TOKENS + files + sum(rule.tokens for rule in rules)
+        for_files = self.tokens_for_files()
+        due = NOTE_TOKENS + for_files + sum(rule.tokens for rule in rules)
         chosen = choice.take(self.left - due)
-        rounds, misses, fits = ROUNDS, 0, 0
+        rounds, misses, fits, grown = ROUNDS, 0, 0, False
         slack = SLACK * self.room * min(1.0, self.room / LARGE)
         refs, ends = max(GAPS_SHARE * self.room, BARE_TOKENS), self.room >= LEAST_FOR_REFS
         while True:
             found = chain((rule.place for rule in rules), map(pool.place, sorted(chosen)))
             view, notes = self.assembled(pool, found, refs, ends=ends)
-            if files and notes and (line := self.line_of_files({**view, **notes}, files)):
-                first = min(notes)
-                notes[first] = user(f"{notes[first].text}\n{line}")
+            self.tell_files(view, notes, for_files)
             left = self.room - cost(plan, view, notes)
-            if left < 0 and (chosen or files or ends or refs or rules):
+            if left < 0 and (chosen or for_files or ends or refs or rules):
                 misses += 1
                 left *= 2 ** max(0, misses - ROUNDS)  # rounds shall be few, whatever a counter says
                 if chosen:
@@ -152,8 +154,8 @@ class Filling:
                         gap = pool.gap_tokens[pool.source_of[piece]]
                         left += FREED * (pool.tokens(piece) + gap)
                     misses = misses if chosen else 0
-                elif files:
-                    files, misses = 0.0, 0
+                elif for_files:
+                    for_files, misses = 0.0, 0
                 elif ends or refs:
                     ends, refs, misses = False, refs if ends else 0.0, 0
                 else:
@@ -164,6 +166,8 @@ class Filling:
             elif left > slack and rounds and (more := choice.take(left)):
                 rounds, misses, fits = rounds - 1, 0, len(chosen)
                 chosen += more
+            elif left > slack and for_files and not grown:
+                for_files, grown = for_files + SURE * left, True
             else:
                 del choice, found  # what is as large as the view goes before more is made
                 why = self.why(pool, chosen, rules)
@@ -174,18 +178,27 @@ class Filling:
                 return keep_only(plan, view, notes, reason, why)
             view = notes = None  # two views at once would be the peak of all memory
 
-    @property
-    def room_for_files(self) -> float:
-        """Tokens that a line which names files may take."""
-        small = LEAST_FOR_REFS <= self.room <= LARGE
-        if not small or self.plan.total < LONG:
+    def tokens_for_files(self) -> float:
+        """Tokens that a line of files may take: of those that the kept messages do not name."""
+        if self.room not in SMALL_ROOM or self.plan.total < LONG_TOKENS:
             return 0.0
-        return self.plan.counter.text(self.line_of_files(self.shown, FILES_SHARE * self.room))
+        count = self.plan.counter.text
+        return count(self.quoting.files.line(texts_in(self.shown), count, FILES_SHARE * self.room))
 
-    def line_of_files(self, view: Mapping[int, Message], room: float) -> str:
-        """The line of the files that a view does not name, in about so many tokens."""
-        texts = (text for m in view.values() for block in m.blocks for text in texts_of(block))
-        return line_of_files(self.quoting.files, "\n".join(texts), self.plan.counter.text, room)
+    def tell_files(
+        self, view: Mapping[int, Message], notes: dict[int, Message], room: float
+    ) -> None:
+        """Let the first note that stays smaller than what it stands for name the missing files."""
+        if not room or not notes:
+            return
+        plan, counter = self.plan, self.plan.counter
+        line = self.quoting.files.line(texts_in({**view, **notes}), counter.text, room)
+        stops = [*sorted(view), len(plan.messages)]
+        for start in sorted(notes) if line else ():
+            note = user(f"{notes[start].text}\n{line}")
+            if counter.message(note) < sum(plan.tokens[start : stops[bisect(stops, start)]]):
+                notes[start] = note
+                return
 
     def why(self, pool: Pool, chosen: Iterable[int], rules: Iterable[Rule]) -> dict[int, str]:
         """How each message is shown that is not whole: `quoted (2 of 9 parts, a failure)`."""
@@ -346,3 +359,10 @@ class Filling:
             first, last = run is told[0], run is told[-1]
             found[run.start] = note(run, quoted, with_ref, first=first, last=last, ends=ends)
         return found
+
+
+def texts_in(view: Mapping[int, Message]) -> Iterator[str]:
+    """All texts of some messages."""
+    return (
+        text for message in view.values() for block in message.blocks for text in texts_of(block)
+    )

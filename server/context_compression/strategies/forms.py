@@ -19,6 +19,7 @@ from context_compression.authors import (
     is_printed,
     is_said,
     is_skill,
+    opening_of,
     typed,
 )
 from context_compression.constraints import SENTENCE, constraints_in
@@ -37,7 +38,7 @@ from context_compression.messages import (
 )
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.plurals import how_many
-from context_compression.rendering import Span, gap, marked_with, render
+from context_compression.rendering import Span, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
@@ -52,7 +53,8 @@ SKILL_CHARS = 6_000
 """Characters up to which a skill that the host loaded stays whole like the user's own words."""
 NOTE_CHARS = 600
 """Characters up to which another note of a host stays whole; half of them of longer ones. Of what a
-command of its own printed nothing: the model is told to leave it alone."""
+command of its own printed nothing but the tag: the model is told to leave it alone. Nor of what the
+host says again later."""
 LINE_END = re.compile(r"\n")
 """Where arguments are cut: part of a line of code would look like a line."""
 WORTH_A_PREVIEW = 3
@@ -90,17 +92,18 @@ class Forms:
         self._plain: dict[Form, dict[int, Message]] = {form: {} for form in Form}
 
     @cached_property
-    def told_last(self) -> Mapping[str, int]:
-        """For the text of each note of the host's, the last message that has it beside the user's.
+    def last_with_note(self) -> Mapping[str, int]:
+        """For the text of a host's note, the last message that has it beside words of the user's.
 
-        By index; notes that pass on what the user typed are none of them.
+        By index. Where the user's words of an older one are in view, those of that one are, too.
         """
         return {
             block.text: index
             for index, message in enumerate(self.plan.messages)
-            if is_users(message)
+            if message.role == "user"
+            and any(isinstance(block, Text) and is_said(block.text) for block in message.blocks)
             for block in message.blocks
-            if isinstance(block, Text) and not is_said(block.text)
+            if isinstance(block, Text) and is_host_note(block.text) and not is_said(block.text)
         }
 
     def plain(self, index: int, form: Form) -> Message:
@@ -158,17 +161,13 @@ class Forms:
 
     def _short_note(self, block: Text, index: int, spans: Sequence[Span]) -> Text:
         text = block.text
-        waits = index == len(self.plan.messages) - 1
-        if not is_host_note(text):
+        again = self.last_with_note.get(text, index) > index
+        nothing = again or (is_printed(text) and index < len(self.plan.messages) - 1)
+        most = 0 if nothing else SKILL_CHARS if is_skill(text) else NOTE_CHARS
+        if len(text) <= most or not is_host_note(text):
             return block
-        if self.told_last.get(text, index) > index:
-            return Text(min(gap(text, own_ref(text)), text, key=len))
-        printed = is_printed(text) and not waits
-        most = 0 if printed else SKILL_CHARS if is_skill(text) else NOTE_CHARS
-        if len(text) <= most:
-            return block
-        head = [] if printed else [(0, NOTE_CHARS // 2)]
-        return Text(render(text, [*head, *typed(text), *spans], own_ref(text)))
+        head = opening_of(text) if nothing else NOTE_CHARS // 2
+        return Text(render(text, [(0, head), *typed(text), *spans], own_ref(text)))
 
     def _clipped(self, whole: Message, message: Message, slots: Slots) -> Message:
         limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF)

@@ -32,7 +32,7 @@ from context_compression.messages import (
 from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
 from context_compression.rendering import NEWLINE, Span, gap, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, shortened
-from context_compression.strategies.files import files_of
+from context_compression.strategies.files import Files, files_of
 from context_compression.strategies.gaps import gap_of_messages, gaps
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
 from context_compression.validity import NO_START
@@ -145,8 +145,8 @@ class Quoting:
         }
 
     @cached_property
-    def files(self) -> Mapping[str, str]:
-        """The files that the calls worked on, as `files_of` tells them."""
+    def files(self) -> Files:
+        """The files that the calls worked on."""
         return files_of(self.plan)
 
     def parts(self, block: Block) -> Iterator[Part]:
