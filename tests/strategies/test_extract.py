@@ -1110,10 +1110,10 @@ def test_what_marks_a_note_that_stands_again_is_no_word_of_the_users(strategy: A
     assert texts(shown).count("Never push to main.") == 1
 
 
-@pytest.mark.parametrize("beside", ["skill", "picture", "alone"])
+@pytest.mark.parametrize("beside", ["skill", "picture", "alone", "result"])
 def test_a_note_stays_where_the_message_that_has_it_again_may_go(beside: str) -> None:
-    note = {"type": "text", "text": "<system-reminder>\nNever push to main.\nBe brief.\n"}
-    others: dict[str, Messages] = {
+    note = {"type": "text", "text": "<system-reminder>\nNever push to main.\n" + "Be brief.\n" * 20}
+    others: dict[str, Messages] = {  # before the note in the later message
         "skill": [{"type": "text", "text": "Base directory for this skill: /x\n\nMind it."}],
         "picture": [
             {
@@ -1124,11 +1124,15 @@ def test_a_note_stays_where_the_message_that_has_it_again_may_go(beside: str) ->
         "alone": [],
     }
     words = {"type": "text", "text": "Fix the header."}
-    again: Messages = [{"role": "user", "content": [*others[beside], note]}]
+    if beside == "result":
+        call, result = step(3, LONG)
+        result["content"] += [note, {"type": "text", "text": "The newest one, please."}]
+        again = [call, result]
+    else:
+        again = [*step(3, LONG), {"role": "user", "content": [*others[beside], note]}]
     messages = session(
         *(step(n, LONG) for n in range(2)),
         [{"role": "user", "content": [words, note]}],
-        step(3, LONG),
         again,
         *(step(n, LONG) for n in range(4, 20)),
     )
@@ -1210,7 +1214,7 @@ def test_what_stands_behind_what_a_command_printed_is_no_part_of_it() -> None:
 
 @pytest.mark.parametrize(
     ("turns", "target", "share"),
-    [(60, 1_420, 0.985), (200, 2_730, 0.985), (200, 2_920, 0.97)],
+    [(60, 1_420, 0.985), (200, 2_730, 0.985), (200, 2_920, 0.96)],
 )
 def test_a_room_is_not_emptied_by_what_would_have_filled_its_last_tokens(
     turns: int, target: int, share: float

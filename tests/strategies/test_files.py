@@ -75,6 +75,10 @@ def test_the_folder_that_holds_nearly_all_is_named_once() -> None:
         (["/tmp/a.py", "/tmp/b.py", *(f"src/{n}.py" for n in range(6))], ""),
         (["D:\\app\\src\\a.py", "D:\\app\\b.py"], "D:\\app\\"),
         (["/app/[id]/a.py", "/app/[id]/b.py"], "/app/"),
+        (["~/app/a.py", "~/app/b.py"], "~/app/"),
+        (["~/a.py", "~/b.py"], ""),
+        (["//nas/a/x.py", "//srv/b/y.py"], ""),
+        (["\\\\nas\\a\\x.py", "\\\\nas\\b\\y.py"], "\\\\nas\\"),
     ],
 )
 def test_of_the_folders_that_hold_nearly_all_it_is_the_deepest(
@@ -100,6 +104,12 @@ def test_a_file_that_goes_by_two_names_is_told_once() -> None:
     told = line(read(1, "/app/src/a.py"), read(2, "/app/b.py"), bash(3, "rm src/a.py"))
 
     assert told == "[Files in /app] deleted: src/a.py; read: b.py"
+
+
+def test_a_doubled_slash_makes_no_other_file() -> None:
+    told = line(read(1, "/app//src/a.py"), read(2, "/app/src/a.py"), read(3, "/app/b.py"))
+
+    assert told == "[Files in /app] read: src/a.py, b.py"
 
 
 def test_a_file_that_is_read_again_is_there() -> None:
@@ -128,7 +138,7 @@ def test_a_line_of_the_view_counts_for_what_it_tells_the_same_of() -> None:
         ("see a.py.", True),
         ("/app/a.py:12", True),
         ("/other/a.py", False),
-        ("data.py, a.pyc", False),
+        ("data.py, a.pyc, a.py.bak", False),
         ("data.py, then a.py", True),
         ("", False),
     ],

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from context_compression.ledger import Entry, actions_in
 from context_compression.ledger.entry import STATES
@@ -17,9 +18,12 @@ CHANGED, DELETED, READ = "changed", "deleted", "read"
 """The headings of a line, in its order: what became of a file, as far as calls tell."""
 LINE = re.compile(r"^\[Files(?: in ([^\]\n]+))?\] (.+)$", re.MULTILINE)
 SEPARATOR = re.compile(r"[/\\]")
+DOUBLED = re.compile(r"(?<=[^/:])//+")
+ROOT = re.compile(r"(?:[A-Za-z]:|~)?[/\\]*")
+"""What an absolute path begins with before its first folder."""
 UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\Z|.{200}', re.DOTALL)
 """What a path holds that would not be read as one in a line: our signs, patterns; or a folder."""
-BEFORE, BEHIND = re.compile(r"[\w.-]"), re.compile(r"[\w-]")
+BEFORE, BEHIND = re.compile(r"[\w.-]"), re.compile(r"[\w-]|\.\w")
 """What stands before and behind a name where it is only part of another one."""
 MOST = 0.9
 """Share of all paths that lie at least in the folder that is named once for them."""
@@ -70,11 +74,14 @@ class Files:
 
 def files_of(plan: Plan) -> Files:
     """The files of a plan's conversation, and of what was compressed before it."""
-    actions = [*_compressed(plan.archive.ledger), *actions_in(plan.messages)]
+    actions = [
+        (deed, DOUBLED.sub("/", path), DOUBLED.sub("/", to))
+        for deed, path, to in chain(_compressed(plan.archive.ledger), actions_in(plan.messages))
+    ]
     whole = _by_ending({path for _, *paths in actions for path in paths})
     times, found = Counter[str](), dict[str, str]()
-    for deed, before, after in actions:
-        path, to = whole.get(before, before), whole.get(after, after)
+    for deed, path, to in actions:
+        path, to = whole.get(path, path), whole.get(to, to)
         if to:
             found[path] = DELETED
             path = to
@@ -119,8 +126,9 @@ def folder_of_most(paths: Iterable[str]) -> str:
     """
     paths, within = [*paths], Counter[str]()
     for path in filter(ABSOLUTE.match, paths):
-        signs = [sign.end() for sign in SEPARATOR.finditer(path)]
-        within.update(path[:end] for end in signs[1:])  # the root is none
+        root = ROOT.match(path)
+        first = root.end() + 1 if root else 0
+        within.update(path[: sign.end()] for sign in SEPARATOR.finditer(path, first))
     least = max(2.0, MOST * len(paths))
     return max((f for f, n in within.items() if n >= least and "]" not in f), key=len, default="")
 

@@ -136,7 +136,8 @@ class Filling:
         for_files = self.tokens_for_files()
         due = NOTE_TOKENS + for_files + sum(rule.tokens for rule in rules)
         chosen = choice.take(self.left - due)
-        rounds, misses, fits, grown = ROUNDS, 0, 0, False
+        rounds, misses, fits = ROUNDS, 0, 0
+        before: float | None = None  # what the line of files might take before all that was left
         slack = SLACK * self.room * min(1.0, self.room / LARGE)
         refs, ends = max(GAPS_SHARE * self.room, BARE_TOKENS), self.room >= LEAST_FOR_REFS
         while True:
@@ -144,7 +145,9 @@ class Filling:
             view, notes = self.assembled(pool, found, refs, ends=ends)
             self.tell_files(view, notes, for_files)
             left = self.room - cost(plan, view, notes)
-            if left < 0 and (chosen or for_files or ends or refs or rules):
+            if left < 0 and before is not None and for_files > before:
+                for_files = before
+            elif left < 0 and (chosen or for_files or ends or refs or rules):
                 misses += 1
                 left *= 2 ** max(0, misses - ROUNDS)  # rounds shall be few, whatever a counter says
                 if chosen:
@@ -166,8 +169,8 @@ class Filling:
             elif left > slack and rounds and (more := choice.take(left)):
                 rounds, misses, fits = rounds - 1, 0, len(chosen)
                 chosen += more
-            elif left > slack and for_files and not grown:
-                for_files, grown = for_files + SURE * left, True
+            elif left > slack and for_files and before is None:
+                for_files, before = for_files + SURE * left, for_files
             else:
                 del choice, found  # what is as large as the view goes before more is made
                 why = self.why(pool, chosen, rules)

@@ -95,12 +95,12 @@ class Forms:
     def last_with_note(self) -> Mapping[str, int]:
         """For the text of a host's note, the last message that has it beside words of the user's.
 
-        By index. Where the user's words of an older one are in view, those of that one are, too.
+        By index. Where an older one is in view for the user's words, that one is, too.
         """
         return {
             block.text: index
             for index, message in enumerate(self.plan.messages)
-            if message.role == "user"
+            if message.starts_turn
             and any(isinstance(block, Text) and is_said(block.text) for block in message.blocks)
             for block in message.blocks
             if isinstance(block, Text) and is_host_note(block.text) and not is_said(block.text)
