@@ -21,6 +21,7 @@ HOST_NOTES = (
 )  # fmt: skip
 """How hosts begin what they put into the user's role themselves (seen in their transcripts)."""
 TAG_END = re.compile(r"[^<>\n]{0,80}>")
+"""What follows the beginning of the tag that opens such a note."""
 LOCAL_COMMAND = "<local-command"
 """How Claude Code begins what a command of its own printed (`/release-notes`) or a word about it;
 the model is told to leave it alone."""
