@@ -19,7 +19,7 @@ CHANGED, DELETED, READ = "changed", "deleted", "read"
 LINE = re.compile(r"^\[Files(?: in ([^\]\n]+))?\] (.+)$", re.MULTILINE)
 SEPARATOR = re.compile(r"[/\\]")
 DOUBLED = re.compile(r"(?<=[^/:])//+")
-ROOT = re.compile(r"(?:[A-Za-z]:|~)?[/\\]*")
+ROOT = re.compile(r"(?:[A-Za-z]:|~)?[/\\]+")
 """What an absolute path begins with before its first folder."""
 UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\Z|.{200}', re.DOTALL)
 """What a path holds that would not be read as one in a line: our signs, patterns; or a folder."""
@@ -125,10 +125,10 @@ def folder_of_most(paths: Iterable[str]) -> str:
     `folder_of_most(["/app/a.py", "/app/src/b.py"])` -> `"/app/"`; empty where none holds two.
     """
     paths, within = [*paths], Counter[str]()
-    for path in filter(ABSOLUTE.match, paths):
-        root = ROOT.match(path)
-        first = root.end() + 1 if root else 0
-        within.update(path[: sign.end()] for sign in SEPARATOR.finditer(path, first))
+    for path in paths:
+        if root := ROOT.match(path):
+            signs = SEPARATOR.finditer(path, root.end())
+            within.update(path[: sign.end()] for sign in signs)
     least = max(2.0, MOST * len(paths))
     return max((f for f, n in within.items() if n >= least and "]" not in f), key=len, default="")
 

@@ -137,16 +137,16 @@ class Filling:
         due = NOTE_TOKENS + for_files + sum(rule.tokens for rule in rules)
         chosen = choice.take(self.left - due)
         rounds, misses, fits = ROUNDS, 0, 0
-        before: float | None = None  # what the line of files might take before all that was left
+        more_for_files: float | None = None  # of what is left over at last
         slack = SLACK * self.room * min(1.0, self.room / LARGE)
         refs, ends = max(GAPS_SHARE * self.room, BARE_TOKENS), self.room >= LEAST_FOR_REFS
         while True:
             found = chain((rule.place for rule in rules), map(pool.place, sorted(chosen)))
             view, notes = self.assembled(pool, found, refs, ends=ends)
-            self.tell_files(view, notes, for_files)
+            self.tell_files(view, notes, for_files + (more_for_files or 0.0))
             left = self.room - cost(plan, view, notes)
-            if left < 0 and before is not None and for_files > before:
-                for_files = before
+            if left < 0 and more_for_files:
+                more_for_files = more_for_files / 2 if more_for_files > slack else 0.0
             elif left < 0 and (chosen or for_files or ends or refs or rules):
                 misses += 1
                 left *= 2 ** max(0, misses - ROUNDS)  # rounds shall be few, whatever a counter says
@@ -169,8 +169,8 @@ class Filling:
             elif left > slack and rounds and (more := choice.take(left)):
                 rounds, misses, fits = rounds - 1, 0, len(chosen)
                 chosen += more
-            elif left > slack and for_files and before is None:
-                for_files, before = for_files + SURE * left, for_files
+            elif left > slack and for_files and more_for_files is None:
+                more_for_files = SURE * left
             else:
                 del choice, found  # what is as large as the view goes before more is made
                 why = self.why(pool, chosen, rules)
