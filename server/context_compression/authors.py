@@ -36,6 +36,8 @@ HOST_SUMMARIES = (
 """How hosts begin the summary that stands in place of what they compacted, in the user's role."""
 SKILLS = ("Base directory for this skill:", "<skill>")
 """How hosts begin the text of a skill they load into the user's role."""
+SKILL = re.compile(rf"\s*(?:{SKILLS[0]}[^\n]*+|{SKILLS[1]}\s*+<name>[^<\n]*+</name>)")
+"""What tells which skill that is: where it lies, or what it is called."""
 NOTES_OF_HOSTS = (*HOST_NOTES, *HOST_SUMMARIES, *SKILLS)
 SLASH_COMMAND = "<command-"
 """How the host's note of a slash command begins."""
@@ -122,6 +124,8 @@ def is_host_note(text: str) -> bool:
 
 def opening_of(note: str) -> int:
     """Where in a note of the host's that ends by which it is known: its first tag or words."""
+    if skill := SKILL.match(note):
+        return skill.end()
     start = len(note) - len(note.lstrip())
     known = next(opening for opening in NOTES_OF_HOSTS if note.startswith(opening, start))
     stop = start + len(known)
@@ -137,6 +141,16 @@ def is_host_summary(text: str) -> bool:
 def is_skill(text: str) -> bool:
     """Whether a text in the user's role is a skill that the host loaded: it goes on to apply."""
     return text.lstrip().startswith(SKILLS)
+
+
+def known_by(text: str) -> str:
+    """What tells that a text in the user's role says once more what another says.
+
+    All of it; of a skill which one it is: it is loaded anew with the arguments of each call, and
+    with what was changed in it since.
+    """
+    skill = SKILL.match(text)
+    return skill[0] if skill else text
 
 
 def is_bare_command(text: str) -> bool:

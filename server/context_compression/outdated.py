@@ -12,21 +12,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any
 
 from context_compression.constraints import LONGEST_LINE
 from context_compression.evidence import ERROR_WORDS, exit_status, has_failed
 from context_compression.ledger.changes import Change, changes_of
 from context_compression.ledger.file_actions import ABSOLUTE, FileAction, clean, file_of, of_call
-from context_compression.messages import (
-    Block,
-    Message,
-    ToolCall,
-    ToolResult,
-    is_array,
-    is_object,
-    strings_in,
-)
+from context_compression.ledger.tasks import tells_all
+from context_compression.messages import Block, Message, ToolCall, ToolResult, strings_in
 from context_compression.rendering import LINE_NUMBER, NEWLINE, Span
 
 MOST_CHANGES, MOST_CHARS = 30, 40_000
@@ -39,17 +31,20 @@ AMBIGUOUS = 3
 FILE_NAME = re.compile(r"[\w.@+~/\\:-]+")
 NOTHING_DONE = (*ERROR_WORDS, "no replacement", "reject", "abort", "refuse", "invalid", "unable")
 """Words one of which stands in the first line that a tool answers when it changed nothing."""
-TASKS = re.compile(r"todos|todo_?list|plan", re.IGNORECASE)
-"""Names of arguments that tell the whole list of tasks, each time anew."""
 
 
 class Outdated:
-    """Knows what the calls in some messages made of files, and which told the tasks anew."""
+    """Knows what the calls in some messages made of files, and which told the tasks anew.
+
+    Attributes:
+        calls: all of them, in order.
+        results: what they brought, by their ids.
+    """
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        self._calls = [call for message in messages for call in message.calls]
-        self._numbers = {call.id: number for number, call in enumerate(self._calls)}
-        self._results = {r.call_id: r for message in messages for r in message.results}
+        self.calls = [call for message in messages for call in message.calls]
+        self._numbers = {call.id: number for number, call in enumerate(self.calls)}
+        self.results = {r.call_id: r for message in messages for r in message.results}
 
     def spans(self, block: Block, text: str) -> Sequence[Span]:
         """Where in a text of a call, or of its result, stands what later calls replaced.
@@ -61,7 +56,7 @@ class Outdated:
         number = self._numbers.get(block.id if isinstance(block, ToolCall) else block.call_id)
         if number is None:
             return ()
-        call = self._calls[number]
+        call = self.calls[number]
         if call.id in self._older_tasks:
             return [(0, len(text))]
         found: list[Span] = []
@@ -75,7 +70,7 @@ class Outdated:
                     written = any(c.before is None and c.after == text for c in changes)
                     found += replaced(text, later, whole=written)
             else:
-                read = of_call(call) == [FileAction("read", file_of(call))] and self._did(call)
+                read = of_call(call) == [FileAction("read", file_of(call))] and self.did(call)
                 plain, place = unnumbered(text)
                 spans = replaced(plain, later, whole=read)
                 found += ((place(start), place(stop)) for start, stop in spans)
@@ -100,9 +95,9 @@ class Outdated:
                 )
                 return
 
-    def _did(self, call: ToolCall) -> bool:
+    def did(self, call: ToolCall) -> bool:
         """Whether a call did what it says."""
-        result = self._results.get(call.id)
+        result = self.results.get(call.id)
         if result is None or has_failed(result):
             return False
         said = result.text[:LONGEST_LINE].lstrip().partition(NEWLINE)[0].lower()
@@ -126,7 +121,7 @@ class Outdated:
     def _changes(self) -> Mapping[str, Sequence[tuple[int, Change]]]:
         """For each file what calls made of it, with the number of the call."""
         found: dict[str, list[tuple[int, Change]]] = {}
-        for number, change in self._made:
+        for number, change in self.made:
             path = self._meant(change.path) or change.path
             found.setdefault(path, []).append((number, change))
         return found
@@ -134,27 +129,28 @@ class Outdated:
     @cached_property
     def last_changes(self) -> frozenset[str]:
         """The ids of the calls each of which is the last that changed some file."""
-        return frozenset(self._calls[changes[-1][0]].id for changes in self._changes.values())
+        return frozenset(self.calls[changes[-1][0]].id for changes in self._changes.values())
 
     @cached_property
     def _changes_by(self) -> Sequence[Sequence[Change]]:
         """What each call puts into files, by its number."""
-        return [[*changes_of(call)] for call in self._calls]
+        return [[*changes_of(call)] for call in self.calls]
 
     @cached_property
-    def _made(self) -> Sequence[tuple[int, Change]]:
+    def made(self) -> Sequence[tuple[int, Change]]:
+        """What calls put into files, each with the number of its call, where that did it."""
         return [
             (number, change)
-            for number, call in enumerate(self._calls)
+            for number, call in enumerate(self.calls)
             for change in self._changes_by[number]
-            if self._did(call)
+            if self.did(call)
         ]
 
     @cached_property
     def _by_end(self) -> Mapping[str, Sequence[str]]:
         """The changed files by their path; by each end of it, too, where that is absolute."""
         found: dict[str, list[str]] = {}
-        for path in dict.fromkeys(change.path for _, change in self._made):
+        for path in dict.fromkeys(change.path for _, change in self.made):
             for end in (path, *(ends_of(path) if ABSOLUTE.match(path) else ())):
                 paths = found.setdefault(end, [])
                 if len(paths) < AMBIGUOUS:
@@ -172,9 +168,9 @@ class Outdated:
     @cached_property
     def _named(self) -> Mapping[str, Iterable[str]]:
         """For each call the changed files that it names, by its id; long arguments name none."""
-        last_parts = {last_part(change.path) for _, change in self._made}
+        last_parts = {last_part(change.path) for _, change in self.made}
         found: dict[str, Iterable[str]] = {}
-        for call in self._calls if last_parts else ():
+        for call in self.calls if last_parts else ():
             names = [file_of(call)]
             if not names[0]:
                 short = (text for text in strings_in(call.arguments) if len(text) <= LONGEST_LINE)
@@ -188,10 +184,8 @@ class Outdated:
     def _older_tasks(self) -> Container[str]:
         """The ids of calls that told the whole list of tasks, but for the last one of each tool."""
         told: dict[str, list[str]] = {}
-        for call in self._calls:
-            given: Mapping[str, Any] = call.arguments if is_object(call.arguments) else {}
-            tasks = any(TASKS.fullmatch(name) and is_array(value) for name, value in given.items())
-            if tasks and not given.get("merge") and self._did(call):
+        for call in self.calls:
+            if tells_all(call) and self.did(call):
                 told.setdefault(call.name, []).append(call.id)
         return {id for ids in told.values() for id in ids[:-1]}
 

@@ -36,9 +36,11 @@ FAILED_BONUS = 9.0
 """What it is worth beside that where it says why a call failed, or how many tests did."""
 REASON_BONUS = 8.0
 """The same for one in which somebody says what was decided, or why."""
-FAILURE, REASON, OUTDATED, FAILED = 1, 2, 4, 8
-"""Mark pieces that speak of failures, that tell a decision, what was replaced since, and why a call
-failed, or how many tests did."""
+DUE_BONUS = 30.0
+"""The same for one that says what is still to be done."""
+FAILURE, REASON, OUTDATED, FAILED, DUE = 1, 2, 4, 8, 16
+"""Mark pieces that speak of failures, that tell a decision, what was replaced since, why a call
+failed, or how many tests did, and what is still to be done."""
 FIRST_FAILURES = 3
 """Pieces that say why a call failed: the first of its result that speak of failures. The hundredth
 error of a build tells little."""
@@ -98,6 +100,7 @@ class Source(NamedTuple):
         start: no piece of it ends there or before.
         end: no piece of it begins there or behind; `None`: all of it competes.
         failed: whether it is the result of a call that failed.
+        due: where in it stands what is still to be done.
     """
 
     message: int
@@ -112,6 +115,7 @@ class Source(NamedTuple):
     start: int = 0
     end: int | None = None
     failed: bool = False
+    due: Sequence[Span] = ()
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -176,6 +180,9 @@ class Pool:
             for at in within(said):
                 if evidence.DECISION.search(source.text, starts[at], stops[at]):
                     tells[at] |= REASON
+        for due in source.due:
+            for at in within(due):
+                tells[at] |= DUE
         for replaced in outdated:
             for at in within(replaced):
                 tells[at] |= OUTDATED
@@ -260,9 +267,9 @@ class Pool:
         source_of, shifts, per_char, tells = (
             self.source_of, self._shifts, self._per_char, self.tells,
         )  # fmt: skip
-        bonuses = {FAILURE: ERROR_BONUS, REASON: REASON_BONUS, FAILED: FAILED_BONUS}
+        bonuses = {FAILURE: ERROR_BONUS, REASON: REASON_BONUS, FAILED: FAILED_BONUS, DUE: DUE_BONUS}
         bonus = [
-            sum(each for sign, each in bonuses.items() if told & sign) for told in range(2 * FAILED)
+            sum(each for sign, each in bonuses.items() if told & sign) for told in range(2 * DUE)
         ]
         always = array("d", [source.worth for source in self.sources])
         cutter = self.cutter

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from context_compression.authors import answer_of, user_words
 from context_compression.cuts import Cutter
+from context_compression.due import Due
 from context_compression.ledger import Entry
 from context_compression.ledger.changes import is_before
 from context_compression.messages import (
@@ -256,6 +257,11 @@ class Plan:
     def outdated(self) -> Outdated:
         """What later calls replaced of what was read of a file, or written to it."""
         return Outdated(self.messages)
+
+    @cached_property
+    def due(self) -> Due:
+        """What its calls leave to be done."""
+        return Due(self.outdated)
 
     @cached_property
     def used(self) -> bytearray:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.authors import all_of_answer, is_ours, said_in
+from context_compression.authors import all_of_answer, is_ours, known_by, said_in
 from context_compression.evidence import commands_of
 from context_compression.messages import (
     Block,
@@ -66,9 +66,9 @@ class Competing:
         """
         plan = self.plan
         newest = {
-            block.text: index
+            known_by(block.text): (index, slot)
             for index, message in enumerate(plan.messages)
-            for block in message.blocks
+            for slot, block in enumerate(message.blocks)
             if isinstance(block, Text) and message.role == "user"
         }
         by_message = map(self.of_message, range(plan.head, len(plan.messages)))
@@ -76,7 +76,8 @@ class Competing:
         of_user: list[bool] = []
         for source in chain.from_iterable(by_message):
             theirs = plan.messages[source.message].role == "user"
-            if not theirs or newest.get(source.text, source.message) == source.message:
+            here = source.message, source.slot
+            if not theirs or newest.get(known_by(source.text), here) == here:
                 sources.append(source)
                 of_user.append(theirs and source.worth > 0)
         said = sum(source.tokens for source, theirs in zip(sources, of_user, strict=True) if theirs)
@@ -121,10 +122,11 @@ class Competing:
                     )
                 if isinstance(block, ToolCall) and key == "line":
                     worth = self.worth_of_call(block)
+                due = plan.due.spans(block, text) if isinstance(block, ToolCall) else ()
                 failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
                 yield Source(
                     index, slot, text, tokens, opening, weight * times, key,
-                    said_in(block, spoken=spoken), worth, start, end, failed,
+                    said_in(block, spoken=spoken), worth, start, end, failed, due,
                 )  # fmt: skip
 
 

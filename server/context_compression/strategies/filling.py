@@ -12,7 +12,7 @@ from context_compression.authors import holds_excerpts, is_answer
 from context_compression.edits import Edit
 from context_compression.labels import with_labels
 from context_compression.messages import Block, Message, Text, ToolResult, texts_of, user
-from context_compression.pieces import FAILURE, REASON, Choice, Place, Pool
+from context_compression.pieces import DUE, FAILURE, REASON, Choice, Place, Pool
 from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.strategies.competing import Competing
@@ -59,7 +59,7 @@ SHOWN: Mapping[Form, str] = {
     Form.SKELETON: "skeleton", Form.LEAST: "shortened",
 }  # fmt: skip
 """How the account calls the form of a message that is not whole."""
-TOLD: Mapping[int, str] = {FAILURE: "a failure", REASON: "a decision"}
+TOLD: Mapping[int, str] = {FAILURE: "a failure", REASON: "a decision", DUE: "a task"}
 """How it calls what the parts tell that are shown."""
 
 

@@ -19,6 +19,7 @@ from context_compression.authors import (
     is_printed,
     is_said,
     is_skill,
+    known_by,
     opening_of,
     typed,
 )
@@ -106,6 +107,16 @@ class Forms:
             if isinstance(block, Text) and is_host_note(block.text) and not is_said(block.text)
         }
 
+    @cached_property
+    def last_loaded(self) -> Mapping[str, tuple[int, int]]:
+        """In which message each skill was loaded last, and which of its blocks it is."""
+        return {
+            known_by(block.text): (index, slot)
+            for index, message in enumerate(self.plan.messages)
+            for slot, block in enumerate(message.blocks)
+            if isinstance(block, Text) and is_skill(block.text)
+        }
+
     def plain(self, index: int, form: Form) -> Message:
         """A message in a form, nothing chosen; remembered, as each level asks for it again."""
         known = self._plain[form]
@@ -152,16 +163,20 @@ class Forms:
         if message.role != "user":
             return message
         blocks = tuple(
-            self._short_note(block, index, slots.get((slot, ""), ()))
+            self._short_note(block, index, slot, slots.get((slot, ""), ()))
             if isinstance(block, Text)
             else block
             for slot, block in enumerate(message.blocks)
         )
         return message if blocks == message.blocks else message.with_blocks(blocks)
 
-    def _short_note(self, block: Text, index: int, spans: Sequence[Span]) -> Text:
+    def _short_note(self, block: Text, index: int, slot: int, spans: Sequence[Span]) -> Text:
         text = block.text
-        again = self.last_with_note.get(text, index) > index
+        here = index, slot
+        again = (
+            self.last_with_note.get(text, index) > index
+            or self.last_loaded.get(known_by(text), here) > here
+        )
         nothing = again or (is_printed(text) and index < len(self.plan.messages) - 1)
         most = 0 if nothing else SKILL_CHARS if is_skill(text) else NOTE_CHARS
         if len(text) <= most or not is_host_note(text):
@@ -195,7 +210,7 @@ class Forms:
                 case ToolResult():
                     blocks.append(self._short_result(block, self._with_rules(block, spans)))
                 case Text() if message.role == "user":
-                    blocks.append(self._short_note(block, index, spans))
+                    blocks.append(self._short_note(block, index, slot, spans))
                 case Text():
                     if spans:
                         blocks.append(Text(render(block.text, spans, own_ref(block.text))))

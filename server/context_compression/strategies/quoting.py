@@ -18,6 +18,7 @@ from context_compression.authors import (
 from context_compression.evidence import commands_of, error_lines, exit_status, has_failed
 from context_compression.labels import label_of, no_speaker, without_labels
 from context_compression.ledger.changes import is_after, is_before
+from context_compression.ledger.tasks import list_in
 from context_compression.messages import (
     COMPRESSED,
     Block,
@@ -381,7 +382,10 @@ def call_of(block: Block) -> str | None:
 
 def call_texts(call: ToolCall) -> CallTexts:
     """What a call says; arguments of several lines are long, too, and empty ones left out."""
-    given = [(name or "argument", text) for name, text in named_strings(call.arguments) if text]
+    name, told = list_in(call) or ("", ())
+    rest = {n: v for n, v in call.arguments.items() if n != name} if told else call.arguments
+    lists = [(name, NEWLINE.join(task.line for task in told))] if told else []
+    given = [(n or "argument", t) for n, t in (*named_strings(rest), *lists) if t]
     telling = [each for each in given if any(map(str.isalpha, each[1]))]  # a number names nothing
     about = next((e for e in telling if MAIN.fullmatch(e[0])), (*telling, ("", ""))[0])
     whole = next(commands_of(call), "") or about[1]
