@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from context_compression.ledger import tasks
+from context_compression.ledger.tasks import Task, all_tasks, created, plan_in, plan_of, updated
 from context_compression.messages import ToolCall
 from context_compression.outdated import Outdated
 from context_compression.rendering import NEWLINE, Span
@@ -43,26 +43,27 @@ class Due:
     @cached_property
     def _told(self) -> Mapping[str, Sequence[str]]:
         """What each call tells that is still to be done, by its id, as it stands in its texts."""
-        done = [call for call in self._outdated.calls if self._outdated.did(call)]
-        found: dict[str, Sequence[str]] = {}
-        if plans := [(call.id, plan) for call in done if (plan := tasks.plan_in(call))]:
-            found[plans[-1][0]] = headings(plans[-1][1])
-        lists = {call.name: call for call in done if tasks.tells_all(call)}
-        for call in lists.values():
-            _, told = tasks.list_in(call) or ("", ())
-            found[call.id] = [task.line for task in told if task.is_open]
-        return found | {id: [what] for id, what in self._opened(done).items()}
-
-    def _opened(self, done: Sequence[ToolCall]) -> Mapping[str, str]:
-        """What tasks say that were told one by one and are still open, by the ids of the calls."""
-        found: dict[str, tuple[str, str]] = {}
-        for call in done:
-            if what := tasks.created(call):
-                if number := NUMBER.search(self._outdated.results[call.id].text):
-                    found[number[1]] = call.id, what
-            elif (told := tasks.updated(call)) and not told[1].is_open:
-                found.pop(told[0], None)
-        return dict(found.values())
+        outdated = self._outdated
+        files = {number: text for number, change in outdated.made if (text := plan_of(change))}
+        plan: tuple[str, str] | None = None
+        lists: dict[str, tuple[str, Sequence[Task]]] = {}  # by the tool: those of two are two
+        opened: dict[str, tuple[str, str]] = {}  # by the number of the task
+        for number, call in enumerate(outdated.calls):
+            if not outdated.did(call):
+                continue
+            if text := files.get(number) or plan_in(call):
+                plan = call.id, text
+            if (tasks := all_tasks(call)) is not None:
+                lists[call.name] = call.id, tasks
+            elif what := created(call):
+                if told := NUMBER.search(outdated.results[call.id].text):
+                    opened[told[1]] = call.id, what
+            elif (update := updated(call)) and not update.is_open:
+                opened.pop(update.what, None)
+        found: dict[str, Sequence[str]] = {plan[0]: headings(plan[1])} if plan else {}
+        for id, tasks in lists.values():
+            found[id] = [task.line for task in tasks if task.is_open]
+        return found | {id: [what] for id, what in opened.values()}
 
 
 def headings(plan: str) -> Sequence[str]:

@@ -17,7 +17,7 @@ from context_compression.constraints import LONGEST_LINE
 from context_compression.evidence import ERROR_WORDS, exit_status, has_failed
 from context_compression.ledger.changes import Change, changes_of
 from context_compression.ledger.file_actions import ABSOLUTE, FileAction, clean, file_of, of_call
-from context_compression.ledger.tasks import tells_all
+from context_compression.ledger.tasks import all_tasks
 from context_compression.messages import Block, Message, ToolCall, ToolResult, strings_in
 from context_compression.rendering import LINE_NUMBER, NEWLINE, Span
 
@@ -185,7 +185,7 @@ class Outdated:
         """The ids of calls that told the whole list of tasks, but for the last one of each tool."""
         told: dict[str, list[str]] = {}
         for call in self.calls:
-            if tells_all(call) and self.did(call):
+            if all_tasks(call) is not None and self.did(call):
                 told.setdefault(call.name, []).append(call.id)
         return {id for ids in told.values() for id in ids[:-1]}
 

@@ -768,6 +768,23 @@ def test_of_a_skill_that_was_loaded_twice_the_newest_text_is_enough() -> None:
     assert shown.count("Look at part_7 first.") == 1
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_skill_that_was_changed_and_loaded_anew_says_what_it_says_now(together: bool) -> None:
+    before = SKILL.replace("part_7 first", "part_7 last")
+    first, again = loaded(before, "Mind the lock."), loaded(SKILL)
+    if together:  # as where the user interrupts, and asks once more
+        first[0]["content"] += again[0]["content"]
+    turns = (session(step(n, LONG), said("assistant", f"Done with {n}.")) for n in range(4))
+    messages = session(first, *turns, [] if together else again, said("user", "Go on."))
+
+    shown = texts(extract(messages, 0.2, min_recent_messages=1, keep_recent_tokens=0).messages)
+
+    assert "Look at part_7 first." in shown
+    assert shown.count("Look at part_6 first.") == 1
+    assert "part_7 last" not in shown
+    assert "Mind the lock." in shown
+
+
 @pytest.mark.parametrize(
     ("first", "wanted"),
     [

@@ -4,9 +4,10 @@ By the names of their arguments, as hosts have them: Claude Code, Codex, opencod
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from context_compression.ledger.changes import changes_of
+from context_compression.ledger.changes import Change
 from context_compression.ledger.file_actions import by_name, plain_name, text_in, words
 from context_compression.messages import ToolCall, is_array, is_object
 
@@ -60,9 +61,10 @@ def _task(told: Any) -> Task | None:
     return Task(what, text_in(given, STATUS) or "") if what else None
 
 
-def tells_all(call: ToolCall) -> bool:
-    """Whether a list is all that is to be done from then on, not merged into the one before."""
-    return list_in(call) is not None and not call.arguments.get("merge")
+def all_tasks(call: ToolCall) -> Sequence[Task] | None:
+    """The list, where that is all that is to be done from then on, not merged into the last."""
+    told = list_in(call)
+    return told[1] if told and not call.arguments.get("merge") else None
 
 
 def created(call: ToolCall) -> str:
@@ -71,19 +73,20 @@ def created(call: ToolCall) -> str:
     return (text_in(given, WHAT) or "") if CREATES.search(call.name) else ""
 
 
-def updated(call: ToolCall) -> tuple[str, Task] | None:
-    """The number of a task and what becomes of it, where a call tells that."""
+def updated(call: ToolCall) -> Task | None:
+    """The number of a task, as what it is, and its status from then on, where a call tells it."""
     given = by_name(call.arguments) if is_object(call.arguments) else {}
     number = next((str(value) for name, value in given.items() if name in NUMBERS), "")
-    if not UPDATES.search(call.name) or not number:
+    if not number or not UPDATES.search(call.name):
         return None
-    return number, Task(text_in(given, WHAT) or "", text_in(given, STATUS) or "")
+    return Task(number, text_in(given, STATUS) or "")
 
 
 def plan_in(call: ToolCall) -> str:
-    """The plan that a call tells, as an argument or as the text of a file; else nothing."""
-    given = by_name(call.arguments) if is_object(call.arguments) else {}
-    if plan := text_in(given, PLAN):
-        return plan
-    written = (change for change in changes_of(call) if change.before is None)
-    return next((change.after for change in written if PLAN_FILE.search(change.path)), "")
+    """The plan that a call tells as an argument; else nothing."""
+    return (text_in(by_name(call.arguments), PLAN) or "") if is_object(call.arguments) else ""
+
+
+def plan_of(change: Change) -> str:
+    """The plan that is all of a file from then on; else nothing."""
+    return change.after if change.before is None and PLAN_FILE.search(change.path) else ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.authors import all_of_answer, is_ours, known_by, said_in
+from context_compression.authors import all_of_answer, is_ours, repeated_by, said_in, skill_of
 from context_compression.evidence import commands_of
 from context_compression.messages import (
     Block,
@@ -66,10 +66,11 @@ class Competing:
         """
         plan = self.plan
         newest = {
-            known_by(block.text): (index, slot)
+            said: (index, slot)
             for index, message in enumerate(plan.messages)
             for slot, block in enumerate(message.blocks)
             if isinstance(block, Text) and message.role == "user"
+            for said in (block.text, skill_of(block.text))
         }
         by_message = map(self.of_message, range(plan.head, len(plan.messages)))
         sources: list[Source] = []
@@ -77,7 +78,7 @@ class Competing:
         for source in chain.from_iterable(by_message):
             theirs = plan.messages[source.message].role == "user"
             here = source.message, source.slot
-            if not theirs or newest.get(known_by(source.text), here) == here:
+            if not theirs or newest.get(repeated_by(source.text), here) == here:
                 sources.append(source)
                 of_user.append(theirs and source.worth > 0)
         said = sum(source.tokens for source, theirs in zip(sources, of_user, strict=True) if theirs)

@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.authors import is_bare_command, is_skill, known_by
+from context_compression.authors import is_bare_command, is_skill, repeated_by, skill_of
 from context_compression.edits import Edit
 from context_compression.messages import Message, Text
 from context_compression.plan import Plan
@@ -171,12 +171,17 @@ def loaded_again(plan: Plan) -> set[int]:
         for index, message in enumerate(plan.messages)
         if message.role == "user" and all(isinstance(block, Text) for block in message.blocks)
     }
-    newest = {known_by(text): index for index, told in texts.items() for text in told}
+    newest = {
+        said: index
+        for index, told in texts.items()
+        for text in told
+        for said in (text, skill_of(text))
+    }
     return {
         index
         for index, told in texts.items()
         if any(map(is_skill, told))
-        and all(newest[known_by(text)] > index or is_bare_command(text) for text in told)
+        and all(newest[repeated_by(text)] > index or is_bare_command(text) for text in told)
     }
 
 

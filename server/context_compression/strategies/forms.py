@@ -19,8 +19,9 @@ from context_compression.authors import (
     is_printed,
     is_said,
     is_skill,
-    known_by,
     opening_of,
+    repeated_by,
+    skill_of,
     typed,
 )
 from context_compression.constraints import SENTENCE, constraints_in
@@ -111,7 +112,7 @@ class Forms:
     def last_loaded(self) -> Mapping[str, tuple[int, int]]:
         """In which message each skill was loaded last, and which of its blocks it is."""
         return {
-            known_by(block.text): (index, slot)
+            skill_of(block.text): (index, slot)
             for index, message in enumerate(self.plan.messages)
             for slot, block in enumerate(message.blocks)
             if isinstance(block, Text) and is_skill(block.text)
@@ -175,7 +176,7 @@ class Forms:
         here = index, slot
         again = (
             self.last_with_note.get(text, index) > index
-            or self.last_loaded.get(known_by(text), here) > here
+            or self.last_loaded.get(repeated_by(text), here) > here
         )
         nothing = again or (is_printed(text) and index < len(self.plan.messages) - 1)
         most = 0 if nothing else SKILL_CHARS if is_skill(text) else NOTE_CHARS
