@@ -22,6 +22,8 @@ HOST_NOTES = (
 """How hosts begin what they put into the user's role themselves (seen in their transcripts)."""
 TAG_END = re.compile(r"[^<>\n]{0,80}>")
 """What follows the beginning of the tag that opens such a note."""
+OPENING_CHARS = 80
+"""Characters of the first line of any other text by which it is known again."""
 LOCAL_COMMAND = "<local-command"
 """How Claude Code begins what a command of its own printed (`/release-notes`) or a word about it;
 the model is told to leave it alone."""
@@ -124,14 +126,19 @@ def is_host_note(text: str) -> bool:
     return text.lstrip().startswith(NOTES_OF_HOSTS)
 
 
-def opening_of(note: str) -> int:
-    """Where in a note of the host's that ends by which it is known: its first tag or words."""
-    if skill := SKILL.match(note):
+def opening_of(text: str) -> int:
+    """Where in a text in the user's role ends by which it is known: its first tag, words, or line.
+
+    Of a skill what tells which it is.
+    """
+    if skill := SKILL.match(text):
         return skill.end()
-    start = len(note) - len(note.lstrip())
-    known = next(opening for opening in NOTES_OF_HOSTS if note.startswith(opening, start))
+    start = len(text) - len(text.lstrip())
+    known = next((opening for opening in NOTES_OF_HOSTS if text.startswith(opening, start)), None)
+    if known is None:
+        return min(text.find("\n", start) % (len(text) + 1), start + OPENING_CHARS)
     stop = start + len(known)
-    tag = TAG_END.match(note, stop) if known.startswith("<") else None
+    tag = TAG_END.match(text, stop) if known.startswith("<") else None
     return tag.end() if tag else stop
 
 

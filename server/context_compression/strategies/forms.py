@@ -55,8 +55,7 @@ SKILL_CHARS = 6_000
 """Characters up to which a skill that the host loaded stays whole like the user's own words."""
 NOTE_CHARS = 600
 """Characters up to which another note of a host stays whole; half of them of longer ones. Of what a
-command of its own printed nothing but the tag: the model is told to leave it alone. Nor of what the
-host says again later."""
+command of its own printed nothing but the tag: the model is told to leave it alone."""
 LINE_END = re.compile(r"\n")
 """Where arguments are cut: part of a line of code would look like a line."""
 WORTH_A_PREVIEW = 3
@@ -109,13 +108,14 @@ class Forms:
         }
 
     @cached_property
-    def last_loaded(self) -> Mapping[str, tuple[int, int]]:
-        """In which message each skill was loaded last, and which of its blocks it is."""
+    def last_said(self) -> Mapping[str, tuple[int, int]]:
+        """Where each text in the user's role, and each skill, stands last: message and block."""
         return {
-            skill_of(block.text): (index, slot)
+            said: (index, slot)
             for index, message in enumerate(self.plan.messages)
             for slot, block in enumerate(message.blocks)
-            if isinstance(block, Text) and is_skill(block.text)
+            if isinstance(block, Text) and message.role == "user"
+            for said in (block.text, skill_of(block.text))
         }
 
     def plain(self, index: int, form: Form) -> Message:
@@ -172,18 +172,22 @@ class Forms:
         return message if blocks == message.blocks else message.with_blocks(blocks)
 
     def _short_note(self, block: Text, index: int, slot: int, spans: Sequence[Span]) -> Text:
-        text = block.text
-        here = index, slot
-        again = (
-            self.last_with_note.get(text, index) > index
-            or self.last_loaded.get(repeated_by(text), here) > here
-        )
+        text, is_note = block.text, is_host_note(block.text)
+        again = self._is_said_again(text, index, slot)
         nothing = again or (is_printed(text) and index < len(self.plan.messages) - 1)
-        most = 0 if nothing else SKILL_CHARS if is_skill(text) else NOTE_CHARS
-        if len(text) <= most or not is_host_note(text):
+        long = SKILL_CHARS if is_skill(text) else NOTE_CHARS if is_note else len(text)
+        if len(text) <= (0 if nothing else long):
             return block
         head = opening_of(text) if nothing else NOTE_CHARS // 2
-        return Text(render(text, [(0, head), *typed(text), *spans], own_ref(text)))
+        said = () if again else typed(text)
+        return Text(render(text, [(0, head), *said, *spans], own_ref(text)))
+
+    def _is_said_again(self, text: str, index: int, slot: int) -> bool:
+        """Whether a later text in the user's role says what a long one, a skill or a note says."""
+        if is_host_note(text) and not is_skill(text):
+            return self.last_with_note.get(text, index) > index
+        long = is_skill(text) or len(text) > TEXT_WITH_REF
+        return long and self.last_said[repeated_by(text)] > (index, slot)
 
     def _clipped(self, whole: Message, message: Message, slots: Slots) -> Message:
         limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF)
