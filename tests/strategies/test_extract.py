@@ -785,6 +785,26 @@ def test_a_skill_that_was_changed_and_loaded_anew_says_what_it_says_now(together
     assert "Mind the lock." in shown
 
 
+def test_what_a_hook_says_before_each_turn_stands_once() -> None:
+    hook = "Memory of this project\n" + "\n".join(f"- fact {n} is this" for n in range(40))
+    turns = (
+        session(
+            said("user", hook), said("user", f"Do {n}."), step(n, LONG), said("assistant", "Ok")
+        )
+        for n in range(4)
+    )
+    messages = session(*turns, said("user", "Go on."), said("user", "Go on."))
+
+    result = extract(messages, 0.25, min_recent_messages=1, keep_recent_tokens=0)
+
+    shown = texts(result.messages)
+    assert shown.count("- fact 7 is this") == 1
+    assert shown.count("Memory of this project") == 4
+    assert shown.count("Go on.") == 2
+    newest = next(m for m in reversed(result.messages) if "Memory" in str(m["content"]))
+    assert "- fact 7 is this" in str(newest["content"])
+
+
 @pytest.mark.parametrize(
     ("first", "wanted"),
     [
