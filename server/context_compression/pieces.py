@@ -374,6 +374,12 @@ class Choice:
         self._put_back = array("q", put_back)
         return chosen
 
+    @property
+    def missing(self) -> float:
+        """What all the evidence is worth that is not in view."""
+        weights = self._worth_now
+        return sum(weights.values() if isinstance(weights, dict) else weights)
+
     def _taking(self, piece: int) -> Iterator[int]:
         """Take a piece; then its neighbours that are not."""
         source_of, taken = self._pool.source_of, self._taken

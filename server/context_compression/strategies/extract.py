@@ -7,7 +7,7 @@ steps only quoted, fewer of the newest messages, the open step as small as it ge
 turns, the floor; whatever room is left after that, pieces fill.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -35,6 +35,10 @@ FEWEST_SPARE = 0.1
 UNSEEN_SHARE = 0.2
 """Share of the room up to which the open tool step stays whole however the rest is shortened: what
 the model just asked for, and has not seen, it needs next."""
+RIVAL_ROOM, RIVAL_GAIN = 8_000, 1.1
+"""Tokens of room up to which two views are made where only few of the newest messages fit: one with
+them, and one for which they compete with all others. That is taken if it lacks so many times less
+evidence (measured on recorded sessions)."""
 PREVIEWS_SPARE = 0.4
 """The same of an open tool step with previews beside all that the user said: from all there is may
 be chosen what tells more (measured on recorded sessions: 0.3 to 0.5 do equally well)."""
@@ -62,14 +66,23 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
             return None
         return found if level.spare < 0 or found.left >= found.owed else None
 
+    def fillings(of: Iterable[Level]) -> Iterator[tuple[Level, Filling]]:
+        return ((level, found) for level in of if (found := filling(level)))
+
     (*generous, least), tight = levels(plan)
     last = filling(least)  # where it does not fit, those before it hardly ever do
-    with_skeletons = chain(map(filling, generous), [last]) if last else ()
+    with_skeletons = chain(fillings(generous), [(least, last)]) if last else ()
     edits: Sequence[Edit] = ()
-    for found in filter(None, chain(with_skeletons, map(filling, tight))):
+    for level, found in chain(with_skeletons, fillings(tight)):
         edits = found.edits("extract")
-        if not found.evicted:
-            break
+        if found.evicted:
+            continue
+        fewer = room <= RIVAL_ROOM and not found.kept.keys() >= {*level.left_out}
+        if fewer and level.rival and (rival := filling(level.rival)):
+            others = rival.edits("extract")
+            if not rival.evicted and RIVAL_GAIN * rival.missing < found.missing:
+                edits = others
+        break
     return edits
 
 
@@ -84,6 +97,8 @@ class Level:
         skeletons: whether older tool steps stay as skeletons.
         spare: share of the room it must leave free to be taken, and at least what the user's rules
             in dropped messages cost; negative for one that is taken in any case.
+        left_out: of the newest messages those that it leaves out, but for the user's.
+        rival: another form, which may show more where it leaves out any.
     """
 
     first: int
@@ -91,6 +106,8 @@ class Level:
     newest: Form = Form.WHOLE
     skeletons: bool = True
     spare: float = 0
+    left_out: range = range(0)
+    rival: "Level | None" = None
 
 
 def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
@@ -109,12 +126,17 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
         Level(head, recent, Form.PREVIEW, spare=spare),
         Level(head, recent, clipped, spare=spare),
     )
+    smallest = Level(head, end, Form.LEAST, skeletons=False)
+    few = Level(
+        head, fewest, clipped, skeletons=False, spare=FEWEST_SPARE,
+        left_out=range(recent, fewest), rival=smallest,
+    )  # fmt: skip
     turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
     return with_skeletons, (
         Level(head, recent, clipped, skeletons=False, spare=1 - QUOTED_SHARE),
-        Level(head, fewest, clipped, skeletons=False, spare=FEWEST_SPARE),
+        few,
         Level(head, end, clipped, skeletons=False, spare=PREVIEWS_SPARE),
-        Level(head, end, Form.LEAST, skeletons=False),
+        smallest,
         *(Level(turn, max(turn, fewest), clipped, skeletons=False) for turn in turns),
         Level(end, end, clipped, spare=FEWEST_SPARE),
         Level(end, end, Form.LEAST, spare=float("-inf")),

@@ -94,9 +94,10 @@ class Filling:
     Attributes:
         left: tokens of the room that the messages leave; negative when they take more.
         evicted: whether the edits had no room for a constraint that the user typed.
+        missing: what all the evidence is worth that the edits leave out.
     """
 
-    evicted = False
+    evicted, missing = False, 0.0
 
     def __init__(
         self,
@@ -172,6 +173,7 @@ class Filling:
             elif left > slack and for_files and more_for_files is None:
                 more_for_files = SURE * left
             else:
+                self.missing = choice.missing
                 del choice, found  # what is as large as the view goes before more is made
                 why = self.why(pool, chosen, rules)
                 del pool
