@@ -40,8 +40,6 @@ SKILLS = ("Base directory for this skill:", "<skill>")
 """How hosts begin the text of a skill they load into the user's role."""
 SKILL = re.compile(rf"\s*(?:{SKILLS[0]}[^\n]*+|{SKILLS[1]}\s*+<name>[^<\n]*+</name>)")
 """What tells which skill that is: where it lies, or what it is called."""
-SKILL_ARGUMENTS = "\nARGUMENTS: "
-"""Behind this stands in it what it was called with."""
 NOTES_OF_HOSTS = (*HOST_NOTES, *HOST_SUMMARIES, *SKILLS)
 SLASH_COMMAND = "<command-"
 """How the host's note of a slash command begins."""
@@ -156,15 +154,6 @@ def skill_of(text: str) -> str:
     """Which skill a text in the user's role is that a host loaded; empty for other texts."""
     skill = SKILL.match(text)
     return skill[0] if skill else ""
-
-
-def repeated_by(text: str) -> str:
-    """What a later text in the user's role must say, or be, that repeats one.
-
-    The same; of a skill it may be `skill_of` alone, where no arguments stand behind it: what was
-    changed in it since is what it says now.
-    """
-    return text if SKILL_ARGUMENTS in text else skill_of(text) or text
 
 
 def is_bare_command(text: str) -> bool:

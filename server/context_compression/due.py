@@ -5,78 +5,135 @@ refused, or a list that a later one replaced, nothing is due.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from context_compression.ledger.tasks import Task, all_tasks, created, plan_in, plan_of, updated
-from context_compression.messages import ToolCall
+from context_compression.evidence import has_failed
+from context_compression.labels import sections
+from context_compression.ledger.file_actions import by_name, text_in, words
+from context_compression.messages import Block, Text, ToolCall, is_object
 from context_compression.outdated import Outdated
 from context_compression.rendering import NEWLINE, Span
 
-NUMBER = re.compile(r"#(\d+)")
-"""How a tool that was told a task answers which number it has."""
+PLAN = words("plan")
+PLAN_FILE = re.compile(r"(?<![a-z])plans?(?![a-z]).*\.(?:md|mdx|txt)\Z", re.IGNORECASE | re.DOTALL)
+"""What the last folder of a path and its name hold where a plan is written."""
+PLAN_QUOTED = re.compile(r"(?<![a-z])plans?(?![a-z])|exit_?plan", re.IGNORECASE)
+"""What stands above a plan in a note of ours: the path of its file, the argument, or the tool."""
+OPEN_TASK = re.compile(r"^(?:pending|in[_ ]progress|todo|open|blocked): .+$", re.MULTILINE)
+"""How a task that is open stands in a note of ours."""
+ASKS_FOR_PLAN = re.compile(r"exit_?plan", re.IGNORECASE)
+"""Names of tools by which the model asks whether the user agrees to its plan."""
 HEADING = re.compile(r"\s*(#{1,6}) ")
-UNTICKED = re.compile(r"\s*[-*] \[ \] ")
+UNTICKED = re.compile(r"\s*(?:[-*+]|\d+[.)]) \[ \] ")
 """How a line of a plan begins that says what is to be done: a heading, a box not ticked."""
-FENCE = "```"
+FENCE = re.compile(r"\s*(`{3,}|~{3,})([^`]*)\Z")
+"""A line that begins or ends what is quoted."""
 MOST_HEADINGS = 24
 """Lines of a plan that are due; of more headings those of the deepest levels are none."""
 
 
 class Due:
-    """Knows what the calls of a conversation leave to be done."""
+    """Knows what the calls of a conversation leave to be done, and those that notes of ours quote.
 
-    def __init__(self, outdated: Outdated) -> None:
+    Attributes:
+        notes: the texts of those notes, in order.
+    """
+
+    def __init__(self, outdated: Outdated, notes: Sequence[str]) -> None:
         self._outdated = outdated
+        self._notes = notes
 
-    def spans(self, call: ToolCall, text: str) -> Sequence[Span]:
-        """Where in a text of a call stands what is still to be done."""
-        found: list[Span] = []
-        stop = 0
-        for what in self._told.get(call.id, ()):
-            start = text.find(what, stop)
-            if start >= 0:
-                stop = start + len(what)
-                found.append((start, stop))
-        return found
+    def spans(self, block: Block, text: str) -> Sequence[Span]:
+        """Where in a text of a call, or in a note of ours, stands what is still to be done."""
+        match block:
+            case ToolCall(id=id):
+                told = self._plan.get(id) or self._outdated.tasks.open.get(id, ())
+                return [*in_order(told, text)]
+            case Text():
+                return self._noted.get(text, ())
+            case _:
+                return ()
 
     @cached_property
-    def _told(self) -> Mapping[str, Sequence[str]]:
-        """What each call tells that is still to be done, by its id, as it stands in its texts."""
+    def _plan(self) -> Mapping[str, Sequence[str]]:
+        """The headings of the last plan, by the call that told it; empty where there is none."""
         outdated = self._outdated
-        files = {number: text for number, change in outdated.made if (text := plan_of(change))}
-        plan: tuple[str, str] | None = None
-        lists: dict[str, tuple[str, Sequence[Task]]] = {}  # by the tool: those of two are two
-        opened: dict[str, tuple[str, str]] = {}  # by the number of the task
+        files = {
+            number: change.after
+            for number, change in outdated.made
+            if change.before is None and PLAN_FILE.search(ending(change.path))
+        }
+        plan = agreed = dict[str, Sequence[str]]()
         for number, call in enumerate(outdated.calls):
-            if not outdated.did(call):
+            given = by_name(call.arguments) if is_object(call.arguments) else {}
+            text = text_in(given, PLAN) or files.get(number, "")
+            asks = ASKS_FOR_PLAN.search(call.name) is not None
+            if (asks or text) and self._was_refused(call):
+                plan = agreed
                 continue
-            if text := files.get(number) or plan_in(call):
-                plan = call.id, text
-            if (tasks := all_tasks(call)) is not None:
-                lists[call.name] = call.id, tasks
-            elif what := created(call):
-                if told := NUMBER.search(outdated.results[call.id].text):
-                    opened[told[1]] = call.id, what
-            elif (update := updated(call)) and not update.is_open:
-                opened.pop(update.what, None)
-        found: dict[str, Sequence[str]] = {plan[0]: headings(plan[1])} if plan else {}
-        for id, tasks in lists.values():
-            found[id] = [task.line for task in tasks if task.is_open]
-        return found | {id: [what] for id, what in opened.values()}
+            if found := headings(text):
+                plan = {call.id: found}
+            agreed = plan if asks else agreed
+        return plan
+
+    def _was_refused(self, call: ToolCall) -> bool:
+        result = self._outdated.results.get(call.id)
+        return result is not None and has_failed(result)
+
+    @cached_property
+    def _noted(self) -> Mapping[str, Sequence[Span]]:
+        """Of the last note that quotes a plan, and tasks, where no call tells any since."""
+        found: dict[str, list[Span]] = {}
+        plan, tasks = not self._plan, not self._outdated.tasks.all_anew
+        for note in reversed(self._notes):
+            planned = [*planned_in(note)] if plan else []
+            opened = [line.span() for line in OPEN_TASK.finditer(note)] if tasks else []
+            plan, tasks = plan and not planned, tasks and not opened
+            found[note] = [*planned, *opened]
+        return found
+
+
+def planned_in(note: str) -> Iterator[Span]:
+    """Where in a note of ours headings of a plan stand that it quotes."""
+    above = ""
+    for label, start, stop in sections(note):
+        text = note[start:stop]
+        if PLAN_QUOTED.search(f"{above} {label}"):
+            yield from ((start + a, start + b) for a, b in in_order(headings(text), text))
+        above = f"{label} {text.strip().partition(NEWLINE)[0]}"
+
+
+def in_order(words: Iterable[str], text: str) -> Iterator[Span]:
+    """Where some words stand in a text, each behind the one before."""
+    stop = 0
+    for each in words:
+        start = text.find(each, stop)
+        if start >= 0:
+            stop = start + len(each)
+            yield start, stop
 
 
 def headings(plan: str) -> Sequence[str]:
     """The lines of a plan that say what is to be done, but for what is quoted in it."""
     found: list[tuple[int, str]] = []  # with the level of the heading
-    level, quoted = 0, False
+    level, fence = 0, ""
     for line in plan.split(NEWLINE):
-        quoted ^= line.lstrip().startswith(FENCE)
-        if not quoted and (heading := HEADING.match(line)):
+        if mark := FENCE.match(line):
+            if not fence:
+                fence = mark[1]
+            elif mark[1].startswith(fence) and not mark[2].strip():
+                fence = ""
+        elif not fence and (heading := HEADING.match(line)):
             level = len(heading[1])
             found.append((level, line.strip()))
-        elif not quoted and UNTICKED.match(line):
+        elif not fence and UNTICKED.match(line):
             found.append((level + 1, line.strip()))
     while len(found) > MOST_HEADINGS and (deepest := max(found)[0]) > min(found)[0]:
         found = [(level, line) for level, line in found if level < deepest]
     return [line for _, line in found[:MOST_HEADINGS]]
+
+
+def ending(path: str) -> str:
+    """The last folder of a path, and the name: `ending("/docs/plans/a.md")` -> `"plans/a.md"`."""
+    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])

@@ -62,13 +62,19 @@ def with_labels(
     return found
 
 
+def sections(note: str) -> Iterator[tuple[str, int, int]]:
+    """The labels in a note of ours, each with where what it is of begins and ends."""
+    labels = [*LABELS.finditer(note)]
+    ends = [label.start() for label in labels[1:]]
+    for label, end in zip(labels, [*ends, len(note)], strict=False):
+        yield label[0], label.end(), end
+
+
 def said_by(speaker: str, note: str) -> Iterator[tuple[int, int]]:
     """Where in a note of ours stands what it quotes of a speaker: up to the next label."""
-    starts = [found.span() for found in LABELS.finditer(note)]
-    ends = [start for start, _ in starts[1:]]
-    for (start, stop), end in zip(starts, [*ends, len(note)], strict=True):
-        if note[start:stop] == f"[{speaker}]":
-            yield stop, end
+    for label, start, stop in sections(note):
+        if label == f"[{speaker}]":
+            yield start, stop
 
 
 def no_speaker(name: str) -> str:

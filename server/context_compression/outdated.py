@@ -8,7 +8,7 @@ not clear which file is meant, which place in it, or whether a call did it at al
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
@@ -17,7 +17,7 @@ from context_compression.constraints import LONGEST_LINE
 from context_compression.evidence import ERROR_WORDS, exit_status, has_failed
 from context_compression.ledger.changes import Change, changes_of
 from context_compression.ledger.file_actions import ABSOLUTE, FileAction, clean, file_of, of_call
-from context_compression.ledger.tasks import all_tasks
+from context_compression.ledger.tasks import Tasks, tasks_of
 from context_compression.messages import Block, Message, ToolCall, ToolResult, strings_in
 from context_compression.rendering import LINE_NUMBER, NEWLINE, Span
 
@@ -34,7 +34,7 @@ NOTHING_DONE = (*ERROR_WORDS, "no replacement", "reject", "abort", "refuse", "in
 
 
 class Outdated:
-    """Knows what the calls in some messages made of files, and which told the tasks anew.
+    """Knows what the calls in some messages made of files, and of the tasks they told.
 
     Attributes:
         calls: all of them, in order.
@@ -57,7 +57,7 @@ class Outdated:
         if number is None:
             return ()
         call = self.calls[number]
-        if call.id in self._older_tasks:
+        if call.id in self.tasks.replaced:
             return [(0, len(text))]
         found: list[Span] = []
         for path in self._named.get(call.id, ()):
@@ -181,13 +181,9 @@ class Outdated:
         return found
 
     @cached_property
-    def _older_tasks(self) -> Container[str]:
-        """The ids of calls that told the whole list of tasks, but for the last one of each tool."""
-        told: dict[str, list[str]] = {}
-        for call in self.calls:
-            if all_tasks(call) is not None and self.did(call):
-                told.setdefault(call.name, []).append(call.id)
-        return {id for ids in told.values() for id in ids[:-1]}
+    def tasks(self) -> Tasks:
+        """What became of the tasks that calls told."""
+        return tasks_of(self.calls, self.results)
 
 
 def replaced(text: str, later: Sequence[Change], *, whole: bool) -> Iterator[Span]:

@@ -185,7 +185,7 @@ class Pool:
                 tells[at] |= DUE
         for replaced in outdated:
             for at in within(replaced):
-                tells[at] |= OUTDATED
+                tells[at] = tells[at] & ~DUE | OUTDATED
         self._shifts.append(pieces.start - len(self))
         self._per_char.append(source.tokens / max(1, len(source.text)))
         self.source_of.extend([len(self.sources)] * len(pieces))

@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Protocol, TypeAlias
 
-from context_compression.authors import answer_of, user_words
+from context_compression.authors import answer_of, holds_excerpts, user_words
 from context_compression.cuts import Cutter
 from context_compression.due import Due
 from context_compression.ledger import Entry
@@ -22,6 +22,7 @@ from context_compression.messages import (
     Image,
     Message,
     Opaque,
+    Text,
     named_strings,
 )
 from context_compression.outdated import Outdated
@@ -261,7 +262,8 @@ class Plan:
     @cached_property
     def due(self) -> Due:
         """What its calls leave to be done."""
-        return Due(self.outdated)
+        texts = (block.text for m in self.messages for block in m.blocks if isinstance(block, Text))
+        return Due(self.outdated, [*filter(holds_excerpts, texts)])
 
     @cached_property
     def used(self) -> bytearray:

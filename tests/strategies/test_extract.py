@@ -769,9 +769,9 @@ def test_of_a_skill_that_was_loaded_twice_the_newest_text_is_enough() -> None:
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_a_skill_that_was_changed_and_loaded_anew_says_what_it_says_now(together: bool) -> None:
-    before = SKILL.replace("part_7 first", "part_7 last")
-    first, again = loaded(before, "Mind the lock."), loaded(SKILL)
+@pytest.mark.parametrize("skill", [SKILL, f"<skill>\n<name>review</name>\n{SKILL}"])
+def test_a_skill_that_is_loaded_anew_with_arguments_stands_once(skill: str, together: bool) -> None:
+    first, again = loaded(skill, "Mind the lock."), loaded(f"{skill}\n\nARGUMENTS: all of it")
     if together:  # as where the user interrupts, and asks once more
         first[0]["content"] += again[0]["content"]
     turns = (session(step(n, LONG), said("assistant", f"Done with {n}.")) for n in range(4))
@@ -779,10 +779,33 @@ def test_a_skill_that_was_changed_and_loaded_anew_says_what_it_says_now(together
 
     shown = texts(extract(messages, 0.2, min_recent_messages=1, keep_recent_tokens=0).messages)
 
-    assert "Look at part_7 first." in shown
     assert shown.count("Look at part_6 first.") == 1
-    assert "part_7 last" not in shown
+    assert shown.count(skill.splitlines()[0]) == 2
     assert "Mind the lock." in shown
+    assert "ARGUMENTS: all of it" in shown
+
+
+@pytest.mark.parametrize("later", [SKILL, f"{SKILL[:60]}\n\n(Loaded already.)"])
+def test_a_skill_that_says_more_than_a_later_one_stays(later: str) -> None:
+    first = loaded(f"{SKILL}\n\nNever touch billing.py.")
+    turn = session(step(1, LONG), said("assistant", "Done."))
+    messages = session(first, turn, loaded(later), turn[2:], said("user", "Go on."))
+
+    shown = texts(extract(messages, 0.3, min_recent_messages=1, keep_recent_tokens=0).messages)
+
+    assert "Never touch billing.py." in shown
+    assert "Look at part_7 first." in shown
+
+
+def test_a_skill_beside_the_result_of_a_tool_stands_for_none_before() -> None:
+    beside = session(step(5, LONG))
+    beside[1]["content"] += loaded(SKILL)[0]["content"]
+    steps = (step(n, LONG) for n in range(4))
+    messages = session(loaded(SKILL), *steps, beside, step(6, LONG), said("user", "Go on."))
+
+    shown = texts(extract(messages, 0.05, min_recent_messages=1, keep_recent_tokens=0).messages)
+
+    assert "Look at part_7 first." in shown
 
 
 def test_what_a_hook_says_before_each_turn_stands_once() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.authors import all_of_answer, is_ours, repeated_by, said_in, skill_of
+from context_compression.authors import all_of_answer, is_ours, said_in
 from context_compression.evidence import commands_of
 from context_compression.messages import (
     Block,
@@ -20,6 +20,7 @@ from context_compression.plan import Plan
 from context_compression.selection import end_of_output, tokens_of_text
 from context_compression.strategies.forms import Form, is_instruction
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, Quoting, weight_of
+from context_compression.strategies.repeats import said_again
 from context_compression.strategies.worth import value_of, value_of_users
 
 CHANGE_WORTH = 10.0
@@ -65,20 +66,13 @@ class Competing:
         must decide then, or small talk would come before all answers.
         """
         plan = self.plan
-        newest = {
-            said: (index, slot)
-            for index, message in enumerate(plan.messages)
-            for slot, block in enumerate(message.blocks)
-            if isinstance(block, Text) and message.role == "user"
-            for said in (block.text, skill_of(block.text))
-        }
+        again = said_again(plan.messages, lambda _: True)
         by_message = map(self.of_message, range(plan.head, len(plan.messages)))
         sources: list[Source] = []
         of_user: list[bool] = []
         for source in chain.from_iterable(by_message):
             theirs = plan.messages[source.message].role == "user"
-            here = source.message, source.slot
-            if not theirs or newest.get(repeated_by(source.text), here) == here:
+            if (source.message, source.slot) not in again:
                 sources.append(source)
                 of_user.append(theirs and source.worth > 0)
         said = sum(source.tokens for source, theirs in zip(sources, of_user, strict=True) if theirs)
@@ -123,11 +117,11 @@ class Competing:
                     )
                 if isinstance(block, ToolCall) and key == "line":
                     worth = self.worth_of_call(block)
-                due = plan.due.spans(block, text) if isinstance(block, ToolCall) else ()
                 failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
                 yield Source(
                     index, slot, text, tokens, opening, weight * times, key,
-                    said_in(block, spoken=spoken), worth, start, end, failed, due,
+                    said_in(block, spoken=spoken), worth, start, end, failed,
+                    plan.due.spans(block, text),
                 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.authors import is_bare_command, is_skill, repeated_by, skill_of
+from context_compression.authors import is_bare_command, is_skill
 from context_compression.edits import Edit
 from context_compression.messages import Message, Text
 from context_compression.plan import Plan
@@ -20,6 +20,7 @@ from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
 from context_compression.strategies.floor import anchored_forms, leaves_half
 from context_compression.strategies.forms import Form, Forms, is_users
+from context_compression.strategies.repeats import said_again
 from context_compression.validity import NO_START
 
 SHORT_RECORD = 2_000
@@ -188,22 +189,17 @@ def loaded_again(plan: Plan) -> set[int]:
 
     That the host ran a command of its own is no loss.
     """
-    texts = {
+    alone = {
         index: [block.text for block in message.blocks if isinstance(block, Text)]
         for index, message in enumerate(plan.messages)
         if message.role == "user" and all(isinstance(block, Text) for block in message.blocks)
     }
-    newest = {
-        said: index
-        for index, told in texts.items()
-        for text in told
-        for said in (text, skill_of(text))
-    }
+    again = said_again(plan.messages, alone.__contains__)
     return {
         index
-        for index, told in texts.items()
+        for index, told in alone.items()
         if any(map(is_skill, told))
-        and all(newest[repeated_by(text)] > index or is_bare_command(text) for text in told)
+        and all((index, n) in again or is_bare_command(text) for n, text in enumerate(told))
     }
 
 

@@ -21,7 +21,9 @@ SEPARATOR = re.compile(r"[/\\]")
 DOUBLED = re.compile(r"(?<=[^/:])//+")
 ROOT = re.compile(r"(?:[A-Za-z]:|~)?[/\\]+")
 """What an absolute path begins with before its first folder."""
-UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\Z|.{200}', re.DOTALL)
+LONGEST = 200
+"""Characters from which on nobody reads a path: it is left out."""
+UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\Z')
 """What a path holds that would not be read as one in a line: our signs, patterns; or a folder."""
 BEFORE, BEHIND = re.compile(r"[\w.-]"), re.compile(r"[\w-]|\.\w")
 """What stands before and behind a name where it is only part of another one."""
@@ -77,6 +79,7 @@ def files_of(plan: Plan) -> Files:
     actions = [
         (deed, DOUBLED.sub("/", path), DOUBLED.sub("/", to))
         for deed, path, to in chain(_compressed(plan.archive.ledger), actions_in(plan.messages))
+        if len(path) < LONGEST and len(to) < LONGEST
     ]
     whole = _by_ending({path for _, *paths in actions for path in paths})
     times, found = Counter[str](), dict[str, str]()

@@ -5,7 +5,7 @@ places, and every gap is marked with what is missing.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from enum import Enum, auto
 from functools import cached_property
@@ -20,8 +20,6 @@ from context_compression.authors import (
     is_said,
     is_skill,
     opening_of,
-    repeated_by,
-    skill_of,
     typed,
 )
 from context_compression.constraints import SENTENCE, constraints_in
@@ -44,6 +42,7 @@ from context_compression.rendering import Span, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
+from context_compression.strategies.repeats import said_again
 from context_compression.strategies.tool_results import (
     NO_SLOTS,
     Shorten,
@@ -108,15 +107,10 @@ class Forms:
         }
 
     @cached_property
-    def last_said(self) -> Mapping[str, tuple[int, int]]:
-        """Where each text in the user's role, and each skill, stands last: message and block."""
-        return {
-            said: (index, slot)
-            for index, message in enumerate(self.plan.messages)
-            for slot, block in enumerate(message.blocks)
-            if isinstance(block, Text) and message.role == "user"
-            for said in (block.text, skill_of(block.text))
-        }
+    def said_again(self) -> Set[tuple[int, int]]:
+        """Where texts stand that a later message of the user's repeats, which is always in view."""
+        messages = self.plan.messages
+        return said_again(messages, lambda index: is_users(messages[index]))
 
     def plain(self, index: int, form: Form) -> Message:
         """A message in a form, nothing chosen; remembered, as each level asks for it again."""
@@ -187,7 +181,7 @@ class Forms:
         if is_host_note(text) and not is_skill(text):
             return self.last_with_note.get(text, index) > index
         long = is_skill(text) or len(text) > TEXT_WITH_REF
-        return long and self.last_said[repeated_by(text)] > (index, slot)
+        return long and (index, slot) in self.said_again
 
     def _clipped(self, whole: Message, message: Message, slots: Slots) -> Message:
         limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF)

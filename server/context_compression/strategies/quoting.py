@@ -383,8 +383,10 @@ def call_of(block: Block) -> str | None:
 def call_texts(call: ToolCall) -> CallTexts:
     """What a call says; arguments of several lines are long, too, and empty ones left out."""
     name, told = list_in(call) or ("", ())
-    rest = {n: v for n, v in call.arguments.items() if n != name} if told else call.arguments
-    lists = [(name, NEWLINE.join(task.line for task in told))] if told else []
+    tasks = [task.line for task in told if task]
+    as_list = 0 < len(tasks) == len(told)
+    rest = {n: v for n, v in call.arguments.items() if n != name} if as_list else call.arguments
+    lists = [(name, NEWLINE.join(tasks))] if as_list else []
     given = [(n or "argument", t) for n, t in (*named_strings(rest), *lists) if t]
     telling = [each for each in given if any(map(str.isalpha, each[1]))]  # a number names nothing
     about = next((e for e in telling if MAIN.fullmatch(e[0])), (*telling, ("", ""))[0])
