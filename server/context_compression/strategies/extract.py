@@ -36,10 +36,11 @@ FEWEST_SPARE = 0.1
 UNSEEN_SHARE = 0.2
 """Share of the room up to which the open tool step stays whole however the rest is shortened: what
 the model just asked for, and has not seen, it needs next."""
-RIVAL_ROOM, RIVAL_GAIN = 8_000, 1.1
-"""Tokens of room up to which two views are made where only few of the newest messages fit: one with
-them, and one for which they compete with all others. That is taken if it lacks so many times less
-evidence (measured on recorded sessions)."""
+RIVAL_ROOM, RIVAL_TOTAL, RIVAL_GAIN = 8_000, 190_000, 1.1
+"""Tokens of room, and of a conversation, up to which two views are made where only few of the
+newest messages fit: one with them, and one for which they compete with all others. That is taken
+if it lacks so many times less evidence (measured on recorded sessions). Longer ones take long
+enough."""
 PREVIEWS_SPARE = 0.4
 """The same of an open tool step with previews beside all that the user said: from all there is may
 be chosen what tells more (measured on recorded sessions: 0.3 to 0.5 do equally well)."""
@@ -78,8 +79,9 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
         edits = found.edits("extract")
         if found.evicted:
             continue
-        fewer = room <= RIVAL_ROOM and not found.kept.keys() >= {*level.left_out}
-        if fewer and level.rival and (rival := filling(level.rival)):
+        small = room <= RIVAL_ROOM and plan.total <= RIVAL_TOTAL
+        fewer = not found.kept.keys() >= {*level.left_out}
+        if small and fewer and level.rival and (rival := filling(level.rival)):
             others = rival.edits("extract")
             if not rival.evicted and RIVAL_GAIN * rival.missing < found.missing:
                 edits = others
