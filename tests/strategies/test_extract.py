@@ -26,6 +26,7 @@ from context_compression.pieces import Pool, Source
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import render
 from context_compression.strategies import competing, filling, gaps
+from context_compression.strategies import extract as extraction
 from context_compression.strategies.forms import Form, Forms, outer_parts
 from context_compression.strategies.keep import cost
 from context_compression.strategies.quoting import outcome
@@ -744,6 +745,29 @@ def test_what_the_host_adds_behind_an_output_is_not_quoted_in_part() -> None:
 
     assert "def read_" in shown
     assert shown.count("</system-reminder>") == shown.count("<system-reminder>")
+
+
+@pytest.mark.parametrize("newest_tell", [False, True])
+def test_in_a_small_room_the_newest_messages_stay_where_the_view_tells_no_less_by_that(
+    newest_tell: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    telling = [
+        step(n, "\n".join(f"src/module_{n}_{k}.py: handle_{n}_{k}" for k in range(20)))
+        for n in range(14)
+    ]
+    plain = [
+        step(n, "\n".join(f"{FILLER}, line after line {k}" for k in range(90))) for n in (90, 91)
+    ]
+    steps = [*plain, *telling] if newest_tell else [*telling, *plain]
+    messages = session(said("user", "Look."), *steps, said("user", "Go on."))
+
+    def told() -> int:
+        view = compress(messages, target_tokens=1_500, strategy="extract").messages
+        return texts(view).count("handle_")
+
+    found = told()
+    monkeypatch.setattr(extraction, "RIVAL_ROOM", 0)
+    assert found == told() if newest_tell else found > 1.2 * told()
 
 
 def loaded(skill: str, *notes: str) -> Messages:
