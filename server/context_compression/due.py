@@ -34,13 +34,10 @@ MOST_HEADINGS = 24
 
 
 class Due:
-    """Knows what the calls of a conversation leave to be done, and those that notes of ours quote.
-
-    Attributes:
-        notes: the texts of those notes, in order.
-    """
+    """Knows what the calls of a conversation leave to be done, and those that notes of ours quote."""
 
     def __init__(self, outdated: Outdated, notes: Sequence[str]) -> None:
+        """Of the calls that `outdated` knows, and of such notes, in order."""
         self._outdated = outdated
         self._notes = notes
 

@@ -70,7 +70,7 @@ class Outdated:
                     written = any(c.before is None and c.after == text for c in changes)
                     found += replaced(text, later, whole=written)
             else:
-                read = of_call(call) == [FileAction("read", file_of(call))] and self.did(call)
+                read = of_call(call) == [FileAction("read", file_of(call))] and self._did(call)
                 plain, place = unnumbered(text)
                 spans = replaced(plain, later, whole=read)
                 found += ((place(start), place(stop)) for start, stop in spans)
@@ -95,7 +95,7 @@ class Outdated:
                 )
                 return
 
-    def did(self, call: ToolCall) -> bool:
+    def _did(self, call: ToolCall) -> bool:
         """Whether a call did what it says."""
         result = self.results.get(call.id)
         if result is None or has_failed(result):
@@ -143,7 +143,7 @@ class Outdated:
             (number, change)
             for number, call in enumerate(self.calls)
             for change in self._changes_by[number]
-            if self.did(call)
+            if self._did(call)
         ]
 
     @cached_property
