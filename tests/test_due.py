@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from context_compression import compress, count_tokens
+from context_compression.cuts import Cutter
 from context_compression.due import MOST_HEADINGS, Due
 from context_compression.ledger.tasks import MOST_OPEN
 from context_compression.messages import Message, Text, ToolCall, ToolResult, strings_in
 from context_compression.outdated import Outdated
+from context_compression.pieces import DUE, Pool, Source
 from context_compression.strategies.quoting import call_texts
 from context_compression.testing import Run, tool_step
 
@@ -151,6 +153,9 @@ def test_only_the_last_list_of_a_tool_is_due() -> None:
     assert due(calls(told("a"), told())) == [[], []]
     assert due(calls(told("a"), told("b", merge=True))) == [["a"], ["b"]]
     assert due(calls(told("a"), told("b"), error=True)) == [["a"], []]
+    assert due(calls(told("[x] a", "- [X] b", "[ ] c"))) == [["[ ] c"]]
+    begun = told({"id": "0", "status": "in_progress"}, merge=True)
+    assert due(calls(told(alpha), begun)) == [["pending: alpha · 0"], []]
     assert due(calls(told(alpha, "b"), told({**alpha, "status": "done"}, merge=True))) == [
         ["b"],
         [],
@@ -243,6 +248,7 @@ def test_no_plan_is_due_that_was_refused_replaced_or_is_another_file() -> None:
 
     assert due(calls(plan, notes, premium)) == [HEADINGS, [], []]
     assert due(calls(plan, ("ExitPlanMode", {"plan": "# Anew\n"}, "ok"))) == [[], ["# Anew"]]
+    assert due(calls(plan, ("ExitPlanMode", {"plan": "Forget it."}, "ok"))) == [[], []]
     assert due(calls(plan, plan, error=True)) == [HEADINGS, []]
 
 
@@ -275,8 +281,18 @@ IN_NOTES: list[tuple[list[str], list[tuple[str, Any, str]], list[list[str]]]] = 
     ([PLANNED, PLANNED.replace("Second", "Other")], [], [[], ["# Plan", "## Other"]]),
     ([PLANNED.replace("plans", "notes")], [], [[]]),
     (["[ExitPlanMode]\n# Plan"], [], [["# Plan"]]),
+    (["[ExitPlanMode; plan]\n# Plan\n[Write: b.py; content]\n# no"], [], [["# Plan"]]),
+    (["[ExitPlanMode; error]\n# Plan\n[ExitPlanMode; plan; error]\n# Plan"], [], [[]]),
+    (["[User] What is the plan?\n[Result of Read: a.md; ref 0123456789ab]\n# no"], [], [[]]),
+    (["[Bash] cat docs/plans/a.md\n[Result; ref 0123456789ab]\n# no"], [], [[]]),
+    (["[Write: docs/plan.md; content]\n# Plan"] * 2, [], [["# Plan"], ["# Plan"]]),
     ([PLANNED], [("ExitPlanMode", {"plan": PLAN}, "ok")], [[]]),
     ([LISTED], [("todo", {"todos": []}, "ok")], [[]]),
+    (
+        [LISTED],
+        [("todo", {"todos": [{"id": 9, "status": "done"}], "merge": True}, "ok")],
+        [["in_progress: two", "pending: three"]],
+    ),
     ([LISTED], [("TaskCreate", {"subject": "x"}, "#1")], [["in_progress: two", "pending: three"]]),
 ]
 
@@ -291,19 +307,13 @@ def test_what_a_note_of_ours_quotes_is_due_until_a_call_tells_it_anew(
     assert [[text[a:b] for a, b in known.spans(Text(text), text)] for text in texts] == found
 
 
-def test_a_box_that_was_ticked_since_is_not_due() -> None:
-    boxes = "\n".join(f"- [ ] move the table_{n} in db.py" for n in range(9)) + "\n" + LONG
-    write = {"file_path": "plan.md", "content": boxes}
-    before = "- [ ] move the table_7 in db.py"
-    edit = {"file_path": "plan.md", "old_string": before, "new_string": before.replace(" ]", "x]")}
-    runs = [Run("w", "Write", write, "ok"), Run("e", "Edit", edit, "ok")]
-    reads = (Run(f"r{n}", "Read", {"file_path": f"{n}.py"}, LONG) for n in range(8))
+def test_a_box_that_was_ticked_leaves_its_neighbours_due() -> None:
+    text = "- [ ] a_1\n- [ ] b_2\n- [ ] c_3"
+    pool = Pool(Cutter())
 
-    shown = in_view([*runs, *reads], 15)
+    pool.add(Source(0, 0, text, 20, 0, due=[(0, 9), (10, 19), (20, 29)]), [(10, 19)])
 
-    assert "- [x] move the table_7" in shown
-    assert "- [ ] move the table_8" in shown
-    assert shown.count("- [ ] move the table_7") == 1  # where the edit says what it replaces
+    assert [bool(told & DUE) for told in pool.tells] == [True, False, True]
 
 
 def test_of_a_plan_with_many_headings_the_higher_levels_are_due() -> None:

@@ -134,7 +134,7 @@ def opening_of(text: str) -> int:
     start = len(text) - len(text.lstrip())
     known = next((opening for opening in NOTES_OF_HOSTS if text.startswith(opening, start)), None)
     if known is None:
-        return min(text.find("\n", start) % (len(text) + 1), start + OPENING_CHARS)
+        return start + min(len(text[start:].partition("\n")[0]), OPENING_CHARS)
     stop = start + len(known)
     tag = TAG_END.match(text, stop) if known.startswith("<") else None
     return tag.end() if tag else stop

@@ -18,8 +18,12 @@ from context_compression.rendering import NEWLINE, Span
 PLAN = words("plan")
 PLAN_FILE = re.compile(r"(?<![a-z])plans?(?![a-z]).*\.(?:md|mdx|txt)\Z", re.IGNORECASE | re.DOTALL)
 """What the last folder of a path and its name hold where a plan is written."""
-PLAN_QUOTED = re.compile(r"(?<![a-z])plans?(?![a-z])|exit_?plan", re.IGNORECASE)
-"""What stands above a plan in a note of ours: the path of its file, the argument, or the tool."""
+LONGEST_ENDING = 200
+"""Characters of that."""
+FAILED = re.compile(r"; (?:error|exit \d+)\Z")
+ARGUMENT = re.compile(r"contents?|file_?(?:text|content)|plan", re.IGNORECASE)
+"""In a note of ours, how the label of a call ends that failed, and names of arguments that may be a
+plan: behind the call's name and what it is about, or below its line."""
 OPEN_TASK = re.compile(r"^(?:pending|in[_ ]progress|todo|open|blocked): .+$", re.MULTILINE)
 """How a task that is open stands in a note of ours."""
 ASKS_FOR_PLAN = re.compile(r"exit_?plan", re.IGNORECASE)
@@ -34,10 +38,10 @@ MOST_HEADINGS = 24
 
 
 class Due:
-    """Knows what the calls of a conversation leave to be done, and those that notes of ours quote."""
+    """Knows what calls leave to be done, and what notes of ours quote of it."""
 
     def __init__(self, outdated: Outdated, notes: Sequence[str]) -> None:
-        """Of the calls that `outdated` knows, and of such notes, in order."""
+        """Of the calls that `outdated` knows, and of notes, in order."""
         self._outdated = outdated
         self._notes = notes
 
@@ -66,11 +70,11 @@ class Due:
             given = by_name(call.arguments) if is_object(call.arguments) else {}
             text = text_in(given, PLAN) or files.get(number, "")
             asks = ASKS_FOR_PLAN.search(call.name) is not None
-            if (asks or text) and self._was_refused(call):
+            tells = bool(text) and (asks or number in files or NEWLINE in text)
+            if (asks or tells) and self._was_refused(call):
                 plan = agreed
-                continue
-            if found := headings(text):
-                plan = {call.id: found}
+            elif tells:
+                plan = {call.id: headings(text)}
             agreed = plan if asks else agreed
         return plan
 
@@ -87,18 +91,26 @@ class Due:
             planned = [*planned_in(note)] if plan else []
             opened = [line.span() for line in OPEN_TASK.finditer(note)] if tasks else []
             plan, tasks = plan and not planned, tasks and not opened
-            found[note] = [*planned, *opened]
+            found.setdefault(note, [*planned, *opened])
         return found
 
 
 def planned_in(note: str) -> Iterator[Span]:
-    """Where in a note of ours headings of a plan stand that it quotes."""
-    above = ""
+    """Where in a note of ours headings of a plan stand that it quotes, and that was not refused."""
+    line = ""  # of the last call, behind its name
     for label, start, stop in sections(note):
-        text = note[start:stop]
-        if PLAN_QUOTED.search(f"{above} {label}"):
+        text, name = note[start:stop], label[1:-1]
+        about, _, argument = name.rpartition("; ")
+        if FAILED.search(name):
+            line = about = ""
+        elif ARGUMENT.fullmatch(argument):
+            about = about or line
+        else:
+            line = f"{name}: {text.strip().partition(NEWLINE)[0]}"
+            about = name if ASKS_FOR_PLAN.match(name) else ""
+        tool, _, path = about.partition(": ")
+        if ASKS_FOR_PLAN.match(tool) or PLAN_FILE.search(ending(path.partition(" · ")[0])):
             yield from ((start + a, start + b) for a, b in in_order(headings(text), text))
-        above = f"{label} {text.strip().partition(NEWLINE)[0]}"
 
 
 def in_order(words: Iterable[str], text: str) -> Iterator[Span]:
@@ -133,4 +145,4 @@ def headings(plan: str) -> Sequence[str]:
 
 def ending(path: str) -> str:
     """The last folder of a path, and the name: `ending("/docs/plans/a.md")` -> `"plans/a.md"`."""
-    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])
+    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])[-LONGEST_ENDING:]

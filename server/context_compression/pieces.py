@@ -64,16 +64,17 @@ LAST = (1 << 63) - 1
 def word_weights() -> Mapping[tuple[int, int, int], float]:
     """What a word is worth: by the number of its kind, messages it is seen in, whether it is used.
 
-    Of those that no piece holds nobody asks.
+    One that no piece holds is worth nothing.
     """
+    times = [0.0, *(0.5 + 0.5 * messages for messages in range(1, MANY + 1))]
     found = {
-        (kind, messages, used): KIND_WEIGHT[name] * (0.5 + 0.5 * messages) * (USED if used else 1.0)
+        (kind, messages, used): KIND_WEIGHT[name] * times[messages] * (USED if used else 1.0)
         for kind, name in enumerate(KINDS)
         for messages in range(MANY + 1)
         for used in range(2)
     }
     in_prose = {
-        (kind, messages, used): PROSE_WEIGHT[name]
+        (kind, messages, used): PROSE_WEIGHT[name] if messages else 0.0
         for kind, name in enumerate(PROSE_KINDS, len(KINDS))
         for messages in range(MANY + 1)
         for used in range(2)
@@ -241,6 +242,17 @@ class Pool:
         """
         return Choice(self, shown, self._weights(used))
 
+    def missing(self, shown: Iterable[int], used: Sequence[int]) -> float:
+        """What the evidence is worth that some piece holds and a view does not.
+
+        Args:
+            shown: the evidence words of the view, by number.
+            used: as in `choice`.
+        """
+        weights = self._weights(used)
+        lost = {*(weights if isinstance(weights, dict) else range(len(weights)))}.difference(shown)
+        return sum(map(weights.__getitem__, lost))
+
     def _weights(self, used: Sequence[int]) -> Weights:
         """What each word is worth: by its kind, where it is seen, and whether it was used."""
         kinds, known = self.cutter.numbering.kinds, len(used)
@@ -373,12 +385,6 @@ class Choice:
         heapify(put_back)
         self._put_back = array("q", put_back)
         return chosen
-
-    @property
-    def missing(self) -> float:
-        """What all the evidence is worth that is not in view."""
-        weights = self._worth_now
-        return sum(weights.values() if isinstance(weights, dict) else weights)
 
     def _taking(self, piece: int) -> Iterator[int]:
         """Take a piece; then its neighbours that are not."""

@@ -770,6 +770,67 @@ def test_in_a_small_room_the_newest_messages_stay_where_the_view_tells_no_less_b
     assert found == told() if newest_tell else found > 1.2 * told()
 
 
+def test_which_of_two_views_is_taken_does_not_hang_on_what_was_compressed_before() -> None:
+    steps = [
+        step(n, "\n".join(f"src/module_{n}_{k}.py: handle_{n}_{k}" for k in range(20)))
+        for n in range(14)
+    ]
+    plain = [
+        step(n, "\n".join(f"{FILLER}, line after line {k}" for k in range(90))) for n in (90, 91)
+    ]
+    messages = session(said("user", "Look."), *steps, *plain, said("user", "Go on."))
+    more = session(
+        messages, step(0, " ".join(f"other_{n}" for n in range(900))), said("user", "On.")
+    )
+
+    def views() -> list[Messages]:
+        targets = range(1_000, 3_000, 100)
+        return [compress(messages, target_tokens=t, strategy="extract").messages for t in targets]
+
+    before = views()
+    compress(more, target_tokens=5_000, strategy="extract")
+
+    assert views() == before
+
+
+def test_what_the_model_has_not_seen_stays_whole_whichever_view_is_taken() -> None:
+    telling = [
+        step(n, "\n".join(f"src/module_{n}_{k}.py: handle_{n}_{k}" for k in range(20)))
+        for n in range(14)
+    ]
+    plain = [
+        step(n, "\n".join(f"{FILLER}, line after line {k}" for k in range(90))) for n in (90, 91)
+    ]
+    unseen = "\n".join(f"{FILLER} {k}" for k in range(20))
+    messages = session(said("user", "Look."), *telling, *plain, step(99, unseen))
+
+    view = compress(messages, target_tokens=1_800, strategy="extract").messages
+
+    assert view[-1] == messages[-1]
+    assert texts(view).count("handle_") > 50
+
+
+def test_what_the_users_last_words_reply_to_stays_where_the_newest_messages_do() -> None:
+    asked = "Shall I plan this first, or begin at once with what is there?"
+    telling = [
+        step(n, "\n".join(f"src/module_{n}_{k}.py: handle_{n}_{k}" for k in range(20)))
+        for n in range(14)
+    ]
+    plain = [
+        step(n, "\n".join(f"{FILLER}, line after line {k}" for k in range(60))) for n in (90, 91)
+    ]
+    messages = session(
+        said("user", "Look."),
+        *telling,
+        *plain,
+        said("assistant", asked),
+        said("user", "The first."),
+    )
+
+    for target in range(700, 3_000, 100):
+        assert asked in texts(compress(messages, target_tokens=target, strategy="extract").messages)
+
+
 def loaded(skill: str, *notes: str) -> Messages:
     texts = ["<command-name>/review</command-name>", *notes, skill]
     return [{"role": "user", "content": [{"type": "text", "text": text} for text in texts]}]
@@ -807,6 +868,17 @@ def test_a_skill_that_is_loaded_anew_with_arguments_stands_once(skill: str, toge
     assert shown.count(skill.splitlines()[0]) == 2
     assert "Mind the lock." in shown
     assert "ARGUMENTS: all of it" in shown
+
+
+def test_a_skill_stays_that_only_a_later_one_repeats_which_is_too_long_to_stay_whole() -> None:
+    skill = SKILL + "\n".join(f"Rule {n}: look twice at what part_{n} says." for n in range(99))
+    again = loaded(f"{skill}\n\nARGUMENTS: {'all of it, and all else, ' * 100}")
+    turn = session(step(1, LONG), said("assistant", "Done."))
+    messages = session(loaded(skill), turn, again, turn[2:], said("user", "Go on."))
+
+    shown = texts(extract(messages, 0.6, min_recent_messages=1, keep_recent_tokens=0).messages)
+
+    assert all(f"Rule {n}:" in shown for n in range(99))
 
 
 @pytest.mark.parametrize("later", [SKILL, f"{SKILL[:60]}\n\n(Loaded already.)"])

@@ -28,6 +28,8 @@ ENDED = re.compile(
     re.IGNORECASE,
 )
 """How the status of a task begins of which nothing is left to do."""
+TICKED = re.compile(r"\s*(?:[-*+] )?\[[xX]\]")
+"""How a text begins that is a task which is done."""
 NUMBER = re.compile(r"#(\d+)")
 """How a tool that was told a task answers which number it has."""
 MOST_OPEN = 60
@@ -88,30 +90,32 @@ def tasks_of(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> Ta
     since: dict[str, list[str]] = {}  # by tool: the calls that told them
     single: dict[str, tuple[str, str]] = {}  # by number
     replaced: set[str] = set()
+    all_anew = False
     for call in calls:
         result = results.get(call.id)
         if result is None or has_failed(result):
             continue
         if found := list_in(call):
             if call.arguments.get("merge") is not True:
+                all_anew = True
                 replaced.update(since.pop(call.name, ()))
                 lists[call.name] = {}
             since.setdefault(call.name, []).append(call.id)
             known = lists.setdefault(call.name, {})
             for task in filter(None, found[1]):
-                _, words = known.pop(task.number or task.what, ("", ""))
-                if task.is_open and (task.what or words):
-                    known[task.number or task.what] = call.id, task.line
+                before = known.pop(task.number or task.what, None)
+                if task.is_open and (now := (call.id, task.line) if task.what else before):
+                    known[task.number or task.what] = now
         elif CREATES.fullmatch(call.name) and (task := _task(call.arguments)):
             if number := NUMBER.search(result.text):
                 single[number[1]] = call.id, _joined(task.what)
-        elif (update := _update(call)) and not update.is_open:
-            replaced.add(single.pop(update.number, ("", ""))[0])
+        elif (update := _update(call)) and not update.is_open and update.number in single:
+            replaced.add(single.pop(update.number)[0])
     still: dict[str, list[str]] = {}
-    for id, words in (each for told in (*lists.values(), single) for each in told.values()):
+    for id, line in (each for told in (*lists.values(), single) for each in told.values()):
         if len(still.setdefault(id, [])) < MOST_OPEN:
-            still[id].append(words)
-    return Tasks(still, frozenset(replaced), bool(lists))
+            still[id].append(line)
+    return Tasks(still, frozenset(replaced), all_anew)
 
 
 def _joined(text: str) -> str:
@@ -122,7 +126,7 @@ def _joined(text: str) -> str:
 def _task(told: Any) -> Task | None:
     """A task, whatever it is told as; `None` where nothing says what is to be done."""
     if isinstance(told, str):
-        return Task(told) if told.strip() else None
+        return Task(told, "completed" if TICKED.match(told) else "") if told.strip() else None
     if not is_object(told):
         return None
     given = by_name(told)

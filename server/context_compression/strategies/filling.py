@@ -94,7 +94,7 @@ class Filling:
     Attributes:
         left: tokens of the room that the messages leave; negative when they take more.
         evicted: whether the edits had no room for a constraint that the user typed.
-        missing: what all the evidence is worth that the edits leave out.
+        missing: what the evidence is worth that the edits leave out, where that is measured.
     """
 
     evicted, missing = False, 0.0
@@ -129,7 +129,7 @@ class Filling:
         self.competing = Competing(self.plan, self.quoting, kept, self.shown, room)
         self.left = room - cost(self.plan, self.shown, {})
 
-    def edits(self, reason: str) -> Sequence[Edit]:
+    def edits(self, reason: str, *, measured: bool = False) -> Sequence[Edit]:
         """Edits that leave the kept messages and as many pieces as the room holds."""
         plan = self.plan
         pool, choice = self.competition()
@@ -173,9 +173,11 @@ class Filling:
             elif left > slack and for_files and more_for_files is None:
                 more_for_files = SURE * left
             else:
-                self.missing = choice.missing
                 del choice, found  # what is as large as the view goes before more is made
                 why = self.why(pool, chosen, rules)
+                if measured:
+                    shown = map(plan.cutter.numbering.numbers, texts_in({**view, **notes}))
+                    self.missing = pool.missing(chain.from_iterable(shown), plan.used)
                 del pool
                 if left < 0 or not notes:  # where nothing is quoted one mark may still fit
                     notes = self.notes(view, {}, BARE_TOKENS, ends=False)

@@ -42,7 +42,7 @@ from context_compression.rendering import Span, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
-from context_compression.strategies.repeats import said_again
+from context_compression.strategies.repeats import SKILL_CHARS, said_again
 from context_compression.strategies.tool_results import (
     NO_SLOTS,
     Shorten,
@@ -50,8 +50,6 @@ from context_compression.strategies.tool_results import (
     with_short_results,
 )
 
-SKILL_CHARS = 6_000
-"""Characters up to which a skill that the host loaded stays whole like the user's own words."""
 NOTE_CHARS = 600
 """Characters up to which another note of a host stays whole; half of them of longer ones. Of what a
 command of its own printed nothing but the tag: the model is told to leave it alone."""
@@ -108,7 +106,7 @@ class Forms:
 
     @cached_property
     def said_again(self) -> Set[tuple[int, int]]:
-        """Where texts stand that a later message of the user's repeats, which is always in view."""
+        """Where texts stand that a later message of the user's repeats."""
         messages = self.plan.messages
         return said_again(messages, lambda index: is_users(messages[index]))
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence, Set
 from context_compression.authors import skill_of
 from context_compression.messages import Message, Text
 
+SKILL_CHARS = 6_000
+"""Characters up to which a skill that the host loaded stays whole like the user's own words."""
 MOST_LOADS = 20
 """The last loads of a skill that are looked at for those before: time shall grow linearly."""
 
@@ -12,7 +14,8 @@ MOST_LOADS = 20
 def said_again(messages: Sequence[Message], counts: Callable[[int], bool]) -> Set[tuple[int, int]]:
     """Where texts stand in the user's role that a later one repeats: the message and its block.
 
-    It says the same, or is the same skill with arguments behind all that the older one says.
+    It says the same, or is the same skill with arguments behind all that the older one says, short
+    enough to stay whole.
 
     Args:
         messages: of a conversation.
@@ -33,6 +36,6 @@ def said_again(messages: Sequence[Message], counts: Callable[[int], bool]) -> Se
             found.add((index, slot))
         elif counts(index):
             said.add(text)
-            if len(later) < MOST_LOADS:
+            if len(text) <= SKILL_CHARS and len(later) < MOST_LOADS:
                 later.append(text)
     return found
