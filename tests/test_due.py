@@ -311,7 +311,7 @@ def test_a_box_that_was_ticked_leaves_its_neighbours_due() -> None:
     text = "- [ ] a_1\n- [ ] b_2\n- [ ] c_3"
     pool = Pool(Cutter())
 
-    pool.add(Source(0, 0, text, 20, 0, due=[(0, 9), (10, 19), (20, 29)]), [(10, 19)])
+    pool.add(Source(0, 0, text, 20, 0), [(10, 19)], [(0, 9), (10, 19), (20, 29)])
 
     assert [bool(told & DUE) for told in pool.tells] == [True, False, True]
 

@@ -101,7 +101,6 @@ class Source(NamedTuple):
         start: no piece of it ends there or before.
         end: no piece of it begins there or behind; `None`: all of it competes.
         failed: whether it is the result of a call that failed.
-        due: where in it stands what is still to be done.
     """
 
     message: int
@@ -116,7 +115,6 @@ class Source(NamedTuple):
     start: int = 0
     end: int | None = None
     failed: bool = False
-    due: Sequence[Span] = ()
 
 
 Place: TypeAlias = tuple[int, int, int]
@@ -153,8 +151,14 @@ class Pool:
     def __len__(self) -> int:
         return len(self.source_of)
 
-    def add(self, source: Source, outdated: Iterable[Span] = ()) -> None:
-        """Cut a source into pieces and enter them; `outdated`: where it says what is so no more."""
+    def add(self, source: Source, outdated: Iterable[Span] = (), due: Iterable[Span] = ()) -> None:
+        """Cut a source into pieces and enter them.
+
+        Args:
+            source: the text.
+            outdated: where in it stands what is so no more.
+            due: where in it stands what is still to be done.
+        """
         cutter, pieces = self.cutter, self.cutter(source.text)
         if source.start:
             first = bisect(cutter.stops, source.start, pieces.start, pieces.stop)
@@ -181,8 +185,8 @@ class Pool:
             for at in within(said):
                 if evidence.DECISION.search(source.text, starts[at], stops[at]):
                     tells[at] |= REASON
-        for due in source.due:
-            for at in within(due):
+        for span in due:
+            for at in within(span):
                 tells[at] |= DUE
         for replaced in outdated:
             for at in within(replaced):

@@ -121,7 +121,6 @@ class Competing:
                 yield Source(
                     index, slot, text, tokens, opening, weight * times, key,
                     said_in(block, spoken=spoken), worth, start, end, failed,
-                    plan.due.spans(block, text),
                 )  # fmt: skip
 
 

@@ -303,7 +303,8 @@ class Filling:
         for source in sources:
             block = self.competing.block_of(source)
             old = outdated.spans(block, source.text)
-            pool.add(source, [*old, *outdated.unchanged(block, source.text)])
+            old = [*old, *outdated.unchanged(block, source.text)]
+            pool.add(source, old, self.plan.due.spans(block, source.text))
         return pool, pool.choice(shown, used)
 
     def assembled(
