@@ -261,7 +261,7 @@ class Plan:
 
     @cached_property
     def due(self) -> Due:
-        """What its calls leave to be done."""
+        """What its calls leave to be done, and those that notes of ours quote."""
         texts = (block.text for m in self.messages for block in m.blocks if isinstance(block, Text))
         return Due(self.outdated, [*filter(holds_excerpts, texts)])
 

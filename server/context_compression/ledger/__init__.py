@@ -6,7 +6,7 @@ entry.py         what an entry is; merging; JSON
 reading.py       entries from messages
 file_actions.py  what calls and patches do to files
 changes.py       what they put into them, in place of what
-tasks.py         the tasks and plans that they tell
+tasks.py         the tasks that they tell, and which are open
 shell.py         what shell commands do to files
 outcomes.py      test counts and error lines in what tools answered
 view.py          the capped part for the view; lists of files

@@ -35,13 +35,14 @@ FEWEST_RECENT = 4
 FEWEST_SPARE = 0.1
 """Share of the room they must leave free: one long result shall not take the place of all else."""
 UNSEEN_SHARE = 0.2
-"""Share of the room up to which the open tool step stays whole however the rest is shortened: what
-the model just asked for, and has not seen, it needs next."""
+"""Share of the room up to which the open tool step stays whole however the rest is shortened, but
+for the floor: what the model just asked for, and has not seen, it needs next."""
 RIVAL_ROOM, RIVAL_TOTAL, RIVAL_GAIN = 8_000, 190_000, 1.1
 """Tokens of room, and of a conversation, up to which two views are made where only few of the
 newest messages fit: one with them, and one for which they compete with all others. That is taken
 if it lacks so many times less evidence (measured on recorded sessions). It takes a third of
-the time once more."""
+the time once more. What the user's last words reply to is worth more than evidence: where it stays,
+there is one view."""
 PREVIEWS_SPARE = 0.4
 """The same of an open tool step with previews beside all that the user said: from all there is may
 be chosen what tells more (measured on recorded sessions: 0.3 to 0.5 do equally well)."""
@@ -79,14 +80,14 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
     small = room <= RIVAL_ROOM and plan.total <= RIVAL_TOTAL
     for level, found in chain(with_skeletons, fillings(tight)):
         fewer = small and not found.kept.keys() >= {*level.left_out}
-        edits = found.edits("extract", measured=fewer)
+        rival = level.rival if fewer and plan.replied_to not in found.kept else None
+        edits = found.edits("extract", measured=rival is not None)
         if found.evicted:
             continue
-        if fewer and level.rival and plan.replied_to not in found.kept:
-            rival = filling(level.rival)
-            others = rival.edits("extract", measured=True) if rival else ()
-            if rival and not rival.evicted and RIVAL_GAIN * rival.missing < found.missing:
-                edits = others
+        if rival and (other := filling(rival)):
+            its_edits = other.edits("extract", measured=True)
+            if not other.evicted and RIVAL_GAIN * other.missing < found.missing:
+                edits = its_edits
         break
     return edits
 

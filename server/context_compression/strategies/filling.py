@@ -130,7 +130,10 @@ class Filling:
         self.left = room - cost(self.plan, self.shown, {})
 
     def edits(self, reason: str, *, measured: bool = False) -> Sequence[Edit]:
-        """Edits that leave the kept messages and as many pieces as the room holds."""
+        """Edits that leave the kept messages and as many pieces as the room holds.
+
+        With `measured` it is known afterwards what they are missing.
+        """
         plan = self.plan
         pool, choice = self.competition()
         rules = self.rules(pool)
