@@ -18,10 +18,11 @@ PIECE_CHARS = 80
 LONGEST_PIECE = 400
 HEADS = (
     "@@ ", "diff ", "#", "|", "def ", "class ", "func ", "function ", "export ", "FAIL", "===",
-    "- [ ] ", "[Files",
+    "- [ ] ", "[Files", "[Names",
 )  # fmt: skip
 """How a line begins with which something begins: a hunk, a file of a diff, a heading, a row of a
-table, a definition, the report of a test, a box to tick; the line of files in a note of ours."""
+table, a definition, the report of a test, a box to tick; a line of files or names in a note of
+ours."""
 PART_ENDS = re.compile(
     r'(?:\\n)+|,\s?(?=["{])|(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})[.!?]\s|[。！？]'
 )

@@ -10,6 +10,7 @@ What they are made of: `base` (what a strategy is), `floor` (the smallest view t
 `tool_results` (shortening them one by one), `forms` (whole, preview, clipped, skeleton), `quoting`
 (what is quoted of dropped messages), `rules` (the user's constraints, quoted first), `repeats`
 (what is said again in the user's role), `worth` (what a piece is worth by who says it), `competing`
-(which texts compete for the room), `filling` (the room that pieces fill), `files` (those worked on,
-in one line), `gaps` (which of them a view tells of), `keep` (from what stays to edits).
+(which texts compete for the room), `filling` (the room that pieces fill), `files` and
+`names` (a line of those worked on, and of those used), `gaps` (which of them a view tells of),
+`keep` (from what stays to edits).
 """

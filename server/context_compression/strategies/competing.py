@@ -19,6 +19,7 @@ from context_compression.pieces import Source
 from context_compression.plan import Plan
 from context_compression.selection import end_of_output, tokens_of_text
 from context_compression.strategies.forms import Form, is_instruction
+from context_compression.strategies.names import LABEL as NAMES
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, Quoting, weight_of
 from context_compression.strategies.repeats import said_again
 from context_compression.strategies.worth import value_of, value_of_users
@@ -138,6 +139,6 @@ def clipped(block: Block) -> Iterator[Part]:
 
 
 def end_of_note(text: str) -> int | None:
-    """Where in a note of ours the line of files begins: a new one tells more; `None`: nowhere."""
-    line = text.rfind("\n[Files") if is_ours(text) else -1
-    return None if line < 0 else line
+    """Where in a note of ours its lines of files and names begin, for new ones tell more."""
+    lines = (text.rfind(f"\n{label}") for label in ("[Files", NAMES)) if is_ours(text) else ()
+    return min((line for line in lines if line >= 0), default=None)

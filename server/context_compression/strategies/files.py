@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from context_compression.ledger import Entry, actions_in
@@ -42,6 +43,12 @@ class Files:
 
     headings: Mapping[str, str]
     folder: str
+
+    @cached_property
+    def ends(self) -> frozenset[str]:
+        """The paths, and by what they end: of `src/app/a.py` also `app/a.py` and `a.py`."""
+        within = (path[sign.end() :] for path in self.headings for sign in SEPARATOR.finditer(path))
+        return frozenset(chain(self.headings, within))
 
     def line(self, texts: Iterable[str], count: Callable[[str], int], room: float) -> str:
         """The line of those that some texts do not name; empty where there are none.

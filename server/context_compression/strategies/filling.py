@@ -25,6 +25,7 @@ from context_compression.strategies.gaps import (
     noted,
 )
 from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.names import line as names_line
 from context_compression.strategies.rules import Rule, rules_in
 from context_compression.strategies.tool_results import Slots, with_results
 
@@ -38,17 +39,21 @@ recorded sessions: below both, `extract` keeps more at the same size, above eith
 GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first; and as much again for
 notes in place of others of which nothing is quoted, one of them in any room."""
-FILES_SHARE = 0.04
-"""Share of the room for a line of the files that were worked on, where a view has one."""
+FILES_SHARE, NAMES_SHARE = 0.04, 0.06
+"""Shares of the room for a line of the files that were worked on, where a view has one, and for one
+of names; half as much for files where there are both."""
 SMALL_ROOM, LONG_TOKENS = range(1_500, 12_501), 40_000
-"""Tokens of room in which a view has it, and of a conversation from which on: elsewhere the files
-that a view does not name anyway are few, and worth less than what they push out (measured on
-recorded sessions)."""
+"""Tokens of room in which a view has these lines, and of a conversation from which on: elsewhere
+the files that a view does not name anyway are few, and worth less than what they push out (measured
+on recorded sessions)."""
+VERY_SMALL = 0.045
+"""Share of the conversation below which the room must be for the line of names: most names are lost
+then."""
 SLACK, LARGE = 0.025, 12_500
 """Share of the room that may stay empty: to count a view once more takes time. And the tokens of
 room from which on it is that much; a small view is soon counted."""
 SURE = 0.9
-"""Share of what is left over at last that may go to the names of more files."""
+"""Share of what is left over at last that may go to more names, or more files."""
 FREED = 0.85
 """Share of what a piece costs that is sure to be free without it, its neighbours still there."""
 ROUNDS = 3
@@ -137,21 +142,22 @@ class Filling:
         plan = self.plan
         pool, choice = self.competition()
         rules = self.rules(pool)
-        for_files = self.tokens_for_files()
-        due = NOTE_TOKENS + for_files + sum(rule.tokens for rule in rules)
+        for_names = self.tokens_for_names()
+        for_files = self.tokens_for_files(FILES_SHARE / 2 if for_names else FILES_SHARE)
+        due = NOTE_TOKENS + for_files + for_names + sum(rule.tokens for rule in rules)
         chosen = choice.take(self.left - due)
         rounds, misses, fits = ROUNDS, 0, 0
-        more_for_files: float | None = None  # of what is left over at last
+        more: float | None = None  # for these lines, of what is left over at last
         slack = SLACK * self.room * min(1.0, self.room / LARGE)
         refs, ends = max(GAPS_SHARE * self.room, BARE_TOKENS), self.room >= LEAST_FOR_REFS
         while True:
             found = chain((rule.place for rule in rules), map(pool.place, sorted(chosen)))
             view, notes = self.assembled(pool, found, refs, ends=ends)
-            self.tell_files(view, notes, for_files + (more_for_files or 0.0))
-            left = self.room - cost(plan, view, notes)
-            if left < 0 and more_for_files:
-                more_for_files = more_for_files / 2 if more_for_files > slack else 0.0
-            elif left < 0 and (chosen or for_files or ends or refs or rules):
+            lines = self.lines(view, notes, for_files, for_names, more or 0.0)
+            left = self.room - cost(plan, view, {**notes, **lines})
+            if left < 0 and more:
+                more = more / 2 if more > slack else 0.0
+            elif left < 0 and (chosen or for_files or for_names or ends or refs or rules):
                 misses += 1
                 left *= 2 ** max(0, misses - ROUNDS)  # rounds shall be few, whatever a counter says
                 if chosen:
@@ -161,8 +167,8 @@ class Filling:
                         gap = pool.gap_tokens[pool.source_of[piece]]
                         left += FREED * (pool.tokens(piece) + gap)
                     misses = misses if chosen else 0
-                elif for_files:
-                    for_files, misses = 0.0, 0
+                elif for_files or for_names:
+                    for_files, for_names, misses = 0.0, 0.0, 0
                 elif ends or refs:
                     ends, refs, misses = False, refs if ends else 0.0, 0
                 else:
@@ -170,11 +176,11 @@ class Filling:
                         rule = rules.pop()
                         left += rule.tokens
                         self.evicted |= rule.sure
-            elif left > slack and rounds and (more := choice.take(left)):
+            elif left > slack and rounds and (others := choice.take(left)):
                 rounds, misses, fits = rounds - 1, 0, len(chosen)
-                chosen += more
-            elif left > slack and for_files and more_for_files is None:
-                more_for_files = SURE * left
+                chosen += others
+            elif left > slack and (for_files or for_names) and more is None:
+                more = SURE * left
             else:
                 del choice, found  # what is as large as the view goes before more is made
                 why = self.why(pool, chosen, rules)
@@ -185,30 +191,56 @@ class Filling:
                 if left < 0 or not notes:  # where nothing is quoted one mark may still fit
                     notes = self.notes(view, {}, BARE_TOKENS, ends=False)
                     notes = notes if cost(plan, view, notes) <= self.room else {}
-                return keep_only(plan, view, notes, reason, why)
-            view = notes = None  # two views at once would be the peak of all memory
+                    lines = {}
+                return keep_only(plan, view, {**notes, **lines}, reason, why)
+            view = notes = lines = None  # two views at once would be the peak of all memory
 
-    def tokens_for_files(self) -> float:
+    @property
+    def lacks_much(self) -> bool:
+        """Whether lines tell what the view lacks."""
+        return self.room in SMALL_ROOM and self.plan.total >= LONG_TOKENS
+
+    def tokens_for_files(self, share: float) -> float:
         """Tokens that a line of files may take: of those that the kept messages do not name."""
-        if self.room not in SMALL_ROOM or self.plan.total < LONG_TOKENS:
+        if not self.lacks_much:
             return 0.0
         count = self.plan.counter.text
-        return count(self.quoting.files.line(texts_in(self.shown), count, FILES_SHARE * self.room))
+        return count(self.quoting.files.line(texts_in(self.shown), count, share * self.room))
 
-    def tell_files(
-        self, view: Mapping[int, Message], notes: dict[int, Message], room: float
-    ) -> None:
-        """Let the first note that stays smaller than what it stands for name the missing files."""
-        if not room or not notes:
-            return
-        plan, counter = self.plan, self.plan.counter
-        line = self.quoting.files.line(texts_in({**view, **notes}), counter.text, room)
-        stops = [*sorted(view), len(plan.messages)]
-        for start in sorted(notes) if line else ():
-            note = user(f"{notes[start].text}\n{line}")
-            if counter.message(note) < sum(plan.tokens[start : stops[bisect(stops, start)]]):
-                notes[start] = note
-                return
+    def tokens_for_names(self) -> float:
+        """Tokens that a line of names may take."""
+        very_small = self.lacks_much and self.room < VERY_SMALL * self.plan.total
+        return NAMES_SHARE * self.room if very_small else 0.0
+
+    def lines(
+        self,
+        view: Mapping[int, Message],
+        notes: Mapping[int, Message],
+        for_files: float,
+        for_names: float,
+        more: float,
+    ) -> Mapping[int, Message]:
+        """The first note that stays smaller than what it stands for, with what the view lacks.
+
+        That are a line of names, which also gets what may be `more`, and one of files, which gets
+        the rest.
+        """
+        if not (for_files or for_names) or not notes:
+            return {}
+        count, texts = self.plan.counter.text, [*texts_in({**view, **notes})]
+        names, left = "", for_files + for_names + more
+        if for_names:
+            names = names_line(self.quoting.names, texts, count, for_names + more)
+            left -= count(names)
+        files = self.quoting.files.line(texts, count, left)
+        found = [*filter(None, (files, names))]
+        stops = [*sorted(view), len(self.plan.messages)]
+        for start in sorted(notes) if found else ():
+            note = user("\n".join([notes[start].text, *found]))
+            there = self.plan.tokens[start : stops[bisect(stops, start)]]
+            if self.plan.counter.message(note) < sum(there):
+                return {start: note}
+        return {}
 
     def why(self, pool: Pool, chosen: Iterable[int], rules: Iterable[Rule]) -> dict[int, str]:
         """How each message is shown that is not whole: `quoted (2 of 9 parts, a failure)`."""

@@ -35,6 +35,7 @@ from context_compression.rendering import NEWLINE, Span, gap, marked_with, rende
 from context_compression.selection import own_ref, ref_of_whole, shortened
 from context_compression.strategies.files import Files, files_of
 from context_compression.strategies.gaps import gap_of_messages, gaps
+from context_compression.strategies.names import names_of
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
 from context_compression.validity import NO_START
 
@@ -149,6 +150,11 @@ class Quoting:
     def files(self) -> Files:
         """The files that the calls worked on."""
         return files_of(self.plan)
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The names somebody used, but for the files."""
+        return [name for name in names_of(self.plan) if name not in self.files.ends]
 
     def parts(self, block: Block) -> Iterator[Part]:
         """The texts of a block; of a call its line, then its long arguments by number.

@@ -1,0 +1,158 @@
+"""The line of a very small view that names what was used and stands nowhere in it."""
+
+import re
+from typing import Any
+
+import pytest
+
+from context_compression import compress, count_tokens
+from context_compression.authors import EXCERPTS
+from context_compression.formats import parse
+from context_compression.labels import without_labels
+from context_compression.plan import Plan
+from context_compression.settings import Settings
+from context_compression.strategies.competing import end_of_note
+from context_compression.strategies.names import LABEL, line, names_of
+from context_compression.testing import Run, tool_step
+from context_compression.tokens import Counter
+
+Messages = list[dict[str, Any]]
+PLENTY = 1_000
+NEXT = {"role": "user", "content": "Well?"}
+
+
+def said(text: str, role: str = "assistant") -> Messages:
+    return [{"role": role, "content": text}]
+
+
+def bash(number: int, command: str, output: str = "done") -> Messages:
+    return tool_step([Run(f"bash{number}", "Bash", {"command": command}, output)], "anthropic")
+
+
+def names(*parts: Messages) -> list[str]:
+    messages = parse([*said("Go.", "user"), *(message for part in parts for message in part)])
+    counter = Counter()
+    tokens = tuple(map(counter.message, messages.messages))
+    return [*names_of(Plan(messages.messages, tokens, counter, Settings()))]
+
+
+def test_names_stand_by_how_often_and_how_late_they_were_used() -> None:
+    used = names(
+        bash(1, "grep -rn first_one ."),
+        bash(2, "grep -rn often_one ."),
+        said("It is often_one that matters."),
+        bash(3, "grep -rn final_one ."),
+    )
+
+    assert used == ["often_one", "final_one", "first_one"]
+
+
+def test_of_names_used_alike_the_shorter_comes_first() -> None:
+    assert names(said("a_much_longer_name_than_that calls tiny_one")) == [
+        "tiny_one", "a_much_longer_name_than_that"
+    ]  # fmt: skip
+
+
+def test_what_only_a_tool_put_out_was_not_used() -> None:
+    assert names(bash(1, "ls", "printed_name.py")) == []
+
+
+def test_what_the_user_says_is_used_where_a_question_is_answered_too() -> None:
+    question = {"questions": [{"question": "Which one?"}]}
+    answer = "User has answered your questions: use other_name"
+    asked = tool_step([Run("ask", "AskUserQuestion", question, answer)], "anthropic")
+
+    assert {*names(said("Mend parse_header.", "user"), asked)} >= {"parse_header", "other_name"}
+
+
+@pytest.mark.parametrize("vague", ["expand/collapse", "user/input-ish", "16000", "x" * 30_000])
+def test_what_does_not_say_alone_what_is_meant_is_no_name(vague: str) -> None:
+    assert names(said(f"We take {vague} here.")) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["apps/web", "docs/plan.md", "owner/name#12", "--dry-run", "v1.2.3"]
+)
+def test_what_a_tool_is_told_or_is_no_plain_word_is_one(name: str) -> None:
+    assert names(bash(1, f"show {name}")) == [name]
+
+
+def told(*given: str, view: str = "", room: float = PLENTY) -> str:
+    return line(given, [view], len, room)
+
+
+def test_names_that_the_view_shows_are_left_out() -> None:
+    assert told("parse_header", "parse_body", view="def parse_header():") == f"{LABEL} parse_body"
+
+
+def test_part_of_a_name_that_is_told_is_not_told_again() -> None:
+    assert told("http.parse_body", "parse_body") == f"{LABEL} http.parse_body"
+
+
+def test_what_the_room_does_not_hold_is_left_out_the_least_used_first() -> None:
+    room = len(LABEL) + len(", first_one")
+
+    assert told("first_one", "other_one", room=room) == f"{LABEL} first_one"
+    assert told("first_one", "other_one", room=len(LABEL)) == ""
+
+
+def test_no_quoted_line_looks_like_the_line_of_names() -> None:
+    quoted = f"{LABEL} a_b, c_d\n[Names of all] are no label"
+
+    assert without_labels(quoted) == f"\\{LABEL} a_b, c_d\n[Names of all] are no label"
+
+
+def long_session(steps: int, *, first: int = 0, lines: int = 20) -> Messages:
+    """Each step looks for a name that stands nowhere else, and shows text without any."""
+    output = "\n".join(f"what stands in line {n} tells nothing new" for n in range(lines))
+    parts = (
+        bash(n, f"grep -rn settle_{n}_of_all src/", output) for n in range(first, first + steps)
+    )
+    return [*said("Look for all.", "user"), *(m for part in parts for m in part), NEXT]
+
+
+def lines_in(view: object) -> list[str]:
+    return re.findall(r"\[Names not shown\] ([^\\'\"]+)", str(view))
+
+
+def test_a_very_small_view_names_what_it_does_not_show() -> None:
+    messages = long_session(300)
+
+    result = compress(messages, target_tokens=2_000)
+
+    (shown,) = lines_in(result.messages)
+    last = shown.split(", ")[-1]
+    assert re.fullmatch(r"settle_\d+_of_all(, settle_\d+_of_all){5,}", shown)
+    assert str(result.messages).count(last) == 1
+    assert result.tokens_after <= 2_000
+    assert count_tokens(said(shown, "user")) < 0.15 * result.tokens_after
+
+
+@pytest.mark.parametrize(("steps", "share"), [(300, 0.06), (100, 0.04)])
+def test_where_more_is_shown_or_less_is_lost_there_is_no_such_line(
+    steps: int, share: float
+) -> None:
+    messages = long_session(steps)
+
+    result = compress(messages, target_tokens=int(share * count_tokens(messages)))
+
+    assert lines_in(result.messages) == []
+
+
+def test_names_of_an_earlier_line_are_told_again() -> None:
+    note = f"{EXCERPTS}:\n[User] Go on.\n{LABEL} settle_all, parse_header"
+
+    used = names(said(note, "user"), said("I call settle_all now."))
+
+    assert used == ["settle_all", "parse_header"]
+
+
+def test_of_an_earlier_note_the_line_is_not_quoted() -> None:
+    text = f"{EXCERPTS}:\n[User] Go on.\n[Files] read: a.py\n{LABEL} settle_all"
+
+    assert end_of_note(text) == text.index("\n[Files]")
+    assert end_of_note(text.replace("\n[Files] read: a.py", "")) == len(
+        f"{EXCERPTS}:\n[User] Go on."
+    )
+    assert end_of_note(f"{EXCERPTS}:\n[User] Go on.") is None
+    assert end_of_note(f"said of the user:\n{LABEL} settle_all") is None
