@@ -244,21 +244,13 @@ class Pool:
             shown: evidence words that are in view already, by number.
             used: for each word by its number, not 0 when it was spoken or passed to a tool.
         """
-        return Choice(self, shown, self._weights(used))
+        return Choice(self, shown, self.weights(used))
 
-    def missing(self, shown: Iterable[int], used: Sequence[int]) -> float:
-        """What the evidence is worth that some piece holds and a view does not.
+    def weights(self, used: Sequence[int]) -> Weights:
+        """What each word is worth: by its kind, where it is seen, and whether it was used.
 
-        Args:
-            shown: the evidence words of the view, by number.
-            used: as in `choice`.
+        `used` is as in `choice`.
         """
-        weights = self._weights(used)
-        lost = {*(weights if isinstance(weights, dict) else range(len(weights)))}.difference(shown)
-        return sum(map(weights.__getitem__, lost))
-
-    def _weights(self, used: Sequence[int]) -> Weights:
-        """What each word is worth: by its kind, where it is seen, and whether it was used."""
         kinds, known = self.cutter.numbering.kinds, len(used)
         if not self._seen_in:  # one message holds few of all words
             return {n: WEIGHTS[kinds[n], 1, n < known and used[n]] for n in self._noticed}

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from math import fsum
 from typing import TypeGuard
 
 from context_compression.authors import holds_excerpts, is_answer
 from context_compression.edits import Edit
 from context_compression.labels import with_labels
 from context_compression.messages import Block, Message, Text, ToolResult, texts_of, user
-from context_compression.pieces import DUE, FAILURE, REASON, Choice, Place, Pool
+from context_compression.pieces import DUE, FAILURE, REASON, Choice, Place, Pool, Weights
 from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.strategies.competing import Competing
@@ -99,10 +100,11 @@ class Filling:
     Attributes:
         left: tokens of the room that the messages leave; negative when they take more.
         evicted: whether the edits had no room for a constraint that the user typed.
-        missing: what the evidence is worth that the edits leave out, where that is measured.
+        told: the evidence words that the edits leave in view, by number, where that is measured.
+        weights: what each word is worth that competes, likewise.
     """
 
-    evicted, missing = False, 0.0
+    evicted = False
 
     def __init__(
         self,
@@ -127,6 +129,8 @@ class Filling:
         self.kept = kept
         self.room = room
         self.first = first
+        self.told: Iterable[int] = ()
+        self.weights: Weights = {}
         self.shown = {
             index: shown[index] if shown and index in shown else forms.plain(index, form)
             for index, form in kept.items()
@@ -137,7 +141,7 @@ class Filling:
     def edits(self, reason: str, *, measured: bool = False) -> Sequence[Edit]:
         """Edits that leave the kept messages and as many pieces as the room holds.
 
-        With `measured` it is known afterwards what they are missing.
+        With `measured` it is known afterwards which evidence they show.
         """
         plan = self.plan
         pool, choice = self.competition()
@@ -186,7 +190,7 @@ class Filling:
                 why = self.why(pool, chosen, rules)
                 if measured:
                     shown = map(plan.cutter.numbering.numbers, texts_in({**view, **notes}))
-                    self.missing = pool.missing(chain.from_iterable(shown), plan.used)
+                    self.told, self.weights = {*chain.from_iterable(shown)}, pool.weights(plan.used)
                 del pool
                 if left < 0 or not notes:  # where nothing is quoted one mark may still fit
                     notes = self.notes(view, {}, BARE_TOKENS, ends=False)
@@ -200,6 +204,14 @@ class Filling:
         """Whether lines tell what the view lacks."""
         return self.room in SMALL_ROOM and self.plan.total >= LONG_TOKENS
 
+    def worth_of(self, other: "Filling") -> float:
+        """What the evidence is worth that another view shows, as far as it competes here.
+
+        Both have been measured.
+        """
+        known = self.weights if isinstance(self.weights, dict) else range(len(self.weights))
+        return fsum(self.weights[number] for number in other.told if number in known)
+
     def tokens_for_files(self, share: float) -> float:
         """Tokens that a line of files may take: of those that the kept messages do not name."""
         if not self.lacks_much:
@@ -208,9 +220,11 @@ class Filling:
         return count(self.quoting.files.line(texts_in(self.shown), count, share * self.room))
 
     def tokens_for_names(self) -> float:
-        """Tokens that a line of names may take."""
-        very_small = self.lacks_much and self.room < VERY_SMALL * self.plan.total
-        return NAMES_SHARE * self.room if very_small else 0.0
+        """Tokens that a line of names may take, likewise."""
+        if not self.lacks_much or self.room >= VERY_SMALL * self.plan.total:
+            return 0.0
+        count, room = self.plan.counter.text, NAMES_SHARE * self.room
+        return count(names_line(self.quoting.names, texts_in(self.shown), count, room))
 
     def lines(
         self,
