@@ -18,7 +18,7 @@ PIECE_CHARS = 80
 LONGEST_PIECE = 400
 HEADS = (
     "@@ ", "diff ", "#", "|", "def ", "class ", "func ", "function ", "export ", "FAIL", "===",
-    "- [ ] ", "[Files", "[Names",
+    "- [ ] ", "[Files", "[More names",
 )  # fmt: skip
 """How a line begins with which something begins: a hunk, a file of a diff, a heading, a row of a
 table, a definition, the report of a test, a box to tick; a line of files or names in a note of

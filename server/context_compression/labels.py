@@ -15,7 +15,9 @@ SPEAKERS = (
 def label_of(tools: Iterable[str]) -> re.Pattern[str]:
     """How a label of ours begins: `[User]`, `[Result of …`, `[Files]`, of tools `[Bash] ls`."""
     calls = "|".join(map(re.escape, sorted(tools))) or "(?!)"
-    speaker = rf"{BLANKS}(?:(?:{SPEAKERS}){BLANKS}\]|Result(?: of\b|;)|Files(?: in\b|\])|Names not)"
+    speaker = (
+        rf"{BLANKS}(?:(?:{SPEAKERS}){BLANKS}\]|Result(?: of\b|;)|Files(?: in\b|\])|More names\b)"
+    )
     return re.compile(rf"\[(?={speaker}|(?:{calls})(?:\]|: |; ))")
 
 

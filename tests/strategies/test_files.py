@@ -40,6 +40,12 @@ def line(*runs: Run, view: str = "", room: float = PLENTY) -> str:
     return files_of(plan_of(*runs)).line([view], len, room)
 
 
+def test_where_room_is_scarce_a_file_that_was_only_read_is_left_out_first() -> None:
+    runs = [read(1, "often.py"), read(2, "often.py"), bash(3, "rm gone.py")]
+
+    assert line(*runs, room=len("[Files] deleted: gone.py; …")) == "[Files] deleted: gone.py; …"
+
+
 def test_files_stand_by_what_was_done_to_them_last_the_most_used_first() -> None:
     edit = {"old_string": "x", "new_string": "y"}
 
@@ -154,9 +160,9 @@ def test_without_a_folder_a_longer_path_names_the_file() -> None:
 def test_what_the_room_does_not_hold_is_left_out_the_least_used_first() -> None:
     runs = [read(1, "first.py"), read(2, "second.py"), read(3, "second.py")]
 
-    headings = len("[Files] changed: ; deleted: ; read: ")
-    assert line(*runs, room=headings + len(", second.py")) == "[Files] read: second.py"
-    assert line(*runs, room=headings) == ""
+    shown = "[Files] read: second.py; …"
+    assert line(*runs, room=len(shown)) == shown
+    assert line(*runs, room=len(shown) - 1) == ""
 
 
 def test_a_call_that_failed_worked_on_no_file() -> None:
@@ -228,8 +234,8 @@ def test_a_small_view_of_a_long_session_names_files_that_it_does_not_show() -> N
     result = compress(long_session(200), target_tokens=2_000)
 
     told = line_in(result.messages)
-    assert re.fullmatch(r"\[Files in /app/src\] read: file\d+.txt(, file\d+.txt){5,}", told)
-    assert str(result.messages).count(told.rpartition(" ")[2]) == 1
+    assert re.fullmatch(r"\[Files in /app/src\] read: file\d+.txt(, file\d+.txt){5,}; …", told)
+    assert str(result.messages).count(re.findall(r"file\d+.txt", told)[-1]) == 1
     assert result.tokens_after <= 2_000
 
 
@@ -273,7 +279,7 @@ def test_what_became_of_a_file_since_the_last_line_the_next_one_tells(tmp_path: 
     session.record(*long_session(200))
     session.compress(target_tokens=2_000)
     first = line_in(session.prepare())
-    gone = first.rpartition(" ")[2]
+    gone = re.findall(r"file\d+.txt", first)[-1]
 
     session.record(*tool_step([bash(1, f"rm /app/src/{gone}")], "anthropic"))
     session.record(*long_session(60, first=200, lines=60)[1:])

@@ -85,8 +85,9 @@ def test_names_that_the_view_shows_are_left_out() -> None:
     assert told("parse_header", "parse_body", view="def parse_header():") == f"{LABEL} parse_body"
 
 
-def test_part_of_a_name_that_is_told_is_not_told_again() -> None:
+def test_of_a_name_and_its_part_the_first_is_told() -> None:
     assert told("http.parse_body", "parse_body") == f"{LABEL} http.parse_body"
+    assert told("parse_body", "http.parse_body") == f"{LABEL} parse_body"
 
 
 def test_what_the_room_does_not_hold_is_left_out_the_least_used_first() -> None:
@@ -97,9 +98,9 @@ def test_what_the_room_does_not_hold_is_left_out_the_least_used_first() -> None:
 
 
 def test_no_quoted_line_looks_like_the_line_of_names() -> None:
-    quoted = f"{LABEL} a_b, c_d\n[Names of all] are no label"
+    quoted = f"{LABEL} a_b, c_d\n[More or less] is no label"
 
-    assert without_labels(quoted) == f"\\{LABEL} a_b, c_d\n[Names of all] are no label"
+    assert without_labels(quoted) == f"\\{LABEL} a_b, c_d\n[More or less] is no label"
 
 
 def long_session(steps: int, *, first: int = 0, lines: int = 20) -> Messages:
@@ -112,7 +113,7 @@ def long_session(steps: int, *, first: int = 0, lines: int = 20) -> Messages:
 
 
 def lines_in(view: object) -> list[str]:
-    return re.findall(r"\[Names not shown\] ([^\\'\"]+)", str(view))
+    return re.findall(r"\[More names used\] ([^\\'\"]+)", str(view))
 
 
 def test_a_very_small_view_names_what_it_does_not_show() -> None:

@@ -1,6 +1,6 @@
 """The files that were worked on, in one line: a small view of a long session names few of them.
 
-`[Files in /srv/app] changed: src/a.py, src/b.py; deleted: c.py; read: docs/d.md`
+`[Files in /srv/app] changed: src/a.py, src/b.py; deleted: c.py; read: docs/d.md; …`
 """
 
 import re
@@ -22,6 +22,8 @@ SEPARATOR = re.compile(r"[/\\]")
 DOUBLED = re.compile(r"(?<=[^/:])//+")
 ROOT = re.compile(r"(?:[A-Za-z]:|~)?[/\\]+")
 """What an absolute path begins with before its first folder."""
+OTHERS = "; …"
+"""At the end of a line: it does not name all."""
 LONGEST = 200
 """Characters from which on nobody reads a path: it is left out."""
 UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\Z')
@@ -37,7 +39,8 @@ class Files:
     """The files that the calls of a conversation worked on.
 
     Attributes:
-        headings: what became of each, by path: the most used first, of those used alike the newest.
+        headings: what became of each, by path: those that were only read come last, else the most
+            used first, of those used alike the newest.
         folder: that holds nearly all of them, with the sign behind it; empty where none does.
     """
 
@@ -64,7 +67,8 @@ class Files:
         told = {(path, heading) for line in LINE.finditer(view) for path, heading in told_in(line)}
         view = LINE.sub("", view)
         label = f"[Files in {self.folder[:-1]}]" if self.folder else "[Files]"
-        left = room - count(f"{label} {CHANGED}: ; {DELETED}: ; {READ}: ")
+        left = room - count(f"{label}{OTHERS}")
+        others = ""
         named: dict[str, list[str]] = {CHANGED: [], DELETED: [], READ: []}
         for path, heading in self.headings.items():
             if self.folder and not ABSOLUTE.match(path):  # it would seem to lie there
@@ -72,13 +76,14 @@ class Files:
             name = path.removeprefix(self.folder)
             if (path, heading) in told or names(view, name, self.folder):
                 continue
-            left -= count(f", {name}")
+            left -= count(f", {name}" if named[heading] else f" {heading}: {name}")
             if left < 0:
+                others = OTHERS
                 break
             named[heading].append(name)
         parts = (f"{heading}: {', '.join(paths)}" for heading, paths in named.items() if paths)
         said = "; ".join(parts)
-        return f"{label} {said}" if said else ""
+        return f"{label} {said}{others}" if said else ""
 
 
 def files_of(plan: Plan) -> Files:
@@ -103,7 +108,7 @@ def files_of(plan: Plan) -> Files:
             found[path] = DELETED if deed == DELETED else CHANGED
     folders = {path[: sign.start()] for path in found for sign in SEPARATOR.finditer(path)}
     newest_first = [*reversed(found)]
-    order = sorted(newest_first, key=lambda path: -times[path])
+    order = sorted(newest_first, key=lambda path: (found[path] == READ, -times[path]))
     fit = (p for p in order if p.isprintable() and not UNFIT.search(p) and p not in folders)
     headings = {path: found[path] for path in fit}
     return Files(headings, folder_of_most(headings))

@@ -40,9 +40,9 @@ recorded sessions: below both, `extract` keeps more at the same size, above eith
 GAPS_SHARE = 0.03
 """Share of the room for refs of gaps of whole messages, the largest first; and as much again for
 notes in place of others of which nothing is quoted, one of them in any room."""
-FILES_SHARE, NAMES_SHARE = 0.04, 0.06
+FILES_SHARE, NAMES_SHARE = 0.03, 0.06
 """Shares of the room for a line of the files that were worked on, where a view has one, and for one
-of names; half as much for files where there are both."""
+of names."""
 SMALL_ROOM, LONG_TOKENS = range(1_500, 12_501), 40_000
 """Tokens of room in which a view has these lines, and of a conversation from which on: elsewhere
 the files that a view does not name anyway are few, and worth less than what they push out (measured
@@ -147,7 +147,7 @@ class Filling:
         pool, choice = self.competition()
         rules = self.rules(pool)
         for_names = self.tokens_for_names()
-        for_files = self.tokens_for_files(FILES_SHARE / 2 if for_names else FILES_SHARE)
+        for_files = self.tokens_for_files()
         due = NOTE_TOKENS + for_files + for_names + sum(rule.tokens for rule in rules)
         chosen = choice.take(self.left - due)
         rounds, misses, fits = ROUNDS, 0, 0
@@ -212,12 +212,12 @@ class Filling:
         known = self.weights if isinstance(self.weights, dict) else range(len(self.weights))
         return fsum(self.weights[number] for number in other.told if number in known)
 
-    def tokens_for_files(self, share: float) -> float:
+    def tokens_for_files(self) -> float:
         """Tokens that a line of files may take: of those that the kept messages do not name."""
         if not self.lacks_much:
             return 0.0
-        count = self.plan.counter.text
-        return count(self.quoting.files.line(texts_in(self.shown), count, share * self.room))
+        count, room = self.plan.counter.text, FILES_SHARE * self.room
+        return count(self.quoting.files.line(texts_in(self.shown), count, room))
 
     def tokens_for_names(self) -> float:
         """Tokens that a line of names may take, likewise."""
@@ -234,7 +234,7 @@ class Filling:
         for_names: float,
         more: float,
     ) -> Mapping[int, Message]:
-        """The first note that stays smaller than what it stands for, with what the view lacks.
+        """The last note that stays smaller than what it stands for, with what the view lacks.
 
         That are a line of names, which also gets what may be `more`, and one of files, which gets
         the rest.
@@ -249,7 +249,7 @@ class Filling:
         files = self.quoting.files.line(texts, count, left)
         found = [*filter(None, (files, names))]
         stops = [*sorted(view), len(self.plan.messages)]
-        for start in sorted(notes) if found else ():
+        for start in sorted(notes, reverse=True) if found else ():
             note = user("\n".join([notes[start].text, *found]))
             there = self.plan.tokens[start : stops[bisect(stops, start)]]
             if self.plan.counter.message(note) < sum(there):
