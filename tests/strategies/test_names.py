@@ -1,11 +1,12 @@
 """The line of a very small view that names what was used and stands nowhere in it."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from context_compression import compress, count_tokens
+from context_compression import Session, compress, count_tokens
 from context_compression.authors import EXCERPTS
 from context_compression.formats import parse
 from context_compression.labels import without_labels
@@ -148,6 +149,47 @@ def test_names_of_an_earlier_line_are_told_again() -> None:
     assert used == ["settle_all", "parse_header"]
 
 
+def test_of_an_earlier_note_neither_marks_nor_what_a_tool_put_out_are_names() -> None:
+    quotes = "[… 2 messages; first ref 1e05bccc3383]\n[User] Mend parse_header.\n"
+    result = (
+        "[Result of Bash: ls; ref 28bbac091533] printed_only.py\n[Assistant] I mend parse_body."
+    )
+
+    assert {*names(said(f"{EXCERPTS}:\n{quotes}{result}", "user"))} == {
+        "parse_header",
+        "parse_body",
+    }
+
+
+@pytest.mark.parametrize("word", ["größe_max", "src/jürgen/datei.py", "Überprüfung_test"])
+def test_a_word_is_no_name_where_only_a_part_of_it_would_be_found(word: str) -> None:
+    assert names(said(f"We take {word} and take_this here.")) == ["take_this"]
+
+
+def test_beside_a_script_without_blanks_a_name_is_found() -> None:
+    assert names(said("修改parse_header函数")) == ["parse_header"]
+
+
+def test_a_name_within_another_word_of_the_view_is_not_shown_by_that() -> None:
+    assert told("read_all", view="thread_all, read_allowed") == f"{LABEL} read_all"
+    assert told("read_all", view="call read_all().") == ""
+
+
+def test_lines_of_several_notes_take_no_more_than_one_may(tmp_path: Path) -> None:
+    session = Session(tmp_path, "long")
+    session.record(*long_session(300))
+    shares: list[float] = []
+    for first in range(300, 900, 150):
+        session.compress(target_tokens=2_000)
+        view = session.prepare()
+        told = " ".join(lines_in(view))
+        shares.append(count_tokens(said(told, "user")) / count_tokens(view))
+        session.record(*long_session(150, first=first, lines=40)[1:])
+
+    assert shares[0] > 0.04
+    assert max(shares) < 0.15
+
+
 def test_of_an_earlier_note_the_line_is_not_quoted() -> None:
     text = f"{EXCERPTS}:\n[User] Go on.\n[Files] read: a.py\n{LABEL} settle_all"
 
@@ -157,3 +199,4 @@ def test_of_an_earlier_note_the_line_is_not_quoted() -> None:
     )
     assert end_of_note(f"{EXCERPTS}:\n[User] Go on.") is None
     assert end_of_note(f"said of the user:\n{LABEL} settle_all") is None
+    assert end_of_note(f"{EXCERPTS}:\n[User] So:\n{LABEL} a_b\nLook.\n[Assistant] I look.") is None

@@ -38,6 +38,8 @@ DONE_WORTH = 25.0
 """What the line of a call with one is worth beside its evidence, lest it be given again."""
 USERS_SHARE = 0.4
 """Share of the room up to which the user's words have all of their worth in prose."""
+LINES = re.compile(rf"(?:\n\[Files\b[^\n]*)?\n{re.escape(NAMES)}[^\n]*\Z|\n\[Files\b[^\n]*\Z")
+"""How a note of ours ends that names files, or names."""
 CALL_TOKENS, TEXT_TOKENS = 6, 4
 """What it costs to show anything of what a form leaves out: of an argument, of another text."""
 
@@ -139,6 +141,6 @@ def clipped(block: Block) -> Iterator[Part]:
 
 
 def end_of_note(text: str) -> int | None:
-    """Where in a note of ours its lines of files and names begin, for new ones tell more."""
-    lines = (text.rfind(f"\n{label}") for label in ("[Files", NAMES)) if is_ours(text) else ()
-    return min((line for line in lines if line >= 0), default=None)
+    """Where in a note of ours its lines of files and names begin: new ones tell more."""
+    lines = LINES.search(text) if is_ours(text) else None
+    return lines.start() if lines else None

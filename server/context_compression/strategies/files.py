@@ -26,7 +26,7 @@ OTHERS = "; …"
 """At the end of a line: it does not name all."""
 LONGEST = 200
 """Characters from which on nobody reads a path: it is left out."""
-UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\Z')
+UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\.?\Z')
 """What a path holds that would not be read as one in a line: our signs, patterns; or a folder."""
 BEFORE, BEHIND = re.compile(r"[\w.-]"), re.compile(r"[\w-]|\.\w")
 """What stands before and behind a name where it is only part of another one."""
@@ -49,7 +49,7 @@ class Files:
 
     @cached_property
     def ends(self) -> frozenset[str]:
-        """The paths, and by what they end: of `src/app/a.py` also `app/a.py` and `a.py`."""
+        """The paths, and what they end in: of `src/app/a.py` also `app/a.py` and `a.py`."""
         within = (path[sign.end() :] for path in self.headings for sign in SEPARATOR.finditer(path))
         return frozenset(chain(self.headings, within))
 
@@ -71,8 +71,6 @@ class Files:
         others = ""
         named: dict[str, list[str]] = {CHANGED: [], DELETED: [], READ: []}
         for path, heading in self.headings.items():
-            if self.folder and not ABSOLUTE.match(path):  # it would seem to lie there
-                continue
             name = path.removeprefix(self.folder)
             if (path, heading) in told or names(view, name, self.folder):
                 continue
@@ -111,7 +109,10 @@ def files_of(plan: Plan) -> Files:
     order = sorted(newest_first, key=lambda path: (found[path] == READ, -times[path]))
     fit = (p for p in order if p.isprintable() and not UNFIT.search(p) and p not in folders)
     headings = {path: found[path] for path in fit}
-    return Files(headings, folder_of_most(headings))
+    folder = folder_of_most(headings)
+    if folder:  # what is relative would seem to lie there
+        headings = {path: told for path, told in headings.items() if ABSOLUTE.match(path)}
+    return Files(headings, folder)
 
 
 def _compressed(ledger: Iterable[Entry]) -> Iterator[tuple[str, str, str]]:

@@ -27,6 +27,7 @@ from context_compression.strategies.gaps import (
 )
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.names import line as names_line
+from context_compression.strategies.names import lines_in
 from context_compression.strategies.rules import Rule, rules_in
 from context_compression.strategies.tool_results import Slots, with_results
 
@@ -189,13 +190,15 @@ class Filling:
                 del choice, found  # what is as large as the view goes before more is made
                 why = self.why(pool, chosen, rules)
                 if measured:
-                    shown = map(plan.cutter.numbering.numbers, texts_in({**view, **notes}))
-                    self.told, self.weights = {*chain.from_iterable(shown)}, pool.weights(plan.used)
+                    self.weights = pool.weights(plan.used)
                 del pool
                 if left < 0 or not notes:  # where nothing is quoted one mark may still fit
                     notes = self.notes(view, {}, BARE_TOKENS, ends=False)
                     notes = notes if cost(plan, view, notes) <= self.room else {}
                     lines = {}
+                if measured:
+                    shown = map(plan.cutter.numbering.numbers, texts_in({**view, **notes}))
+                    self.told = {*chain.from_iterable(shown)}
                 return keep_only(plan, view, {**notes, **lines}, reason, why)
             view = notes = lines = None  # two views at once would be the peak of all memory
 
@@ -220,11 +223,12 @@ class Filling:
         return count(self.quoting.files.line(texts_in(self.shown), count, room))
 
     def tokens_for_names(self) -> float:
-        """Tokens that a line of names may take, likewise."""
+        """Tokens that a line of names may take, likewise, beside those of earlier notes."""
         if not self.lacks_much or self.room >= VERY_SMALL * self.plan.total:
             return 0.0
-        count, room = self.plan.counter.text, NAMES_SHARE * self.room
-        return count(names_line(self.quoting.names, texts_in(self.shown), count, room))
+        count, texts = self.plan.counter.text, [*texts_in(self.shown)]
+        room = NAMES_SHARE * self.room - sum(map(count, lines_in(texts)))
+        return count(names_line(self.quoting.names, texts, count, room))
 
     def lines(
         self,
@@ -236,18 +240,20 @@ class Filling:
     ) -> Mapping[int, Message]:
         """The last note that stays smaller than what it stands for, with what the view lacks.
 
-        That are a line of names, which also gets what may be `more`, and one of files, which gets
-        the rest.
+        Those are a line of files and one of names. What may be `more` is for names where there are
+        any, else for files.
         """
         if not (for_files or for_names) or not notes:
             return {}
         count, texts = self.plan.counter.text, [*texts_in({**view, **notes})]
-        names, left = "", for_files + for_names + more
+        found: list[str] = []
+        if for_files:
+            room = for_files if for_names else for_files + more
+            found.append(self.quoting.files.line(texts, count, room))
         if for_names:
-            names = names_line(self.quoting.names, texts, count, for_names + more)
-            left -= count(names)
-        files = self.quoting.files.line(texts, count, left)
-        found = [*filter(None, (files, names))]
+            room = for_names + more
+            found.append(names_line(self.quoting.names, texts + found, count, room))
+        found = [*filter(None, found)]
         stops = [*sorted(view), len(self.plan.messages)]
         for start in sorted(notes, reverse=True) if found else ():
             note = user("\n".join([notes[start].text, *found]))

@@ -5,25 +5,36 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from context_compression.authors import answer_of, is_ours, user_words
 from context_compression.evidence import commands_of
-from context_compression.messages import Message, Text, named_strings
-from context_compression.plan import WRITTEN_CHARS, Plan
+from context_compression.labels import sections
+from context_compression.ledger.shell import steps
+from context_compression.messages import Message, Text, strings_in
+from context_compression.plan import Plan
 from context_compression.redaction import redact
-from context_compression.words import Kind, Lexicon
+from context_compression.words import JOINED, Kind, Lexicon
 
 LABEL = "[More names used]"
+LINE = re.compile(rf"^{re.escape(LABEL)} .*", re.MULTILINE)
 LONGEST = 100
 """Characters from which on nobody means a name by it."""
 OLDEST = 0.3
 """What it counts that a name was used last in the first message; in the last it counts 1 more."""
 CHARS_PER_TOKEN, BETWEEN = 4, 1
 """About how many characters of names make a token, and tokens between two."""
-LEAST = 2
-"""Tokens that no name is shorter than."""
-JOINED = re.compile(r"[^\W\d_]+(?:[/-][^\W\d_]+)+")
+LEAST, MOST, MOST_TRIED = 2, 200, 2_000
+"""Tokens that no name is shorter than, names of a line, and those that are tried: time shall not
+hang on what a counter says."""
+GAP = re.compile(r"\[…[^\]\n]*\]")
+"""The mark of a gap, whose ref names nothing that was used."""
+TORN = re.compile(rf"(?![{JOINED}])[^\W\x00-\x7f]")
+"""A letter at which a word would be torn that is not of ASCII alone."""
+RUN = re.compile(r"[\w./\\-]+")
+BLANK = re.compile(r"\s")
+BOTH = re.compile(r"[^\W\d_]+(?:[/-][^\W\d_]+)+")
 """Plain words that a slash or a hyphen joins: mostly it is one or the other."""
 ESCAPES = re.compile(r"\A\\(?!\\)|\\[^\w\\]|/.*\\|\\.*/")
 """What a word holds that is a piece of an expression, or of a quoted text, and no path."""
@@ -53,22 +64,38 @@ def names_of(plan: Plan) -> Sequence[str]:
 
 def names_in(message: Message, lexicon: Lexicon) -> set[str]:
     """The names that somebody uses in a message."""
-    told: list[str] = []
-    said = [message.text] if message.role == "assistant" else [user_words(message)]
+    said = [message.text if message.role == "assistant" else user_words(message)]
     said += map(answer_of, message.results)
-    said += (b.text for b in message.blocks if isinstance(b, Text) and is_ours(b.text))
+    for block in message.blocks:
+        if isinstance(block, Text) and is_ours(block.text):
+            said += quoted_in(block.text)
+    alone: list[str] = []
     for call in message.calls:
-        commands = {*commands_of(call)}
-        for _, text in named_strings(call.arguments):
-            alone = len(text) <= WRITTEN_CHARS and (text in commands or not re.search(r"\s", text))
-            (told if alone else said).append(text)
+        arguments = [*strings_in(call.arguments)]
+        said += arguments
+        words = (word for line in commands_of(call) for step in steps(line) for word in step.words)
+        alone += (text for text in chain(arguments, words) if not BLANK.search(text))
     return {
         word
-        for texts, plain in ((told, True), (said, False))
+        for texts, plain in ((said, False), (alone, True))
         for text in texts
-        for word, kind in lexicon.words(redact(text))
+        for word, kind in lexicon.words(whole(redact(text)))
         if is_name(word, kind, plain=plain)
     }
+
+
+def quoted_in(note: str) -> Iterator[str]:
+    """What a note of ours tells that was used, and not put out by a tool; its names, too."""
+    for label, start, stop in sections(note):
+        if not label.startswith("[Result"):
+            yield GAP.sub("", note[start:stop])
+
+
+def whole(text: str) -> str:
+    """A text without words of which only a part would be found."""
+    if text.isascii():
+        return text
+    return RUN.sub(lambda run: " " if TORN.search(run[0]) else run[0], text)
 
 
 def is_name(word: str, kind: Kind, *, plain: bool) -> bool:
@@ -77,14 +104,15 @@ def is_name(word: str, kind: Kind, *, plain: bool) -> bool:
     Args:
         word: the word.
         kind: what it is evidence of.
-        plain: whether plain words name something: in commands and in arguments without a blank.
+        plain: whether plain words name something: where no other stands beside them in an argument
+            of a tool, or of a command.
     """
     if len(word) >= LONGEST or ESCAPES.search(word):
         return False
     if kind == "number":
         return not FIGURE.fullmatch(word)
     shouted = word.isalpha() and word.isupper()
-    return plain or not (shouted or JOINED.fullmatch(word))
+    return plain or not (shouted or BOTH.fullmatch(word))
 
 
 def line(
@@ -101,13 +129,29 @@ def line(
     view = "\n".join(texts)
     left = room - count(LABEL)
     told: list[str] = []
-    for name in names:
-        if left < LEAST:
+    for name in islice(names, MOST_TRIED):
+        if left < LEAST or len(told) == MOST:
             break
-        if name in view or any(name in other or other in name for other in told):
+        if stands_in(view, name) or any(name in other or other in name for other in told):
             continue
         tokens = count(f", {name}")
         if tokens <= left:
             left -= tokens
             told.append(name)
     return f"{LABEL} {', '.join(told)}" if told else ""
+
+
+def stands_in(text: str, name: str) -> bool:
+    """Whether a name stands in a text, and not as a part of a longer word."""
+    at = text.find(name)
+    while at >= 0:
+        stop = at + len(name)
+        if not (text[at - 1 : at].isalnum() or text[stop : stop + 1].isalnum()):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def lines_in(texts: Iterable[str]) -> Iterator[str]:
+    """The lines of names in some texts."""
+    return (line for text in texts for line in LINE.findall(text))

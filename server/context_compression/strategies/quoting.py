@@ -153,7 +153,7 @@ class Quoting:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The names somebody used, but for the files."""
+        """The names somebody used, but for those of files, which have a line of their own."""
         return [name for name in names_of(self.plan) if name not in self.files.ends]
 
     def parts(self, block: Block) -> Iterator[Part]:
