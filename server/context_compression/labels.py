@@ -13,7 +13,10 @@ SPEAKERS = (
 
 
 def label_of(tools: Iterable[str]) -> re.Pattern[str]:
-    """How a label of ours begins: `[User]`, `[Result of …`, `[Files]`, of tools `[Bash] ls`."""
+    """How a label of ours begins: `[User]`, `[Result of …`, of tools `[Bash] ls`.
+
+    Those of lines at the end, too: `[Files]`, `[More names used]`.
+    """
     calls = "|".join(map(re.escape, sorted(tools))) or "(?!)"
     speaker = (
         rf"{BLANKS}(?:(?:{SPEAKERS}){BLANKS}\]|Result(?: of\b|;)|Files(?: in\b|\])|More names\b)"

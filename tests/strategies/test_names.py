@@ -13,7 +13,7 @@ from context_compression.labels import without_labels
 from context_compression.plan import Plan
 from context_compression.settings import Settings
 from context_compression.strategies.competing import end_of_note
-from context_compression.strategies.names import LABEL, line, names_of
+from context_compression.strategies.names import LABEL, MOST, line, names_of
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
 
@@ -66,16 +66,47 @@ def test_what_the_user_says_is_used_where_a_question_is_answered_too() -> None:
     assert {*names(said("Mend parse_header.", "user"), asked)} >= {"parse_header", "other_name"}
 
 
-@pytest.mark.parametrize("vague", ["expand/collapse", "user/input-ish", "16000", "x" * 30_000])
+VAGUE = [
+    "expand/collapse", "user/input-ish", "Agent-owned", "NEVER", "16000", "4.6", "2026-07-06",
+    "8MB", "\\bRender", "index\\.json", "/\\/openai\\/v1", "x_" * 50,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("vague", VAGUE)
 def test_what_does_not_say_alone_what_is_meant_is_no_name(vague: str) -> None:
-    assert names(said(f"We take {vague} here.")) == []
+    assert names(said(f"We take {vague} and take_this here.")) == ["take_this"]
+
+
+@pytest.mark.parametrize("name", ["apps/web", "feat/colors", "HEAD"])
+def test_plain_words_are_names_where_no_other_stands_beside_them_in_an_argument(name: str) -> None:
+    alone = tool_step([Run("find", "find", {"folder": name}, "done")], "anthropic")
+    quoted = bash(1, f"commit -m 'Look at {name}.'")
+    prose = tool_step([Run("ask", "task", {"prompt": f"Look at {name}."}, "done")], "anthropic")
+
+    assert names(bash(1, f"show {name}")) == names(alone) == [name]
+    assert names(quoted) == names(prose) == []
 
 
 @pytest.mark.parametrize(
-    "name", ["apps/web", "docs/plan.md", "owner/name#12", "--dry-run", "v1.2.3"]
+    "name",
+    ["docs/plan.md", "owner/name#12", "#412", "--dry-run", "v1.2.3", "src\\app\\a.py", "isRead"],
 )
-def test_what_a_tool_is_told_or_is_no_plain_word_is_one(name: str) -> None:
-    assert names(bash(1, f"show {name}")) == [name]
+def test_what_names_something_wherever_it_stands_is_one(name: str) -> None:
+    assert names(said(f"We take {name} here.")) == names(bash(1, f"show '{name}'")) == [name]
+
+
+def test_a_secret_is_no_name() -> None:
+    key = "ghp_" + "aB3dE5fG7h" * 4
+
+    assert names(bash(1, f"curl -H 'Authorization: token {key}' api.example.org/user_data")) == [
+        "api.example.org/user_data"
+    ]
+
+
+def test_however_many_names_there_are_a_line_holds_so_many() -> None:
+    many = [f"name_{n:05}" for n in range(50_000)]
+
+    assert line(many, [""], lambda _: 0, PLENTY).count(", ") == MOST - 1
 
 
 def told(*given: str, view: str = "", room: float = PLENTY) -> str:
@@ -150,7 +181,7 @@ def test_names_of_an_earlier_line_are_told_again() -> None:
 
 
 def test_of_an_earlier_note_neither_marks_nor_what_a_tool_put_out_are_names() -> None:
-    quotes = "[… 2 messages; first ref 1e05bccc3383]\n[User] Mend parse_header.\n"
+    quotes = "[User] Mend parse_header.\n[… 2 messages; ref 1e05bccc3383]\n"
     result = (
         "[Result of Bash: ls; ref 28bbac091533] printed_only.py\n[Assistant] I mend parse_body."
     )

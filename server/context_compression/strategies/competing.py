@@ -141,6 +141,9 @@ def clipped(block: Block) -> Iterator[Part]:
 
 
 def end_of_note(text: str) -> int | None:
-    """Where in a note of ours its lines of files and names begin: new ones tell more."""
+    """Where the lines of files and names of a note of ours begin; `None`: nowhere.
+
+    New ones tell more.
+    """
     lines = LINES.search(text) if is_ours(text) else None
     return lines.start() if lines else None

@@ -56,7 +56,8 @@ class Files:
     def line(self, texts: Iterable[str], count: Callable[[str], int], room: float) -> str:
         """The line of those that some texts do not name; empty where there are none.
 
-        A line among the texts counts for the files that it tells the same of.
+        A line among the texts counts for the files that it tells the same of. Where some are left
+        out for want of room, it ends with `…`.
 
         Args:
             texts: of the view.
@@ -154,7 +155,7 @@ def told_in(line: re.Match[str]) -> Iterator[tuple[str, str]]:
     folder, said = line.groups()
     sign = SEPARATOR.search(folder or "")
     folder = f"{folder}{sign[0]}" if sign else ""
-    for part in said.split("; "):
+    for part in said.removesuffix(OTHERS).split("; "):
         heading, _, paths = part.partition(": ")
         for name in paths.split(", "):
             yield name if ABSOLUTE.match(name) else folder + name, heading

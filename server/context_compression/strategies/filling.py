@@ -16,6 +16,7 @@ from context_compression.messages import Block, Message, Text, ToolResult, texts
 from context_compression.pieces import DUE, FAILURE, REASON, Choice, Place, Pool, Weights
 from context_compression.plan import Plan
 from context_compression.rendering import Span
+from context_compression.strategies import names
 from context_compression.strategies.competing import Competing
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.gaps import (
@@ -26,8 +27,6 @@ from context_compression.strategies.gaps import (
     noted,
 )
 from context_compression.strategies.keep import cost, keep_only
-from context_compression.strategies.names import line as names_line
-from context_compression.strategies.names import lines_in
 from context_compression.strategies.rules import Rule, rules_in
 from context_compression.strategies.tool_results import Slots, with_results
 
@@ -227,8 +226,8 @@ class Filling:
         if not self.lacks_much or self.room >= VERY_SMALL * self.plan.total:
             return 0.0
         count, texts = self.plan.counter.text, [*texts_in(self.shown)]
-        room = NAMES_SHARE * self.room - sum(map(count, lines_in(texts)))
-        return count(names_line(self.quoting.names, texts, count, room))
+        room = NAMES_SHARE * self.room - sum(map(count, names.lines_in(texts)))
+        return count(names.line(self.quoting.names, texts, count, room))
 
     def lines(
         self,
@@ -252,7 +251,7 @@ class Filling:
             found.append(self.quoting.files.line(texts, count, room))
         if for_names:
             room = for_names + more
-            found.append(names_line(self.quoting.names, texts + found, count, room))
+            found.append(names.line(self.quoting.names, texts + found, count, room))
         found = [*filter(None, found)]
         stops = [*sorted(view), len(self.plan.messages)]
         for start in sorted(notes, reverse=True) if found else ():
