@@ -7,7 +7,7 @@ import pytest
 
 from context_compression.edits import Edit, View, apply
 from context_compression.errors import IllegalEdit
-from context_compression.formats import parse
+from context_compression.formats import anthropic, openai_chat, parse
 from context_compression.messages import Message, Text, Thinking, assistant, user
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
@@ -21,7 +21,7 @@ def read(*messages: dict[str, Any]) -> tuple[Message, ...]:
 
 
 def made(messages: Sequence[Message], *edits: Edit) -> View:
-    return apply(messages, edits, COUNT, user_first=True)
+    return apply(messages, edits, COUNT, anthropic.FORMAT.rules)
 
 
 TALK = (user("first question"), assistant("first answer"), user("second"), assistant("last"))
@@ -129,13 +129,13 @@ def test_anthropics_first_message_must_stay_the_users_and_openais_need_not() -> 
     with pytest.raises(IllegalEdit, match="did not begin with the user"):
         made(TALK, drop(0, 1))
 
-    view = apply(TALK, [drop(0, 1)], COUNT, user_first=False)
+    view = apply(TALK, [drop(0, 1)], COUNT, openai_chat.FORMAT.rules)
 
     assert view.messages == TALK[1:]
 
 
 def test_thinking_cannot_be_changed() -> None:
-    altered = LOOP[1].with_blocks((Thinking("look"), *LOOP[1].blocks[1:]))
+    altered = LOOP[1].with_blocks((Thinking("look", bound=True), *LOOP[1].blocks[1:]))
 
     with pytest.raises(IllegalEdit, match="byte-identical"):
         made(LOOP, Edit(1, 2, (altered,), "rewrite"))

@@ -72,8 +72,7 @@ def check(messages: Messages, result: Result) -> None:
     """Everything the laws say of one result without a store."""
     parsed = parse(messages)
     view = parse(result.messages).messages
-    user_first = parsed.format.user_first
-    assert validity.problems(view, user_first=user_first) == ()
+    assert validity.problems(view, parsed.format.rules) == ()
     assert result.tokens_after == count_tokens(result.messages)
     assert result.tokens_after <= result.tokens_before
     assert result.messages_in == len(messages)
@@ -162,7 +161,7 @@ def test_broken_input_gives_a_valid_view_and_a_report(
     strategy: str, messages: Messages, share: float
 ) -> None:
     parsed = parse(messages)
-    mended = validity.repair(parsed.messages, user_first=parsed.format.user_first)
+    mended = validity.repair(parsed.messages, parsed.format.rules)
 
     result = run(messages, strategy, share)
 

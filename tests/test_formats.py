@@ -148,8 +148,8 @@ SHAPES: list[tuple[dict[str, Any], Any]] = [
         {"type": "tool_result", "tool_use_id": "a", "is_error": True, "content": [PICTURE]},
         ToolResult("a", (Image(PICTURE),), is_error=True),
     ),
-    ({"type": "thinking", "thinking": "hm", "signature": "s"}, Thinking("hm")),
-    ({"type": "redacted_thinking", "data": "s"}, Thinking("", redacted=True)),
+    ({"type": "thinking", "thinking": "hm", "signature": "s"}, Thinking("hm", bound=True)),
+    ({"type": "redacted_thinking", "data": "s"}, Thinking("", redacted=True, bound=True)),
     (PICTURE, Image(PICTURE)),
 ]
 UNKNOWN: list[dict[str, Any]] = [

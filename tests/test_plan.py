@@ -9,7 +9,7 @@ from hypothesis import given
 from provider import call_ids, refused, result_ids
 
 from context_compression import Settings, compress
-from context_compression.formats import parse
+from context_compression.formats import anthropic, parse
 from context_compression.plan import Plan, pinned, ref_of
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
@@ -33,7 +33,7 @@ def plan_of(messages: Messages, *, room: int | None = None, **settings: Any) -> 
         counter,
         Settings(**settings),
         room=room,
-        user_first=parsed.format.user_first,
+        rules=parsed.format.rules,
     )
 
 
@@ -286,7 +286,7 @@ def test_texts_that_are_no_utf_8_have_refs_too() -> None:
 def test_what_a_repair_writes_is_not_taken_for_what_the_user_said_last() -> None:
     call = {"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": "ls"}}
     messages = [ASK, TELL, {"role": "user", "content": [call]}]
-    mended = repair(parse(messages).messages, user_first=True).messages
+    mended = repair(parse(messages).messages, anthropic.FORMAT.rules).messages
     tokens = (1,) * len(mended)
 
     assert mended[2].starts_turn

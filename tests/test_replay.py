@@ -74,7 +74,7 @@ class Replay:
 
     def check(self, view: Messages) -> None:
         parsed = parse(view)
-        assert validity.problems(parsed.messages, user_first=parsed.format.user_first) == ()
+        assert validity.problems(parsed.messages, parsed.format.rules) == ()
         used = self.session.usage()
         if used.over_threshold:  # only because nothing more can go, or hardly anything came
             assert used.used_tokens <= GROWTH * max(self.floor, used.threshold_tokens)

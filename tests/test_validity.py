@@ -37,7 +37,7 @@ def mended(messages: Messages, dialect: str) -> tuple[Messages, tuple[str, ...]]
 def test_a_valid_conversation_needs_no_repair_and_keeps_its_objects(messages: Messages) -> None:
     parsed = parse(messages)
 
-    done = repair(parsed.messages, user_first=parsed.format.user_first)
+    done = repair(parsed.messages, parsed.format.rules)
 
     assert done.repairs == ()
     assert done.origins == tuple(range(len(messages)))
@@ -50,7 +50,7 @@ def test_after_repair_the_provider_accepts_it_and_a_repair_is_always_reported(
 ) -> None:
     parsed = parse(messages)
 
-    done = repair(parsed.messages, user_first=parsed.format.user_first)
+    done = repair(parsed.messages, parsed.format.rules)
 
     view = parsed.render(done.messages)
     assert refused(view, parsed.format.name) == []
@@ -62,10 +62,10 @@ def test_after_repair_the_provider_accepts_it_and_a_repair_is_always_reported(
 @given(broken())
 def test_what_is_mended_needs_no_second_mending(messages: Messages) -> None:
     parsed = parse(messages)
-    user_first = parsed.format.user_first
-    done = repair(parsed.messages, user_first=user_first)
+    rules = parsed.format.rules
+    done = repair(parsed.messages, rules)
 
-    again = repair(parse(parsed.render(done.messages)).messages, user_first=user_first)
+    again = repair(parse(parsed.render(done.messages)).messages, rules)
 
     assert again.repairs == ()
 

@@ -10,6 +10,7 @@ from typing import Any
 from context_compression import validity
 from context_compression.errors import IllegalEdit
 from context_compression.messages import Message, Thinking
+from context_compression.provider_rules import ProviderRules
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Edit:
 
     `why` may say more of single messages of the span. `origins` names, for each message of
     `becomes`, the one it stands for; without it, a single message stands for a single one.
-    `record` is what a summary was made of.
+    `record` is what a summary was made of. One that is `needed` is made even where it saves
+    nothing: the provider would refuse the view without it.
     """
 
     start: int
@@ -28,6 +30,16 @@ class Edit:
     why: Mapping[int, str] = field(default_factory=dict[int, str], compare=False)
     origins: tuple[int | None, ...] = ()
     record: Any = field(default=None, compare=False)
+    needed: bool = False
+
+    def origins_in(self, messages: Sequence[Message]) -> Sequence[int | None]:
+        """Which of the messages each message of it stands for; `None` for new ones."""
+        if self.origins:
+            return self.origins
+        alone = self.stop - self.start == len(self.becomes) == 1
+        if alone and self.becomes[0].role == messages[self.start].role:
+            return [self.start]
+        return [None] * len(self.becomes)
 
 
 @dataclass(frozen=True)
@@ -43,8 +55,7 @@ def apply(
     messages: Sequence[Message],
     edits: Sequence[Edit],
     count: Callable[[Message], int],
-    *,
-    user_first: bool,
+    rules: ProviderRules,
 ) -> View:
     """The messages with the edits made. Edits that would not shrink their span are left out.
 
@@ -52,7 +63,7 @@ def apply(
         messages: a valid conversation; it is not changed.
         edits: in any order, not overlapping.
         count: tokens of a message.
-        user_first: whether the provider wants the user's message first.
+        rules: what the provider refuses.
 
     Raises:
         IllegalEdit: edits overlap, lie outside, or leave a conversation a provider would refuse.
@@ -69,35 +80,34 @@ def apply(
         kept += messages[position : edit.start]
         origins += range(position, edit.start)
         position = edit.stop
-        if sum(map(count, edit.becomes)) < sum(map(count, span)):
+        if edit.needed or sum(map(count, edit.becomes)) < sum(map(count, span)):
             taken.append(edit)
             kept += edit.becomes
-            origins += _origins(edit, span)
+            origins += edit.origins_in(messages)
         else:
             kept += span
             origins += range(edit.start, edit.stop)
     kept += messages[position:]
     origins += range(position, len(messages))
     view = View(tuple(kept), tuple(origins), tuple(taken))
-    _check(messages, view, user_first)
+    _check(messages, view, rules)
     return view
 
 
-def _origins(edit: Edit, span: Sequence[Message]) -> list[int | None]:
-    """Which message each message of an edit stands for; `None` for new ones."""
-    if edit.origins:
-        return list(edit.origins)
-    if len(edit.becomes) == len(span) == 1 and edit.becomes[0].role == span[0].role:
-        return [edit.start]
-    return [None] * len(edit.becomes)
-
-
-def _check(before: Sequence[Message], view: View, user_first: bool) -> None:
+def _check(before: Sequence[Message], view: View, rules: ProviderRules) -> None:
     if not view.edits:
         return
-    if broken := validity.problems(view.messages, user_first=user_first):
+    if broken := validity.problems(view.messages, rules):
         reasons = ", ".join(sorted({edit.reason for edit in view.edits}))
         raise IllegalEdit(f"{reasons}: would leave an invalid conversation: {broken[0]}.")
+    answered = {result.call_id for message in before for result in message.results}
+    called = {call.id for message in view.messages for call in message.calls}
+    parted = called & answered - {r.call_id for message in view.messages for r in message.results}
+    if parted:
+        reasons = ", ".join(sorted({edit.reason for edit in view.edits}))
+        raise IllegalEdit(
+            f"{reasons}: would leave an invalid conversation: {min(parted)} lost its result."
+        )
     loop: set[bool] = set()
     for message, origin in zip(view.messages, view.origins, strict=True):
         if message.starts_turn:
@@ -113,6 +123,5 @@ def _check(before: Sequence[Message], view: View, user_first: bool) -> None:
 
 
 def _thinking(message: Message) -> tuple[Thinking, ...]:
-    if not message.has_thinking:
-        return ()
-    return tuple(block for block in message.blocks if isinstance(block, Thinking))
+    """Its reasoning that a signature binds."""
+    return tuple(b for b in message.blocks if isinstance(b, Thinking) and b.bound)

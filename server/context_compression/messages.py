@@ -28,10 +28,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """A model's reasoning. Never edited: byte-identical, or dropped for a whole tool loop."""
+    """A model's reasoning. Never edited: it is byte-identical or gone.
+
+    `bound`: a signature binds it to all that stands before it, so that it has to go where any of
+    that is changed, with all other such reasoning of its tool loop.
+    """
 
     text: str
     redacted: bool = False
+    bound: bool = False
     source: Any = field(default=None, compare=False, repr=False)
 
 
@@ -52,12 +57,18 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A request to run a tool. `arguments` is parsed JSON, or the raw string if it is not JSON."""
+    """A request to run a tool. `arguments` is parsed JSON, or the raw string if it is not JSON.
+
+    `unit` is the id of the server tool that makes the call, where one does. A `signed` call carries
+    a signature that goes back to the provider with the very call.
+    """
 
     id: str
     name: str
     arguments: Any
     source: Any = field(default=None, compare=False, repr=False)
+    unit: str = ""
+    signed: bool = False
 
     @property
     def arguments_text(self) -> str:
@@ -69,12 +80,16 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered: texts, images, documents, opaque parts in `content`."""
+    """What a tool answered: texts, images, documents, opaque parts in `content`.
+
+    `name` is the tool's, where the dialect says it with the result too.
+    """
 
     call_id: str
     content: "tuple[Block, ...]"
     is_error: bool = False
     source: Any = field(default=None, compare=False, repr=False)
+    name: str = field(default="", compare=False)
 
     @property
     def text(self) -> str:
@@ -90,9 +105,16 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block we do not know: counted, never looked into, written back unchanged."""
+    """A block we do not know: counted, never looked into, written back unchanged.
+
+    The blocks of one `unit`, a call that the provider runs itself and its result, stay or leave
+    together; `opens` tells the call. Tools that it `declares` may be called behind it alone.
+    """
 
     source: Any = field(repr=False)
+    unit: str = ""
+    opens: bool = False
+    declares: tuple[str, ...] = ()
 
 
 Block: TypeAlias = Text | Thinking | Image | Document | ToolCall | ToolResult | Opaque
@@ -125,6 +147,27 @@ class Message:
     def has_thinking(self) -> bool:
         """Whether a thinking block stands in it."""
         return any(isinstance(block, Thinking) for block in self.blocks)
+
+    @property
+    def has_bound_thinking(self) -> bool:
+        """Whether a thinking block stands in it that is bound to what stands before."""
+        return any(isinstance(block, Thinking) and block.bound for block in self.blocks)
+
+    @property
+    def declares(self) -> tuple[str, ...]:
+        """The tools that may be called because of it: search found them."""
+        return tuple(
+            name
+            for block in self.blocks
+            for part in (block.content if isinstance(block, ToolResult) else (block,))
+            if isinstance(part, Opaque)
+            for name in part.declares
+        )
+
+    @property
+    def only_thinks(self) -> bool:
+        """Whether nothing but reasoning stands in it, as a message of its own."""
+        return bool(self.blocks) and all(isinstance(block, Thinking) for block in self.blocks)
 
     @property
     def is_system(self) -> bool:

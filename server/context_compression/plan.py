@@ -4,7 +4,7 @@ A plan is made once for a conversation; strategies read it and propose edits.
 """
 
 import json
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -26,6 +26,7 @@ from context_compression.messages import (
     named_strings,
 )
 from context_compression.outdated import Outdated
+from context_compression.provider_rules import ProviderRules
 from context_compression.rendering import Span
 from context_compression.settings import Settings
 
@@ -103,6 +104,7 @@ class Plan:
         room: tokens the messages may take in all; `None` when strategies shall do all they can.
         pins: messages that stay whole; their call or result partners stay, too.
         batch: messages before this one are shortened together, even where the room needs less.
+        rules: what the provider refuses.
         model: the conversation's, where it is known.
         cutter: what cuts its texts.
         previews: those of its texts that were made already.
@@ -115,7 +117,7 @@ class Plan:
     room: int | None = None
     pins: frozenset[int] = frozenset()
     batch: int = 0
-    user_first: bool = True
+    rules: ProviderRules = ProviderRules(user_first=True, results_role="user")
     archive: Archive = Archive()
     focus: str | None = None
     model: str | None = None
@@ -145,17 +147,74 @@ class Plan:
 
     @cached_property
     def steps(self) -> tuple[range, ...]:
-        """Each tool step: a message with calls and the messages with their results."""
+        """Each tool step: the assistant's messages with calls, and those with their results.
+
+        Neighbours of the assistant's are one turn: reasoning that stands before a call by itself
+        belongs to the step, and what stands behind one. So does all up to where a tool that the
+        provider runs has answered.
+        """
         found: list[range] = []
-        for index, message in enumerate(self.messages):
-            if message.calls:
-                stop = index + 1
-                while stop < len(self.messages) and (
-                    self.messages[stop].results or self.messages[stop].role == "tool"
-                ):
-                    stop += 1
-                found.append(range(index, stop))
+        index, end = 0, len(self.messages)
+        while index < end:
+            if self.messages[index].calls or self._opens(index):
+                start = index
+                while start and self.messages[start - 1].only_thinks:
+                    start -= 1
+                index = self._end_of_step(index)
+                found.append(range(start, index))
+            else:
+                index += 1
         return tuple(found)
+
+    def _end_of_step(self, index: int) -> int:
+        """Behind the results of a step whose first call stands at `index`."""
+        stop, messages = index, self.messages
+        waiting: set[str] = set()
+        while stop < len(messages):
+            while stop < len(messages) and messages[stop].role == "assistant":
+                for block in messages[stop].blocks:
+                    if isinstance(block, Opaque) and block.unit:
+                        (waiting.add if block.opens else waiting.discard)(block.unit)
+                stop += 1
+            while stop < len(messages) and (messages[stop].results or messages[stop].role == "tool"):
+                stop += 1
+            goes_on = stop < len(messages) and messages[stop].role == "assistant"
+            if not waiting or not goes_on:
+                return stop
+        return stop
+
+    def _opens(self, index: int) -> bool:
+        """Whether a tool that the provider runs is called there and answers in a later message."""
+        message = self.messages[index]
+        if message.role != "assistant":
+            return False
+        units = [b for b in message.blocks if isinstance(b, Opaque) and b.unit]
+        closed = {block.unit for block in units if not block.opens}
+        return any(block.opens and block.unit not in closed for block in units)
+
+    @cached_property
+    def declared(self) -> Mapping[str, Sequence[int]]:
+        """Where tools are declared that may only be called behind it, by the tool's name."""
+        found: dict[str, list[int]] = {}
+        for index, message in enumerate(self.messages):
+            for name in message.declares:
+                found.setdefault(name, []).append(index)
+        return found
+
+    @cached_property
+    def bound(self) -> Sequence[int]:
+        """The messages with thinking that is bound to what stands before it."""
+        return [i for i, message in enumerate(self.messages) if message.has_bound_thinking]
+
+    @property
+    def drops_thinking(self) -> bool:
+        """Whether bound thinking goes with what it is bound to."""
+        return self.settings.thinking == "bound"
+
+    @cached_property
+    def current_turn(self) -> int:
+        """Where the turn begins that is not over yet."""
+        return self.turns[-1].start if self.turns else 0
 
     @cached_property
     def open_step(self) -> range | None:

@@ -126,6 +126,8 @@ class Result:
         dropped: those of them that left it entirely.
         first_changed: the first index at which view and input differ: up to there a prompt cache
             stays valid; `None` when nothing changed.
+        thinking_dropped: how many blocks of signed thinking left because they are bound to what
+            changed before them.
         reasons: why, for each input message that changed, by index.
         refs: what was archived, by ref.
         previews: refs of the texts that this compression put in place of longer ones.
@@ -155,6 +157,7 @@ class Result:
     compressed: tuple[int, ...] = ()
     dropped: tuple[int, ...] = ()
     first_changed: int | None = None
+    thinking_dropped: int = 0
     reasons: Mapping[int, str] = field(default_factory=dict[int, str])
     refs: Mapping[str, Ref] = field(default_factory=dict[str, Ref])
     originals: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)

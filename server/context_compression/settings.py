@@ -119,6 +119,10 @@ class Settings(Value):
     """tokens from which a tool result is offloaded"""
     offload_preview_tokens: NotNegative = 200
     """tokens of its preview"""
+    thinking: Literal["bound", "keep"] = "bound"
+    """bound: signed thinking behind the first change goes, as newer models refuse it; keep: it stays"""
+    alternate_roles: bool | None = None
+    """whether user and assistant take turns in what is sent; unset: where model and input do"""
     important_keywords: tuple[str, ...] = IMPORTANT_KEYWORDS
     """words that raise importance"""
     record_markers: tuple[str, ...] = RECORD_MARKERS

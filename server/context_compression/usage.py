@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 
 from context_compression.authors import author_of, is_ours, title_of
-from context_compression.formats import parse
+from context_compression.formats import parse, plain
 from context_compression.messages import (
     Block,
     Document,
@@ -159,6 +159,7 @@ def count_tokens(
     """
     if counter is not None:
         return _count(messages, system, tools, Counter(model, counter))
+    messages = messages if isinstance(messages, str) else plain(messages)
     key = (fingerprint((messages, system, tools)), model)
     found = _counted.get(key)
     if found is None:
@@ -195,11 +196,10 @@ def usage(
     """
     settings = for_model(settings, model)
     used = count_tokens(messages, system=system, tools=tools, model=model, counter=counter)
-    if isinstance(messages, str):  # it can be counted, but is no conversation
-        parse(messages)
-    known = None if summary_in(system) else anchor_in(messages)  # it was charged before that
+    conversation = parse(messages)  # a text can be counted, but is no conversation
+    known = None if summary_in(system) else anchor_in(conversation.raw)  # it was charged before
     if counter is None and (anchor := known):
-        used = anchored(Counter(model), parse(messages).messages, anchor)
+        used = anchored(Counter(model), conversation.messages, anchor)
     return Usage(used, settings.token_budget, settings.threshold_tokens)
 
 

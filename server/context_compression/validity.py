@@ -1,22 +1,26 @@
 """What providers accept, and the repair of what they would not.
 
-Rules (Anthropic Messages and OpenAI Chat references): a tool call is answered exactly once, in the
-messages right after it, before anything else is said; a result answers a call just before it;
-call ids are unique; only the assistant thinks; no message is empty; Anthropic's first message is
-the user's. Consecutive messages of one role are legal. A conversation is valid when there is
-nothing to repair.
+Rules that all share: a tool call is answered exactly once, behind it, before anything else is said;
+a result answers a call just before it; call ids are unique; the halves of a server tool come
+together; only the assistant thinks; no message is empty. `ProviderRules` says in what they differ.
+Neighbouring messages of the assistant's are one turn: their calls are answered behind the last. A
+conversation is valid when there is nothing to repair.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from hashlib import sha256
+from itertools import count, groupby
+from types import MappingProxyType
 
 from context_compression.messages import (
     COMPRESSED,
     STRANGER,
     Block,
+    Edited,
     Message,
-    Role,
+    Opaque,
     Text,
     Thinking,
     ToolCall,
@@ -25,10 +29,16 @@ from context_compression.messages import (
     user,
 )
 from context_compression.plurals import how_many
+from context_compression.provider_rules import ProviderRules
 
 NO_RESULT = "[No result was recorded for this call.]"
 ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\n"
 NO_START = f"{COMPRESSED} The start of this conversation is not part of it."
+NO_HALVES: Mapping[int, Message] = MappingProxyType({})
+TAIL = re.compile(r"[A-Za-z0-9]{9,}\Z")
+"""The end of an id that is long enough to become another of the same form."""
+CHANGED = 8
+"""Characters of such an id that change."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +53,28 @@ class Repaired:
     repairs: tuple[str, ...]
 
 
-def problems(messages: Sequence[Message], *, user_first: bool) -> tuple[str, ...]:
+def problems(messages: Sequence[Message], rules: ProviderRules) -> tuple[str, ...]:
     """What a provider would refuse, in plain words; empty for a valid conversation."""
-    return repair(messages, user_first=user_first).repairs
+    return repair(messages, rules).repairs
 
 
-def repair(messages: Sequence[Message], *, user_first: bool) -> Repaired:
+def repair(
+    messages: Sequence[Message],
+    rules: ProviderRules,
+    without_halves: Mapping[int, Message] = NO_HALVES,
+) -> Repaired:
     """Mend what a provider would refuse; valid messages go through as the same objects.
 
     Args:
         messages: the conversation.
-        user_first: whether the provider wants the user's message first, and results in the user's
-            messages (Anthropic does), or results in messages of role tool (OpenAI).
+        rules: what the provider refuses.
+        without_halves: by index, what stands for messages that hold half of a character.
     """
-    mender = _Mender("user" if user_first else "tool")
-    for index, message in enumerate(messages):
+    mender = _Mender(rules)
+    for index in sorted(without_halves):
+        mender.repairs.append(f"message {index} held half of a character: U+FFFD stands for it")
+    whole = [without_halves.get(index, message) for index, message in enumerate(messages)]
+    for index, message in _with_whole_units(whole, mender.repairs):
         mender.add(index, message)
     mender.close(at_end=True)
     kept, origins, repairs = mender.messages, mender.origins, mender.repairs
@@ -65,25 +82,69 @@ def repair(messages: Sequence[Message], *, user_first: bool) -> Repaired:
         more = f" and {len(renamed) - 2} more" if len(renamed) > 2 else ""
         repairs.append(f"call ids used before were renamed: {', '.join(renamed[:2])}{more}")
     first = next((i for i, m in enumerate(kept) if m.role not in ("system", "developer")), None)
-    if user_first and first is not None and kept[first].role != "user":
+    if rules.user_first and first is not None and kept[first].role != "user":
         kept.insert(first, user(NO_START))
         origins.insert(first, None)
         repairs.append("the conversation did not begin with the user: a note was put first")
+    if rules.join == "all":
+        _join_all(kept, origins, repairs)
     return Repaired(tuple(kept), tuple(origins), tuple(repairs))
 
 
-class _Mender:
-    """Walks from one assistant message to the next, settling calls and results in between."""
+def _with_whole_units(
+    messages: Sequence[Message], repairs: list[str]
+) -> Iterator[tuple[int, Message]]:
+    """The messages with their indices; what is left of a server tool's unit without the rest goes.
 
-    def __init__(self, role_of_results: Role) -> None:
+    A unit may be open at the end: the provider goes on with it.
+    """
+    open_units: dict[str, int] = {}
+    broken: set[tuple[int, str]] = set()
+    for index, message in enumerate(messages):
+        if message.starts_turn:
+            broken |= {(at, unit) for unit, at in open_units.items()}
+            open_units.clear()
+        for block in message.blocks:
+            if not isinstance(block, Opaque | ToolCall) or not block.unit:
+                continue
+            if isinstance(block, Opaque) and block.opens:
+                open_units[block.unit] = index
+            elif block.unit not in open_units:
+                broken.add((index, block.unit))
+            elif isinstance(block, Opaque):
+                del open_units[block.unit]
+    for index, message in enumerate(messages):
+        units = {unit for at, unit in broken if at == index} if broken else ()
+        if not units:
+            yield index, message
+            continue
+        repairs.append(f"message {index} held half of a server tool's call and result: left out")
+        yield index, message.with_blocks(tuple(_without(message.blocks, units)))
+
+
+def _without(blocks: Iterable[Block], units: Iterable[str]) -> Iterator[Block]:
+    """Blocks but those of some units; a call that a server tool made is an ordinary one then."""
+    for block in blocks:
+        if isinstance(block, ToolCall) and block.unit in units:
+            yield replace(block, unit="")
+        elif not (isinstance(block, Opaque) and block.unit and block.unit in units):
+            yield block
+
+
+class _Mender:
+    """Walks from one turn of the assistant's to the next, settling calls and results in between."""
+
+    def __init__(self, rules: ProviderRules) -> None:
         self.messages: list[Message] = []
         self.origins: list[int | None] = []
         self.repairs: list[str] = []
         self.renamed: list[str] = []  # call ids, as a repair tells it
         self._seen: set[str] = set()
         self._names: dict[str, Iterator[str]] = {}  # of each id those it has not had yet
-        self._calls: dict[str, list[str]] = {}  # of the last assistant: id as recorded -> as kept
-        self._role_of_results: Role = role_of_results
+        self._calls: dict[str, list[str]] = {}  # of the assistant's turn: id as recorded -> as kept
+        self._tools: dict[str, str] = {}  # of its calls: id as kept -> name of the tool
+        self._rules = rules
+        self._turn: list[tuple[int, Message]] = []
         self._exchange: list[tuple[int, Message]] = []
 
     def add(self, index: int, message: Message) -> None:
@@ -98,9 +159,9 @@ class _Mender:
             message = message.with_blocks(filled)
         message = self._without_strangers(index, message)
         if message.role == "assistant":
-            self.close(at_end=False)
-            message = self._with_unique_calls(index, message)
-            self._keep(index, message)
+            if self._exchange:
+                self.close(at_end=False)
+            self._turn.append((index, self._with_unique_calls(index, message)))
         else:
             self._exchange.append((index, message))
 
@@ -116,16 +177,46 @@ class _Mender:
         return message.with_blocks(tuple(blocks))
 
     def close(self, *, at_end: bool) -> None:
-        """Settle the calls of the last assistant message with what followed it."""
+        """Settle the calls of the assistant's turn with what followed it."""
+        turn, self._turn = self._turn, []
+        for index, message in self._joined(turn):
+            self._keep(index, message)
         exchange, self._exchange = self._exchange, []
         # where nothing but results came, the step is open: more may come
         waiting = at_end and all(_only_results(message) for _, message in exchange)
         if self._in_order(exchange, waiting):
-            for index, message in exchange:
+            for index, message in self._answers_joined(exchange):
                 self._keep(index, message)
         else:
             self._reorder(exchange, waiting)
-        self._calls = {}
+        self._calls, self._tools = {}, {}
+
+    def _joined(self, turn: Sequence[tuple[int, Message]]) -> Sequence[tuple[int, Message]]:
+        """The assistant's turn as the messages that the provider takes."""
+        calling = [at for at, (_, message) in enumerate(turn) if message.calls]
+        if not calling or len(turn) == 1:
+            return turn
+        match self._rules.join:
+            case "calls" if calling[0] < len(turn) - 1:
+                start = calling[0]
+            case "turns with calls":
+                start = 0
+            case _:
+                return turn
+        first, last = turn[start][0], turn[-1][0]
+        self.repairs.append(f"messages {first} to {last} were one turn of the assistant's: joined")
+        return [*turn[:start], (first, one_of([message for _, message in turn[start:]]))]
+
+    def _answers_joined(
+        self, exchange: Sequence[tuple[int, Message]]
+    ) -> Sequence[tuple[int, Message]]:
+        """What followed, with the results in one message where the provider wants that."""
+        answers = [*_leading_results(exchange)]
+        if self._rules.join != "turns with calls" or len(answers) < 2:
+            return exchange
+        first, last = answers[0][0], answers[-1][0]
+        self.repairs.append(f"messages {first} to {last} hold the results of one turn: joined")
+        return [(first, one_of([message for _, message in answers])), *exchange[len(answers) :]]
 
     def _in_order(self, exchange: list[tuple[int, Message]], waiting: bool) -> bool:
         """Whether the results stand first, each once, none missing and none foreign."""
@@ -134,7 +225,7 @@ class _Mender:
         for _, message in exchange:
             for block in message.blocks:
                 if not isinstance(block, ToolResult):
-                    spoken = True
+                    spoken = spoken or message.role != "tool"
                 elif spoken:
                     return False
                 else:
@@ -175,21 +266,50 @@ class _Mender:
             if rest:
                 others.append((index, _holding(message, rest)))
         missing = [call_id for kept in open_calls.values() for call_id in kept]
+        added: list[Message] = []
         if missing and not (waiting and not others):
             self.repairs.append(
                 f"{how_many(len(missing), 'tool call')} had no result: a note stands for it"
             )
-            for added in self._missing(missing):
-                self._keep(None, added)
+            added = self._missing(missing)
+        self._keep_settled(dict(exchange), answers, added, others)
+
+    def _keep_settled(
+        self,
+        exchange: Mapping[int, Message],
+        answers: list[tuple[int, Message]],
+        added: list[Message],
+        others: list[tuple[int, Message]],
+    ) -> None:
+        """Keep results, notes for those that are missing, and the rest, in the provider's order."""
+        if self._rules.join == "turns with calls" and added:
+            results = [block for m in (*(m for _, m in answers), *added) for block in m.blocks]
+            order = {call_id: place for place, call_id in enumerate(self._tools)}
+            results.sort(key=lambda block: order.get(getattr(block, "call_id", ""), 0))
+            index = answers[0][0] if answers else None
+            pattern = answers[0][1] if answers else added[0]
+            answers, added = [], []
+            self._keep(index, pattern.with_blocks(tuple(results)))
+        by_order = self._rules.results_role == "tool"  # some pair by order, and none in one message
+        if not by_order:
+            for note in added:
+                self._keep(None, note)
         if answers and others and answers[-1][0] == others[0][0]:  # one message may hold both
             (index, first), (_, second) = answers.pop(), others[0]
-            others[0] = (index, _holding(dict(exchange)[index], [*first.blocks, *second.blocks]))
-        for index, message in (*answers, *others):
+            others[0] = (index, _holding(exchange[index], [*first.blocks, *second.blocks]))
+        for index, message in self._answers_joined(answers):
+            self._keep(index, message)
+        for note in added if by_order else ():
+            self._keep(None, note)
+        for index, message in others:
             self._keep(index, message)
 
     def _missing(self, call_ids: list[str]) -> list[Message]:
-        results = [ToolResult(call_id, (Text(NO_RESULT),), is_error=True) for call_id in call_ids]
-        if self._role_of_results == "tool":
+        results = [
+            ToolResult(call_id, (Text(NO_RESULT),), True, name=self._tools.get(call_id, ""))
+            for call_id in call_ids
+        ]
+        if self._rules.results_role == "tool":
             return [Message("tool", (result,)) for result in results]
         return [Message("user", tuple(results))]
 
@@ -205,6 +325,7 @@ class _Mender:
                 kept = next(name for name in names if name not in self._seen)
                 self._seen.add(kept)
                 self._calls.setdefault(block.id, []).append(kept)
+                self._tools[kept] = block.name
                 if kept != block.id:
                     self.renamed.append(f"{block.id} to {kept}")
                     block = replace(block, id=kept)
@@ -215,6 +336,44 @@ class _Mender:
     def _keep(self, index: int | None, message: Message) -> None:
         self.messages.append(message)
         self.origins.append(index)
+
+
+def _join_all(
+    messages: list[Message], origins: list[int | None], repairs: list[str]
+) -> None:
+    """Make one message of each run of neighbours of one role."""
+    made: list[tuple[Message, int | None]] = []
+    pairs = zip(messages, origins, strict=True)
+    for _, group in groupby(pairs, key=lambda pair: pair[0].role):
+        run = [*group]
+        if len(run) == 1:
+            made.append(run[0])
+            continue
+        origin = next((index for _, index in run if index is not None), None)
+        repairs.append(f"{len(run)} neighbouring messages of the {run[0][0].role}'s: joined")
+        made.append((one_of([message for message, _ in run]), origin))
+    messages[:] = [message for message, _ in made]
+    origins[:] = [origin for _, origin in made]
+
+
+def one_of(messages: Sequence[Message]) -> Message:
+    """One message with all that some hold: results first, calls last, the rest in order."""
+    blocks = [block for message in messages for block in message.blocks]
+    blocks.sort(key=_place)
+    first = next((m for m in messages if m.source is not None), messages[0])
+    return Edited(messages[0].role, tuple(blocks), first.source)
+
+
+def _place(block: Block) -> int:
+    return -1 if isinstance(block, ToolResult) else int(isinstance(block, ToolCall))
+
+
+def _leading_results(exchange: Sequence[tuple[int, Message]]) -> Iterator[tuple[int, Message]]:
+    """The messages that hold results, up to the first that holds none."""
+    for index, message in exchange:
+        if not message.results:
+            return
+        yield index, message
 
 
 def _as_text(stranger: Block) -> Text:
@@ -235,7 +394,24 @@ def _only_results(message: Message) -> bool:
 
 
 def _names(call_id: str) -> Iterator[str]:
-    """`"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on."""
+    """The ids that may stand for one: itself, then others of its length and form.
+
+    One too short for that is made longer: `"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on.
+    """
     yield call_id
+    tail = TAIL.search(call_id)
     for number in count(2):
-        yield f"{call_id}-{number}"
+        if tail is None:
+            yield f"{call_id}-{number}"
+            continue
+        digest = sha256(f"{number} {call_id}".encode("utf-8", "replace")).digest()
+        changed = "".join(map(_alike, call_id[-CHANGED:], digest))
+        yield f"{call_id[:-CHANGED]}{changed}"
+
+
+def _alike(sign: str, byte: int) -> str:
+    """Another letter or digit of the same kind."""
+    if sign.isdigit():
+        return str(byte % 10)
+    letter = chr(ord("a") + byte % 26)
+    return letter.upper() if sign.isupper() else letter

@@ -146,6 +146,6 @@ def test_a_recorded_transcript_compresses_to_a_valid_view(path: Path, data_folde
     )
 
     view = formats.parse(result.messages)
-    assert problems(view.messages, user_first=view.format.user_first) == ()
+    assert problems(view.messages, view.format.rules) == ()
     assert result.tokens_after <= result.tokens_before
     assert json.dumps(transcript.messages) == before

@@ -15,7 +15,7 @@ from anthropic import Anthropic, AsyncAnthropic, BadRequestError, RateLimitError
 from provider import refused
 
 from context_compression import Session, count_tokens
-from context_compression.formats import parse
+from context_compression.formats import anthropic, parse
 from context_compression.loops.anthropic import acreate, arun_tools, create, run_tools
 from context_compression.pacing import Event
 from context_compression.plan import ref_of
@@ -118,7 +118,7 @@ async def test_every_request_of_a_long_loop_fits_and_is_valid(folder: Path, both
         body = request.body
         used = count_tokens(body["messages"], tools=body["tools"], model=REQUEST["model"])
         assert used < chat.session.settings.threshold_tokens
-        assert problems(parse(body["messages"]).messages, user_first=True) == ()
+        assert problems(parse(body["messages"]).messages, anthropic.FORMAT.rules) == ()
         assert refused(body["messages"], "anthropic") == []
     assert [event.kind for event in chat.events[:2]] == ["start", "end"]
     assert {event.reason for event in chat.events} == {"threshold"}

@@ -14,7 +14,7 @@ from provider import refused
 from pydantic import BaseModel
 
 from context_compression import Session, count_tokens
-from context_compression.formats import parse
+from context_compression.formats import openai_chat, parse
 from context_compression.loops.openai import acreate, arun_tools, run_tools
 from context_compression.pacing import Event
 from context_compression.plan import ref_of
@@ -216,7 +216,7 @@ async def test_every_request_of_a_long_loop_fits_and_is_valid(tmp_path: Path, ki
         messages = request["messages"]
         used = count_tokens(messages, tools=request["tools"], model=REQUEST["model"])
         assert used < chat.session.settings.threshold_tokens
-        assert problems(parse(messages).messages, user_first=False) == ()
+        assert problems(parse(messages).messages, openai_chat.FORMAT.rules) == ()
         assert refused(messages, "openai") == []
         names = [tool["function"]["name"] for tool in request["tools"]]
         assert ("context_restore" in names) or ("context_restore" not in str(messages))

@@ -44,6 +44,9 @@ STRATEGIES: Mapping[str, Strategy] = {
 }
 SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
+BELOW_THRESHOLD = 0.9
+"""Share of the room below the threshold that is used where the target lies below the floor: the rest
+is for what comes next."""
 LEAST_OF_TARGET = 0.25
 """Share of the settings' target that is left for the view, however much a host adds to it."""
 ALL_RECENT = "nothing to compress before the recent messages"
@@ -161,12 +164,25 @@ class Job:
         return unchanged(subject, *subject.warnings, floor=self.floor if missed else None)
 
     def _keep_to_floor(self) -> None:
-        """No target below the floor: a named one is refused, that of the settings raised to it."""
+        """No target below the floor: a named one is refused, that of the settings raised.
+
+        To what stays below the threshold, where the floor does: what cannot be removed, a long text
+        somebody pasted, shall not push out all else while the window has room.
+        """
         limit = self.subject.fixed + self.floor.tokens
         if self.target < limit:
             if self.ask.target_tokens is not None:
                 raise BudgetTooSmall(self.target, limit, self.subject.parts(self.floor.parts))
-            self.plan = replace(self.plan, room=self.floor.tokens)
+            is_due = self.subject.used.upper >= self.settings.threshold_tokens
+            free = int(BELOW_THRESHOLD * self._below_threshold) if is_due else 0
+            self.plan = replace(self.plan, room=max(self.floor.tokens, free))
+
+    @property
+    def _below_threshold(self) -> int:
+        """Tokens that the messages may take so that nothing is due, by the upper bound."""
+        whole = self.subject.counter.count(self.settings.threshold_tokens)
+        beside = self.subject.fixed + self.subject.beyond
+        return max(0, whole * whole // max(1, whole.upper) - beside)
 
     def _auto(self) -> Generator[SummaryRequest, SummaryReply, Outcome | None]:
         """Cheapest first, measuring after each; what cannot suffice in any case is not tried."""
@@ -319,6 +335,11 @@ class Job:
             return f"{strategy} falls short of the target; {at_floor}auto goes further"
         if strategy in ("offload", "truncate"):
             return "stopped early: below the threshold, and compact_trigger_tokens were freed"
+        if after > self.subject.fixed + self.floor.tokens:
+            return (
+                "the target of the settings lies below what cannot be removed, so the room up to "
+                "the threshold is used"
+            )
         return "the target of the settings lies below the floor; this is the floor"
 
 

@@ -8,6 +8,8 @@ from typing import Any, cast
 from context_compression.compress.accounting import Accounting, first_difference, layout
 from context_compression.compress.subject import Subject
 from context_compression.edits import Edit, View
+from context_compression.messages import Message, Thinking
+from context_compression.plurals import how_many
 from context_compression.result import Ref, Result, Step, loss_report
 from context_compression.strategies.floor import Floor
 from context_compression.system_prompt import summary_in
@@ -51,7 +53,7 @@ def applied(subject: Subject, outcome: Outcome) -> Result:
     store = subject.ask.store
     if store is None:
         return result
-    kept = store.keep(subject.ask.messages, result)
+    kept = store.keep(subject.conversation.raw, result)
     return replace(result, files_removed=kept.files_removed, notes=(*result.notes, *kept.warnings))
 
 
@@ -75,9 +77,9 @@ def _as_it_came(subject: Subject, outcome: Outcome) -> Result:
 
 
 def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Result:
-    ask, mended = subject.ask, subject.mended
+    ask, mended, raw = subject.ask, subject.mended, subject.conversation.raw
     sent, system = subject.placed(view)
-    accounting = Accounting(ask.messages, subject.conversation.messages, mended, view)
+    accounting = Accounting(raw, subject.conversation.messages, mended, view)
     accounting.archive(subject.repaired, sent)
     notes = outcome.notes
     if system is not ask.system:
@@ -89,10 +91,14 @@ def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Resu
         summary = replace(summary, first_kept=accounting.index_at(summary.first_kept))
         if summary.whole_ledger:
             accounting.add(summary.whole_ledger, Ref("ledger", ()))
+    unbound = _bound_thinking(subject.conversation.messages) - _bound_thinking(sent)
+    if unbound > 0:
+        what = how_many(unbound, "signed thinking block")
+        notes = (*notes, f"{what} left with what came before: a provider refuses them behind it")
     messages = subject.conversation.render(sent)
     return replace(
         _as_it_came(subject, outcome),
-        messages=messages,
+        messages=_as_given(messages, raw, ask.messages),
         changed=True,
         tokens_after=after,
         target_met=outcome.target is None or after <= outcome.target,
@@ -100,14 +106,32 @@ def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Resu
         system=system,
         dropped=accounting.dropped,
         compressed=tuple(accounting.gone),
-        first_changed=first_difference(ask.messages, messages) if system is ask.system else 0,
+        first_changed=first_difference(raw, messages) if system is ask.system else 0,
+        thinking_dropped=max(0, unbound),
         reasons=accounting.reasons(),
         refs=accounting.refs,
         originals=accounting.originals,
         previews=accounting.previews(subject.plan.archive),
-        layout=layout(ask.messages, messages),
+        layout=layout(raw, messages),
         repairs=mended.repairs,
         notes=notes,
         summary=summary,
         evidence=partial(loss_report, mended.messages, view, accounting.gone_of_mended),
     )
+
+
+def _bound_thinking(messages: Sequence[Message]) -> int:
+    """How many blocks of thinking are bound to what stands before them."""
+    return sum(
+        isinstance(block, Thinking) and block.bound for m in messages for block in m.blocks
+    )
+
+
+def _as_given(
+    messages: list[dict[str, Any]], raw: Sequence[Any], given: Sequence[Any]
+) -> list[dict[str, Any]]:
+    """The messages, with the very objects of a provider's library that came where no edit was."""
+    if raw is given:
+        return messages
+    objects = {id(plain): whole for plain, whole in zip(raw, given, strict=True)}
+    return [objects.get(id(message), message) for message in messages]

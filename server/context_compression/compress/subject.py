@@ -1,6 +1,7 @@
 """What a compression is about: the conversation as it came, read, mended, counted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -13,10 +14,18 @@ from context_compression.evidence import is_talk
 from context_compression.formats import Conversation, parse
 from context_compression.messages import Message, Text, ToolResult
 from context_compression.plan import Archive, Plan, pinned
+from context_compression.provider_rules import ProviderRules
 from context_compression.settings import Settings
+from context_compression.strategies.consequences import (
+    takes_turns,
+    with_consequences,
+    without_bound,
+    without_stale_thinking,
+)
 from context_compression.strategies.summarize import previous_summary
 from context_compression.system_prompt import carried
 from context_compression.tokens import Count, Counter, anchor_in, anchored
+from context_compression.validity import Repaired
 
 COMPETING = ("auto", "offload", "extract")
 """Strategies that choose among the pieces of texts."""
@@ -53,8 +62,8 @@ class Subject:
         self.ask, self.settings, self.strategy = ask, settings, strategy
         self.counter = Counter(ask.model, ask.counter)
         self.conversation: Conversation = parse(ask.messages)
-        self.user_first = self.conversation.format.user_first
-        self.repaired = validity.repair(self.conversation.messages, user_first=self.user_first)
+        self.rules = self._rules()
+        self.repaired = self._repaired()
         self.mended, self.prompt = carried(self.repaired, ask.system)
         self.beside = {
             "system prompt": self.counter.system(self.prompt.bare),
@@ -69,7 +78,7 @@ class Subject:
             self.counter,
             settings,
             pins=self._pins(),
-            user_first=self.user_first,
+            rules=self.rules,
             archive=ask.store.archive if ask.store else Archive(),
             focus=ask.focus,
             model=ask.model,
@@ -77,6 +86,23 @@ class Subject:
         whole = View(messages, tuple(range(len(messages))), ())
         self._viewed: tuple[Sequence[Edit], View, int] = (), whole, self._tokens(whole)
         self.before = self.fixed + self._viewed[2]
+
+    def _rules(self) -> ProviderRules:
+        """What the provider refuses; roles alternate where the user, or model and input, say so."""
+        rules, wanted = self.conversation.format.rules, self.settings.alternate_roles
+        if wanted is None:
+            apart = rules.results_role == "tool"
+            strict = self.ask.model is not None and self.counter.family.name == "other" and apart
+            wanted = strict and takes_turns(self.conversation.messages)
+        return replace(rules, alternates=rules.alternates or wanted)
+
+    def _repaired(self) -> Repaired:
+        """The conversation as a provider takes it; thinking behind a repair goes with it."""
+        conversation = self.conversation
+        repaired = validity.repair(conversation.messages, self.rules, conversation.without_halves)
+        if not repaired.repairs or self.settings.thinking == "keep":
+            return repaired
+        return without_stale_thinking(conversation.messages, repaired)
 
     def _counted(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Tokens of each message.
@@ -121,7 +147,7 @@ class Subject:
     @cached_property
     def used(self) -> Count:
         """How full the context is; what a provider really charged counts before our count."""
-        at = None if self.prompt.at is not None else anchor_in(self.ask.messages)
+        at = None if self.prompt.at is not None else anchor_in(self.conversation.raw)
         if self.ask.counter is None and at:
             return anchored(self.counter, self.conversation.messages, at)
         return self.counter.count(self.before + self.ask.not_counted)
@@ -135,14 +161,19 @@ class Subject:
     def in_system(self) -> bool:
         """Whether a new summary goes to the system prompt: Anthropic has no other system role."""
         claude = self.counter.family.name.startswith("claude")  # plain texts may be anybody's
-        wanted = self.settings.summary_role == "system"
-        return wanted and self.user_first and (claude or self.ask.system is not None)
+        wanted = self.settings.summary_role == "system" and self.conversation.format.system_apart
+        return wanted and (claude or self.ask.system is not None)
 
     def view(self, proposed: Sequence[Edit]) -> tuple[View, int]:
         """What edits lead to, and its tokens; the last answer is remembered."""
         if self._viewed[0] is not proposed:
             messages, count = self.mended.messages, self.counter.message
-            view = edits.apply(messages, proposed, count, user_first=self.user_first)
+            settled = with_consequences(self.plan, proposed)
+            view = edits.apply(messages, settled, count, self.rules)
+            binds = self.plan.bound and self.plan.drops_thinking
+            if binds and self.placed(view)[1] is not self.ask.system:
+                settled = without_bound(self.plan, settled, first=0)
+                view = edits.apply(messages, settled, count, self.rules)
             self._viewed = proposed, view, self._tokens(view)
         return self._viewed[1:]
 

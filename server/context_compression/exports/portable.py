@@ -66,7 +66,7 @@ def portable(
     carrier.left_out["system prompts"] = len(prompted) - len(said)
     carried = [carrier.message(message) for message in said]
     # a message behind the end makes the last step a closed one: a running call has no result yet
-    mended = repair((*carried, user("…")), user_first=True).messages[:-1]
+    mended = repair((*carried, user("…")), anthropic.FORMAT.rules).messages[:-1]
     listed = ", ".join(f"{what} {count:,}" for what, count in carrier.left_out.items() if count)
     notes = (f"Left out, because the host has no use for it: {listed}.",) if listed else ()
     return Portable(tuple(_with_results_together(mended)), notes)

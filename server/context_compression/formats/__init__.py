@@ -1,30 +1,67 @@
 """The dialects conversations come in: dicts in, dicts out, untouched messages untouched.
 
-One module for each; `parse` tells them apart by shape. What a dialect does not know is `Opaque`.
+One module for each; `parse` tells them apart by shape. What a dialect does not know is `Opaque`;
+what is no dialect is refused by name.
+
+anthropic    Anthropic Messages
+openai_chat  OpenAI Chat Completions, and those who speak alike (Ollama, DeepSeek, Mistral, …)
+responses    items of OpenAI Responses
+gemini       Gemini's `contents`
+bedrock      Bedrock Converse
+ai_sdk       ModelMessages of Vercel's AI SDK
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from context_compression.errors import InvalidConversation
-from context_compression.formats import anthropic, openai_chat
-from context_compression.formats.plain import why_not_json
+from context_compression.formats import (
+    ai_sdk,
+    anthropic,
+    bedrock,
+    gemini,
+    openai_chat,
+    responses,
+)
+from context_compression.formats.foreign import nothing_seen, refusal
+from context_compression.formats.ids import Ids
+from context_compression.formats.plain import (
+    has_halves,
+    plain,
+    why_not_json,
+    without_halves,
+)
 from context_compression.messages import Edited, Message, is_array, is_object
+from context_compression.provider_rules import ProviderRules
 
-ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+ROLES = {"system", "developer", "user", "assistant", "tool", "function", "model"}
+CONTENT_KEYS = frozenset(
+    {"content", "parts", "tool_calls", "function_call", "refusal", "audio", *openai_chat.REASONING}
+)
+"""Where a message of any dialect may hold what is said."""
+WANTED = (
+    "Pass the messages as Anthropic, OpenAI (Chat or Responses), Gemini, Bedrock Converse or the "
+    'AI SDK have them: [{"role": "user", "content": "…"}, …].'
+)
+
+
+__all__ = ["DIALECTS", "ROLES", "Conversation", "Format", "check", "detect", "parse", "plain"]
 
 
 class Format(Protocol):
     """Reads and writes the messages of one dialect.
 
-    `user_first`: the provider wants the user's message first, and tool results in user messages.
+    `system_apart`: the system prompt is a text or text blocks beside the messages, so that a
+    summary may stand in it.
     """
 
     name: str
-    user_first: bool
+    system_apart: bool
+    rules: ProviderRules
 
-    def read(self, message: Mapping[str, Any]) -> Message:
+    def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value; `source` is the very object given."""
         ...
 
@@ -33,10 +70,21 @@ class Format(Protocol):
         ...
 
 
+DIALECTS = (ai_sdk, bedrock, gemini, responses, openai_chat, anthropic)
+"""In the order they are asked; only the last two have messages that others could take for theirs."""
+
+
 @dataclass(frozen=True)
 class Conversation:
-    """A conversation as values, and the dialect it came in."""
+    """A conversation as values, and the dialect it came in.
 
+    Attributes:
+        raw: the messages as JSON; those that came so are the very objects.
+        messages: the same as values.
+        format: the dialect.
+    """
+
+    raw: Sequence[Mapping[str, Any]]
     messages: tuple[Message, ...]
     format: Format
 
@@ -49,40 +97,61 @@ class Conversation:
             for message in messages
         ]
 
+    @cached_property
+    def without_halves(self) -> Mapping[int, Message]:
+        """The messages in which half of a character stands, by index, with U+FFFD in its place."""
+        broken = {i for i, message in enumerate(self.raw) if has_halves(message)}
+        if not broken:
+            return {}
+        raw = [without_halves(m) if i in broken else m for i, m in enumerate(self.raw)]
+        read = _read(raw, self.format)
+        return {i: Edited(read[i].role, read[i].blocks, read[i].source) for i in broken}
 
-def parse(messages: Sequence[Mapping[str, Any]]) -> Conversation:
+
+def parse(messages: Sequence[Any]) -> Conversation:
     """Read a conversation, telling its dialect by shape.
 
     Raises:
-        InvalidConversation: not a sequence of messages with a known `role`, or not JSON.
+        InvalidConversation: not a sequence of messages in a dialect we know, or not JSON.
     """
     if not is_array(messages):
+        told = refusal(messages)
         raise InvalidConversation(
-            f"A conversation is a list of messages, not {type(messages).__name__}. Pass Anthropic "
-            'or OpenAI messages: [{"role": "user", "content": "…"}, …].'
+            told or f"A conversation is a list of messages, not {type(messages).__name__}. {WANTED}"
         )
-    for index, message in enumerate(messages):
+    raw: Sequence[Mapping[str, Any]] = plain(messages)
+    for index, message in enumerate(raw):
         check(index, message)
-    dialect = detect(messages)
-    return Conversation(tuple(map(dialect.read, messages)), dialect)
+    dialect = detect(raw)
+    return Conversation(raw, tuple(_read(raw, dialect)), dialect)
+
+
+def _read(raw: Sequence[Mapping[str, Any]], dialect: Format) -> list[Message]:
+    ids = Ids()
+    return [dialect.read(message, ids) for message in raw]
 
 
 def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
     """The dialect of the first message that shows one by its shape: by tools, else by other parts.
 
-    A picture in the other dialect is one part that stays as it is; calls without results are no
+    A picture in another dialect is one part that stays as it is; calls without results are no
     conversation. Failing both, roles that only OpenAI's messages have decide; plain texts are
     Anthropic's.
     """
-    by_tools = (openai_chat.uses_tools, anthropic.uses_tools)
-    for of_openai, of_anthropic in (by_tools, (openai_chat.shows, anthropic.shows)):
-        for message in messages:
-            if of_openai(message):
-                return openai_chat.FORMAT
-            if of_anthropic(message):
-                return anthropic.FORMAT
-    system = any(message["role"] in ("system", "developer") for message in messages)
-    return openai_chat.FORMAT if system else anthropic.FORMAT
+    first: Format | None = None
+    for message in messages:
+        if isinstance(message.get("content"), str) and len(message) == 2:
+            continue  # a role and a text: any dialect's
+        for module in DIALECTS:
+            certainty = module.certainty(message)
+            if certainty == 2:
+                return module.FORMAT
+            if certainty and first is None:
+                first = module.FORMAT
+    if first is not None:
+        return first
+    of_openai = any(m.get("role") in ("system", "developer", "tool") for m in messages)
+    return openai_chat.FORMAT if of_openai else anthropic.FORMAT
 
 
 def check(index: int, message: Any) -> None:
@@ -92,14 +161,21 @@ def check(index: int, message: Any) -> None:
         InvalidConversation: its role, its content or something in it cannot be.
     """
     if not is_object(message):
+        told = refusal(message)
         raise InvalidConversation(
-            f"Message {index} is {type(message).__name__}, not an object with role and content."
+            told or f"Message {index} is {type(message).__name__}, not an object with role and "
+            f"content. {WANTED}"
         )
+    if told := refusal(message):
+        raise InvalidConversation(f"Message {index} cannot be read. {told}")
     role = message.get("role")
-    if not isinstance(role, str) or role not in ROLES:
-        raise InvalidConversation(
-            f"Message {index} has role {role!r}; allowed: {', '.join(sorted(ROLES))}."
-        )
+    if responses.is_item(message):
+        pass  # most items have no role
+    elif not isinstance(role, str) or role not in ROLES:
+        allowed = ", ".join(sorted(ROLES))
+        raise InvalidConversation(f"Message {index} has role {role!r}; allowed: {allowed}.")
+    elif CONTENT_KEYS.isdisjoint(message):
+        raise InvalidConversation(nothing_seen(index, message))
     content = message.get("content")
     if content is not None and not isinstance(content, str) and not is_array(content):
         raise InvalidConversation(
@@ -108,6 +184,6 @@ def check(index: int, message: Any) -> None:
         )
     if strange := why_not_json(message):
         raise InvalidConversation(
-            f"Message {index} holds {strange}. Pass messages as JSON has them; objects of a "
-            "provider's library as dicts (`.model_dump()`)."
+            f"Message {index} holds {strange}. Pass messages as JSON has them, or the objects of a "
+            "provider's library that have `.model_dump()`."
         )

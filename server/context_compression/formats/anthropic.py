@@ -1,13 +1,22 @@
 """Anthropic Messages: content is a string or a list of typed blocks; results are the user's.
 
-Shapes from the Messages API reference: text, thinking, redacted_thinking, tool_use, tool_result,
-image, document, server_tool_use and its results. Server tools run inside one message: both halves
-are carried as they are.
+Shapes and rules from the Messages API reference and its pages on tool use, extended thinking,
+preserved thinking and server tools:
+
+* the first message is the user's; neighbours of one role are joined by the API;
+* each `tool_use` has its `tool_result` in the next user turn, before anything else there;
+* `server_tool_use` and `mcp_tool_use` have their result in the assistant's content behind them; a
+  `tool_use` with a `caller` belongs to the server tool that makes the call;
+* `thinking` and `redacted_thinking` are bound by their signature to all that stands before them;
+* a deferred tool is called only where a `tool_reference` before the call names it;
+* ids match `[a-zA-Z0-9_-]+`.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, assert_never
 
+from context_compression.formats.ids import Ids
 from context_compression.messages import (
     Block,
     Document,
@@ -22,25 +31,25 @@ from context_compression.messages import (
     is_array,
     is_object,
 )
+from context_compression.provider_rules import ProviderRules
 
-TOOLS = ("tool_use", "tool_result")
-OTHERS = ("thinking", "redacted_thinking", "image", "document")
-
-
-def uses_tools(message: Mapping[str, Any]) -> bool:
-    """Whether the message holds a call or a result as only this dialect has them."""
-    return _holds(message, TOOLS)
+SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
+TOOLS = ("tool_use", "tool_result", *SERVER_CALLS)
+OTHERS = ("thinking", "redacted_thinking", "document")
 
 
-def shows(message: Mapping[str, Any]) -> bool:
-    """Whether it holds another block that only this dialect has."""
-    return _holds(message, OTHERS)
-
-
-def _holds(message: Mapping[str, Any], types: tuple[str, ...]) -> bool:
+def certainty(message: Mapping[str, Any]) -> int:
+    """2 for a call or a result as only this dialect has them, 1 for another such block, else 0."""
     content = message.get("content")
+    kinds = {b.get("type") for b in content if is_object(b)} if is_array(content) else set[Any]()
+    if not kinds.isdisjoint(TOOLS):
+        return 2
+    return int(not kinds.isdisjoint(OTHERS) or _holds_image(content))
+
+
+def _holds_image(content: Any) -> bool:
     return is_array(content) and any(
-        is_object(block) and block.get("type") in types for block in content
+        is_object(b) and b.get("type") == "image" and "source" in b for b in content
     )
 
 
@@ -48,9 +57,10 @@ class AnthropicFormat:
     """Reads and writes Anthropic messages."""
 
     name = "anthropic"
-    user_first = True
+    system_apart = True
+    rules = ProviderRules(user_first=True, results_role="user")
 
-    def read(self, message: Mapping[str, Any]) -> Message:
+    def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""
         return Message(message["role"], read_content(message.get("content")), message)
 
@@ -87,22 +97,40 @@ def read_block(block: Any) -> Block:
         case {"type": "text", "text": str(text)}:
             return Text(text, block)
         case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
-            return ToolCall(call_id, name, block.get("input", {}), block)
+            caller = block.get("caller")
+            unit = caller.get("tool_id") if is_object(caller) else None
+            return ToolCall(call_id, name, block.get("input", {}), block, unit=unit or "")
         case {"type": "tool_result", "tool_use_id": str(call_id)}:
             content = read_content(block.get("content"))
             return ToolResult(call_id, content, bool(block.get("is_error")), block)
         case {"type": "thinking", "thinking": str(text)}:
-            return Thinking(text, source=block)
+            return Thinking(text, bound=True, source=block)
         case {"type": "redacted_thinking"}:
-            return Thinking("", redacted=True, source=block)
+            return Thinking("", redacted=True, bound=True, source=block)
         case {"type": "image"}:
             return Image(block)
         case {"type": "document", "source": {"type": "text", "data": str(text)}}:
             return Document(text, block)
         case {"type": "document"}:
             return Document(source=block)
+        case {"type": "server_tool_use" | "mcp_tool_use", "id": str(unit)}:
+            return Opaque(block, unit, opens=True)
+        case {"type": str(kind), "tool_use_id": str(unit)} if kind.endswith("_tool_result"):
+            return Opaque(block, unit, declares=_declared(block.get("content")))
+        case {"type": "tool_reference", "tool_name": str(name)}:
+            return Opaque(block, declares=(name,))
         case _:
             return Opaque(block)
+
+
+def _declared(found: Any) -> tuple[str, ...]:
+    """The tools that a search of tools found."""
+    references = found.get("tool_references") if is_object(found) else None
+    return tuple(
+        str(reference["tool_name"])
+        for reference in (references if is_array(references) else ())
+        if is_object(reference) and "tool_name" in reference
+    )
 
 
 def write_block(block: Block) -> Any:
@@ -111,10 +139,7 @@ def write_block(block: Block) -> Any:
         case ToolResult():
             return _write_result(block)
         case ToolCall():
-            if block.source is not None and read_block(block.source) == block:
-                return block.source
-            pattern = dict(block.source or {"type": "tool_use"})
-            return {**pattern, "id": block.id, "name": block.name, "input": block.arguments}
+            return _write_call(block)
         case Text():
             return (
                 block.source if block.source is not None else {"type": "text", "text": block.text}
@@ -125,12 +150,20 @@ def write_block(block: Block) -> Any:
             assert_never(block)
 
 
+def _write_call(call: ToolCall) -> Any:
+    """A call as a dict; one that no server tool makes any more names no caller."""
+    if call.source is not None and read_block(call.source) == call:
+        return call.source
+    pattern = dict(call.source or {"type": "tool_use"})
+    if not call.unit:
+        pattern.pop("caller", None)
+    return {**pattern, "id": call.id, "name": call.name, "input": call.arguments}
+
+
 def _write_result(block: ToolResult) -> dict[str, Any]:
     """A result as a dict; its content is a string where it was one."""
     pattern: dict[str, Any] = dict(block.source or {"type": "tool_result"})
-    if pattern.get("tool_use_id") == block.call_id and read_content(pattern.get("content")) == (
-        block.content
-    ):
+    if block.source is not None and read_block(pattern) == replace(block, source=pattern):
         return block.source
     content: Any = [write_block(part) for part in block.content]
     if len(block.content) == 1 and isinstance(block.content[0], Text):

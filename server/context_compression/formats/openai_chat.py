@@ -1,14 +1,25 @@
 """OpenAI Chat Completions: calls stand in `tool_calls`, each result is a message of role tool.
 
 Shapes from the Chat Completions reference: content as string or parts (text, refusal, image_url,
-input_audio, file), `refusal`, roles developer and tool, function and custom tool calls. The legacy
-`function_call` has no id to pair by and is carried as it is.
+input_audio, file), `refusal`, roles developer and tool, function and custom tool calls, the legacy
+`function_call` with its message of role function. Those who speak alike bring more: Ollama's calls
+have no ids; parts may be `input_text` or `output_text`; reasoning stands in `reasoning_content`
+(DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter).
+
+Rules, from that reference and the providers' own:
+
+* an assistant message with calls is followed by their results at once; any role may come first;
+* ids have at most 64 characters, at Mistral just nine letters and digits;
+* a signature or sealed text in `reasoning_details` is bound as the provider behind it binds it;
+* DeepSeek and Kimi refuse a call in a thinking loop without `reasoning_content`: one that was
+  dropped leaves a blank there, which both take.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_compression.formats.ids import Ids, kind_of
 from context_compression.formats.plain import why_not_json
 from context_compression.messages import (
     Block,
@@ -18,82 +29,98 @@ from context_compression.messages import (
     Message,
     Opaque,
     Text,
+    Thinking,
     ToolCall,
     ToolResult,
     is_array,
     is_object,
 )
+from context_compression.provider_rules import ProviderRules
 
+REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+"""Keys of a message in which reasoning stands."""
+DROPPED = " "
+"""What stands for `reasoning_content` that was dropped beside a call."""
 PARTS = ("image_url", "input_audio", "file", "refusal")
+TEXTS = ("text", "input_text", "output_text")
 
 
-def uses_tools(message: Mapping[str, Any]) -> bool:
-    """Whether the message holds a call or a result as only this dialect has them."""
+def certainty(message: Mapping[str, Any]) -> int:
+    """2 for a call or a result as only this dialect has them, 1 for another such part, else 0."""
     called = message.get("tool_calls") or message.get("function_call")
-    return bool(called) or message["role"] in ("tool", "function")
-
-
-def shows(message: Mapping[str, Any]) -> bool:
-    """Whether it holds another part that only this dialect has."""
+    if called or message.get("role") in ("tool", "function"):
+        return 2
+    if message.get("refusal") or any(message.get(key) for key in REASONING):
+        return 1
     content = message.get("content")
     parts = content if is_array(content) else ()
-    return bool(message.get("refusal")) or any(
-        is_object(part) and part.get("type") in PARTS for part in parts
-    )
+    return int(any(is_object(part) and part.get("type") in PARTS for part in parts))
 
 
 class OpenAIChatFormat:
     """Reads and writes OpenAI Chat messages."""
 
     name = "openai"
-    user_first = False
+    system_apart = False
+    rules = ProviderRules(results_role="tool", join="calls")
 
-    def read(self, message: Mapping[str, Any]) -> Message:
+    def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""
-        role = message["role"]
-        content = _read_content(message.get("content"))
-        if role == "tool" and isinstance(message.get("tool_call_id"), str):
-            result = ToolResult(message["tool_call_id"], content, source=message)
-            return Message("tool", (result,), message)
-        if role == "function":
-            return Message("tool", (Opaque(message),), message)
-        extra: list[Block] = []
+        ids = ids or Ids()
+        role = "assistant" if message["role"] == "model" else message["role"]
+        content = read_content(message.get("content"))
+        if role in ("tool", "function"):
+            call_id = message.get("tool_call_id")
+            name = str(message.get("tool_name") or message.get("name") or "")
+            if not isinstance(call_id, str):
+                call_id = ids.result(name)
+            return Message("tool", (ToolResult(call_id, content, source=message, name=name),), message)
+        if role == "assistant":
+            ids.next_turn()
+        blocks = [*_read_reasoning(message), *content]
         if isinstance(message.get("refusal"), str):
-            extra.append(Opaque({"refusal": message["refusal"]}))
+            blocks.append(Opaque({"refusal": message["refusal"]}))
         if message.get("function_call"):
-            extra.append(Opaque({"function_call": message["function_call"]}))
+            blocks.append(_read_function_call(message["function_call"], ids))
         calls = message.get("tool_calls")
         if is_array(calls):
-            extra.extend(_read_call(call) for call in calls)
-        return Message(role, (*content, *extra), message)
+            blocks.extend(_read_call(call, ids) for call in calls)
+        return Message(role, tuple(blocks), message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a dict; keys we do not know stay."""
         pattern = dict(message.source) if isinstance(message, Edited) and message.source else {}
-        written: dict[str, Any] = {**pattern, "role": message.role}
-        for key in ("tool_calls", "tool_call_id", "refusal", "function_call"):
-            written.pop(key, None)
         if message.results:
-            result = message.results[0]
-            content = _write_content(result.content, pattern)
-            return {**written, "tool_call_id": result.call_id, "content": content}
+            return _write_result(message.results[0], pattern)
+        written: dict[str, Any] = {**pattern, "role": message.role}
+        for key in ("tool_calls", "tool_call_id", "refusal", "function_call", *REASONING):
+            written.pop(key, None)
+        if message.role != "tool":
+            written.pop("tool_name", None)
         parts: list[Block] = []
         calls: list[Any] = []
         for block in message.blocks:
             if isinstance(block, ToolCall):
-                calls.append(_write_call(block))
-            elif isinstance(block, Opaque) and _is_key(block.source):
-                written |= block.source
+                if kind_of(block.id) == "function":
+                    written["function_call"] = _write_function_call(block)
+                else:
+                    calls.append(_write_call(block))
+            elif isinstance(block, Opaque | Thinking) and _is_key(block.source):
+                written |= _joined(written, block.source)
             else:
                 parts.append(block)
-        written["content"] = _write_content(tuple(parts), pattern) if parts or not calls else None
+        called = calls or "function_call" in written
+        written["content"] = _write_content(tuple(parts), pattern) if parts or not called else None
+        if called and "reasoning_content" in pattern and "reasoning_content" not in written:
+            written["reasoning_content"] = DROPPED
         return written | ({"tool_calls": calls} if calls else {})
 
 
 FORMAT = OpenAIChatFormat()
 
 
-def _read_content(content: Any) -> tuple[Block, ...]:
+def read_content(content: Any) -> tuple[Block, ...]:
+    """Blocks of a `content` value: a string is one text."""
     if content is None or content == "":
         return ()
     if isinstance(content, str):
@@ -105,27 +132,65 @@ def _read_part(part: Any) -> Block:
     match part:
         case str():
             return Text(part)
-        case {"type": "text", "text": str(text)}:
+        case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
             return Text(text, part)
-        case {"type": "image_url"}:
+        case {"type": "image_url" | "input_image"}:
             return Image(part)
-        case {"type": "file"}:
+        case {"type": "file" | "input_file"}:
             return Document(source=part)
         case _:
             return Opaque(part)
 
 
-def _read_call(call: Any) -> Block:
-    match call:
-        case {"id": str(call_id), "function": {"name": str(name)}}:
-            return ToolCall(call_id, name, _parsed(call["function"].get("arguments")), call)
-        case {"id": str(call_id), "type": "custom", "custom": {"name": str(name)}}:
-            return ToolCall(call_id, name, str(call["custom"].get("input", "")), call)
-        case _:
-            return Opaque({"tool_calls": [call]})
+def _read_reasoning(message: Mapping[str, Any]) -> list[Block]:
+    """What a message holds of reasoning, each key of it a block."""
+    found: list[Block] = []
+    for key in REASONING:
+        value = message.get(key)
+        if isinstance(value, str) and value.strip():
+            found.append(Thinking(value, source={key: value}))
+        elif is_array(value) and value:
+            details = [detail for detail in value if is_object(detail)]
+            said = (str(d.get("text") or d.get("summary") or "") for d in details)
+            sealed = any(d.get("signature") or d.get("data") for d in details)
+            text = "\n".join(filter(None, said))
+            found.append(Thinking(text, bound=sealed, source={key: value}))
+    return found
 
 
-def _parsed(arguments: Any) -> Any:
+def _joined(written: Mapping[str, Any], of: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of a message, with what stands there already of a message that was joined with it."""
+    made = dict(of)
+    for key, value in of.items():
+        there = written.get(key)
+        if isinstance(there, str) and isinstance(value, str):
+            made[key] = f"{there}\n{value}"
+        elif is_array(there) and is_array(value):
+            made[key] = [*there, *value]
+    return made
+
+
+def _read_call(call: Any, ids: Ids) -> Block:
+    if not is_object(call):
+        return Opaque({"tool_calls": [call]})
+    inner = call.get("custom") if call.get("type") == "custom" else call.get("function")
+    name = inner.get("name") if is_object(inner) else None
+    if not is_object(inner) or not isinstance(name, str):
+        return Opaque({"tool_calls": [call]})
+    call_id = call["id"] if isinstance(call.get("id"), str) and call["id"] else ids.call(name)
+    if call.get("type") == "custom":
+        return ToolCall(call_id, name, str(inner.get("input", "")), call)
+    return ToolCall(call_id, name, parsed(inner.get("arguments")), call)
+
+
+def _read_function_call(call: Any, ids: Ids) -> Block:
+    name = call.get("name") if is_object(call) else None
+    if not isinstance(name, str):
+        return Opaque({"function_call": call})
+    return ToolCall(ids.call(name, "function"), name, parsed(call.get("arguments")), call)
+
+
+def parsed(arguments: Any) -> Any:
     """Arguments as JSON where they are JSON that says the same when written again."""
     if not isinstance(arguments, str):
         return arguments if arguments is not None else ""
@@ -139,15 +204,41 @@ def _parsed(arguments: Any) -> Any:
 def _write_call(call: ToolCall) -> Any:
     if call.source is None:
         function = {"name": call.name, "arguments": call.arguments_text}
-        return {"id": call.id, "type": "function", "function": function}
-    if _read_call(call.source) == call:
-        return call.source
+        named = {} if kind_of(call.id) else {"id": call.id}
+        return {**named, "type": "function", "function": function}
     key, argument = ("custom", "input") if "custom" in call.source else ("function", "arguments")
-    inner = {**call.source[key], "name": call.name, argument: call.arguments_text}
-    return {**call.source, "id": call.id, key: inner}
+    inner = call.source[key]
+    there = inner.get(argument)
+    as_it_was = call.arguments in (there, parsed(there))
+    named = {} if kind_of(call.id) else {"id": call.id}
+    if as_it_was and named.get("id", "") in ("", call.source.get("id")):
+        return call.source
+    text = is_object(there) and call.arguments or call.arguments_text
+    return {**call.source, **named, key: {**inner, "name": call.name, argument: text}}
 
 
-def _write_content(blocks: tuple[Block, ...], pattern: Mapping[str, Any]) -> Any:
+def _write_function_call(call: ToolCall) -> Any:
+    if call.source is not None and parsed(call.source.get("arguments")) == call.arguments:
+        return call.source
+    pattern: Mapping[str, Any] = call.source or {}
+    return {**pattern, "name": call.name, "arguments": call.arguments_text}
+
+
+def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, Any]:
+    """A result as the message that it is; one that is paired by order has no id."""
+    written = {key: value for key, value in pattern.items() if key != "tool_call_id"}
+    content = _write_content(result.content, pattern)
+    match kind_of(result.call_id):
+        case "":
+            return {**written, "role": "tool", "tool_call_id": result.call_id, "content": content}
+        case "function":
+            return {"name": result.name, **written, "role": "function", "content": content}
+        case _:
+            name = {"tool_name": result.name} if result.name and not pattern else {}
+            return {**written, **name, "role": "tool", "content": content}
+
+
+def _write_content(blocks: Sequence[Block], pattern: Mapping[str, Any]) -> Any:
     """A string where it was one or is new; else a list of parts."""
     if len(blocks) == 1 and isinstance(blocks[0], Text):
         was_list = isinstance(pattern.get("content"), list)
@@ -165,5 +256,6 @@ def _write_part(block: Block) -> Any:
 
 
 def _is_key(source: Any) -> bool:
-    """Whether an opaque block stands for a key of the message and not for a content part."""
-    return is_object(source) and bool(source.keys() & {"refusal", "function_call", "tool_calls"})
+    """Whether a block stands for a key of the message and not for a content part."""
+    keys = {"refusal", "function_call", "tool_calls", *REASONING}
+    return is_object(source) and bool(source.keys() & keys) and "type" not in source

@@ -1,7 +1,11 @@
-"""What a message may be made of: JSON, and no deeper than everything that walks it can go."""
+"""What a message may be made of: JSON, and no deeper than everything that walks it can go.
+
+Objects of a provider's library stand for the JSON they say they are. Half of a character, a
+surrogate without its other half, is in Python's texts and JSON files, but no provider takes it.
+"""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from context_compression.messages import is_array, is_object
@@ -39,3 +43,75 @@ def _is_unwritable(number: float) -> bool:
     if isinstance(number, int):
         return number.bit_length() > LONGEST_NUMBER
     return not math.isfinite(number)
+
+
+def plain(messages: Any) -> Any:
+    """Messages in which objects of a provider's library are the JSON that they say they are.
+
+    Such are those with `model_dump`: blocks and messages of the packages `anthropic` and `openai`.
+    Messages without any are the very objects; where there is none, so is the list.
+    """
+    if not is_array(messages):
+        return messages
+    made = [_plain(message, 0) for message in messages]
+    same = all(new is old for new, old in zip(made, messages, strict=True))
+    return messages if same else made
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """The value, itself where nothing in it is such an object; what is too deep stays as it is."""
+    if value is None or isinstance(value, str | int | float) or depth > DEEPEST:
+        return value
+    if is_object(value):
+        made = {key: _plain(item, depth + 1) for key, item in value.items()}
+        return value if all(made[key] is value[key] for key in made) else made
+    if is_array(value):
+        items = [_plain(item, depth + 1) for item in value]
+        return value if all(map(_is, items, value)) else items
+    dump = getattr(value, "model_dump", None)
+    if not callable(dump):
+        return value
+    try:
+        return dump(mode="json", by_alias=True, exclude_none=True)
+    except Exception:  # anybody's class may have a method of this name
+        return value
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def has_halves(value: Any) -> bool:
+    """Whether half of a character stands in one of the texts of parsed JSON, or in a key."""
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            if not item.isascii() and _is_half(item):
+                return True
+        elif is_object(item):
+            stack.extend(item.values())
+            stack.extend(item)
+        elif is_array(item):
+            stack.extend(item)
+    return False
+
+
+def without_halves(value: Any) -> Any:
+    """Parsed JSON with U+FFFD in the place of each half of a character."""
+    if isinstance(value, str):
+        pairs = value.encode("utf-16", "surrogatepass")  # two halves side by side are one character
+        return pairs.decode("utf-16", "replace") if _is_half(value) else value
+    if is_object(value):
+        return {without_halves(key): without_halves(item) for key, item in value.items()}
+    if is_array(value):
+        return [without_halves(item) for item in cast("Sequence[Any]", value)]
+    return value
+
+
+def _is_half(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -399,7 +399,8 @@ class Filling:
     def stands_alone(self, index: int) -> bool:
         """Whether part of a message may stand in the view by itself: what the model just said."""
         message = self.plan.messages[index]
-        return message.role == "assistant" and not message.calls and not message.has_thinking
+        alone = message.role == "assistant" and self.plan.step_of(index) is None
+        return alone and (self.plan.drops_thinking or not message.has_bound_thinking)
 
     def notes(
         self, view: Mapping[int, Message], quoted: dict[int, Slots], refs: float, *, ends: bool

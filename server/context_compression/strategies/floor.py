@@ -99,6 +99,6 @@ def _part(plan: Plan, index: int) -> str:
 def _what_notes_do(plan: Plan, kept: dict[int, Message]) -> str:
     """What the notes of the smallest view are for; a view may begin with one."""
     first = next((message for index, message in kept.items() if index >= plan.head), None)
-    if plan.user_first and first is not None and first.role == "assistant":
+    if plan.rules.user_first and first is not None and first.role == "assistant":
         return "a note of ours before it, for the user has to speak first"
     return "notes that keep it valid"

@@ -1,14 +1,14 @@
 """From what shall stay to the edits that leave just that."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from context_compression.edits import Edit
-from context_compression.messages import COMPRESSED, Message, user
+from context_compression.messages import Message
 from context_compression.plan import Plan
-
-NOTE = user(f"{COMPRESSED} Messages are shortened or not shown here.")
-"""Stands where roles would get out of order, or a tool loop shows some of its thinking only."""
+from context_compression.strategies.consequences import NOTE, shrinks, with_consequences
+from context_compression.strategies.declared import with_declarations
 
 
 def keep_only(
@@ -22,7 +22,8 @@ def keep_only(
 
     Args:
         plan: whose messages they are.
-        kept: what stays, by index, whole or shortened; whole tool steps.
+        kept: what stays, by index, whole or shortened; whole tool steps. Of those that nothing is
+            left in there is no message.
         notes: what stands in place of a dropped run, by the run's first index.
         reason: goes with every edit.
         why: what more there is to say of single messages.
@@ -30,34 +31,32 @@ def keep_only(
     why = why or {}
     edits: list[Edit] = []
     start = 0
-    order = sorted(kept)
+    kept = with_declarations(plan, kept)
+    order = sorted(index for index, message in kept.items() if message.blocks)
+    places = sorted(notes)
     spoken: Message | None = None  # the last message of the view that is no system message
     for at, index in enumerate([*order, len(plan.messages)]):
         if start < index:
-            note = notes.get(start)
+            given = [notes[p] for p in places[bisect_left(places, start) : bisect_left(places, index)]]
             rest = (kept[order[i]] for i in range(at, len(order)))
             after = next((message for message in rest if not message.is_system), None)
-            if not note and _user_is_due(plan, spoken, after):
-                note = NOTE
-            spoken = note or spoken
+            if not given and _user_is_due(plan, spoken, after):
+                given = [NOTE]
+            spoken = given[-1] if given else spoken
             said = {i: why[i] for i in range(start, index) if i in why}
-            becomes, origins = ((note,), (None,)) if note else ((), ())
-            edits.append(Edit(start, index, becomes, reason, said, origins=origins))
+            nobody = (None,) * len(given)
+            edits.append(Edit(start, index, tuple(given), reason, said, origins=nobody))
         start = index + 1
-        if index in kept and not kept[index].is_system:
+        if index == len(plan.messages):
+            break
+        if not kept[index].is_system:
             spoken = kept[index]
-        if index in kept and kept[index] is not plan.messages[index]:
+        if kept[index] is not plan.messages[index]:
             said = {index: why[index]} if index in why else {}
             edits.append(Edit(index, index + 1, (kept[index],), reason, said))
-    if any(message.has_thinking for message in plan.messages):
-        return list(_with_whole_loops(plan, [edit for edit in edits if _shrinks(plan, edit)]))
-    return edits
-
-
-def _shrinks(plan: Plan, edit: Edit) -> bool:
-    """Whether an edit will be made; what an edit that is not made shows stays shown."""
-    tokens = sum(plan.tokens[edit.start : edit.stop])
-    return sum(map(plan.counter.message, edit.becomes)) < tokens
+    if plan.bound and not plan.drops_thinking:
+        edits = [*_with_whole_loops(plan, [edit for edit in edits if shrinks(plan, edit)])]
+    return with_consequences(plan, edits)
 
 
 def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) -> int:
@@ -71,7 +70,7 @@ def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) 
 
 def _user_is_due(plan: Plan, before: Message | None, after: Message | None) -> bool:
     """Whether the user must speak between two kept messages, so that roles stay in order."""
-    if not plan.user_first or after is None or after.role != "assistant":
+    if not plan.rules.user_first or after is None or after.role != "assistant":
         return False
     return before is None or before.role not in ("user", "tool")
 
@@ -100,7 +99,7 @@ def _divided(plan: Plan, turn: range, changes: Sequence[Edit]) -> Edit | None:
     notes = 0
     index = changes[0].start
     for before in range(turn.start, index):
-        if plan.messages[before].has_thinking:
+        if plan.messages[before].has_bound_thinking:
             shown = True
     while index < turn.stop:
         edit = by_start.get(index)
@@ -108,12 +107,12 @@ def _divided(plan: Plan, turn: range, changes: Sequence[Edit]) -> Edit | None:
         for message in messages:
             if message.starts_turn:
                 shown = None
-            if plan.messages[index].has_thinking and message.role == "assistant":
-                if shown not in (None, message.has_thinking):
+            if plan.messages[index].has_bound_thinking and message.role == "assistant":
+                if shown not in (None, message.has_bound_thinking):
                     becomes.append(NOTE)
                     origins.append(None)
                     notes += 1
-                shown = message.has_thinking
+                shown = message.has_bound_thinking
             becomes.append(message)
             origins.append(index if message.role == plan.messages[index].role else None)
         index = edit.stop if edit else index + 1

@@ -65,7 +65,8 @@ def prompt(name: str, plan: Plan, target_tokens: int) -> str:
 
 def previous_summary(message: Message) -> str | None:
     """The summary in a message of ours, without what code added to it."""
-    found = SUMMARY.match(message.text)
+    texts = (block.text for block in message.blocks if isinstance(block, Text))
+    found = next(filter(None, map(SUMMARY.match, texts)), None)
     return found[1] if found else None
 
 
@@ -267,7 +268,7 @@ class Summary:
                 skipped += added
         dropped = next(i for i in range(plan.head, len(plan.messages)) if i not in kept)
         edits = keep_only(plan, kept, {dropped: note}, "summarize")
-        told = [replace(e, record=record) if e.start == dropped else e for e in edits]
+        told = [replace(e, record=record) if e.start <= dropped < e.stop else e for e in edits]
         return told, sorted(skipped)
 
     def message(self, text: str, ledger: Sequence[Entry], ref: str) -> Message:
@@ -283,7 +284,7 @@ class Summary:
         if shown := redact(render(ledger, room, ref, measure=count)):
             parts.append(f"<ledger>\n{_sealed(shown, 'ledger')}\n</ledger>")
         # Anthropic has no system message inside a conversation: from there it is moved elsewhere
-        role = "user" if self.plan.user_first else self.plan.settings.summary_role
+        role = "user" if self.plan.rules.user_first else self.plan.settings.summary_role
         return Message(role, (Text("\n\n".join(parts)),))
 
     def newest_files(self, ledger: Sequence[Entry], max_tokens: int, ref: str) -> str:

@@ -1,0 +1,55 @@
+"""Ids for calls that have none: results answer them in their order, or by the tool's name.
+
+Gemini's `contents`, Ollama's messages and OpenAI's legacy `function_call` pair by order. An id of
+ours stands for each such call while we work; it is never written.
+"""
+
+import re
+from collections.abc import Container
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["call", "function"]
+"""Of an id of ours: an ordinary call's, or that of a legacy `function_call`."""
+
+OURS = re.compile(r"@(call|function|result)-\d+")
+
+
+def kind_of(call_id: str) -> str:
+    """Of an id of ours its kind; empty for a provider's own."""
+    found = OURS.fullmatch(call_id)
+    return found[1] if found else ""
+
+
+class Ids:
+    """Gives ids to the calls of one conversation that have none, in its order."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._open: list[tuple[str, str]] = []  # ids and names of calls without a result so far
+
+    def call(self, name: str, kind: Kind = "call") -> str:
+        """An id for a call of a tool."""
+        call_id = self._next(kind)
+        self._open.append((call_id, name))
+        return call_id
+
+    def result(self, name: str = "", taken: Container[str] = ()) -> str:
+        """The id of the call that a result answers: the first one open, of this name where any is.
+
+        `@result-…` where no call is open.
+        """
+        waiting = [(call_id, of) for call_id, of in self._open if call_id not in taken]
+        found = next((one for one in waiting if one[1] == name), None)
+        found = found or next(iter(waiting), None)
+        if found is None:
+            return self._next("result")
+        self._open.remove(found)
+        return found[0]
+
+    def next_turn(self) -> None:
+        """Calls made so far are answered no more: the model speaks again."""
+        self._open.clear()
+
+    def _next(self, kind: str) -> str:
+        self._number += 1
+        return f"@{kind}-{self._number}"

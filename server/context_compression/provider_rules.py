@@ -1,0 +1,40 @@
+"""What the provider of a dialect refuses, as far as it decides what a view may look like.
+
+Each dialect's module states its rules with their sources; `validity` repairs by them, and the
+strategies keep to them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Join: TypeAlias = Literal["nothing", "calls", "turns with calls", "all"]
+"""Which neighbouring messages of one role are made one message, where they stand apart:
+
+nothing           the provider takes them as they are, or joins them itself
+calls             the assistant's, where results follow a message that is not the one that calls
+turns with calls  the assistant's where one of them calls a tool, and the results of a step
+all               all of them
+"""
+
+
+@dataclass(frozen=True)
+class ProviderRules:
+    """The rules of one provider.
+
+    Attributes:
+        user_first: the first message is the user's.
+        results_role: the role of a message that carries the results of tools.
+        join: which neighbours of one role have to be one message.
+        alternates: user and assistant take turns. Messages with calls or results count as turns
+            where results are the user's, and do not count where they have a role of their own.
+        detached: makes of a message as it came one that may stand without the reasoning it came
+            with; `None` where every message may. Where it is given, reasoning is a message of its
+            own, before the one it belongs to, and may not stand without that.
+    """
+
+    user_first: bool = False
+    results_role: Literal["user", "tool"] = "tool"
+    join: Join = "nothing"
+    alternates: bool = False
+    detached: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None

@@ -1,0 +1,57 @@
+"""Tools that were found by a search: what declares them stays while they are called in the view."""
+
+from collections.abc import Mapping
+
+from context_compression.messages import Block, Message, Opaque, ToolCall, ToolResult
+from context_compression.plan import Plan
+
+
+def with_declarations(plan: Plan, kept: Mapping[int, Message]) -> Mapping[int, Message]:
+    """What stays, with what declares the tools that are called there.
+
+    Of a message that would leave only the declaration stays, with the call it answers.
+
+    Args:
+        plan: of the conversation.
+        kept: what stays, by index.
+    """
+    if not plan.declared:
+        return kept
+    shown = {name for message in kept.values() for name in message.declares}
+    called = {call.name: index for index, m in sorted(kept.items()) for call in m.calls}
+    added: dict[int, Message] = {}
+    for name in sorted(plan.declared.keys() & called.keys() - shown):
+        places = plan.declared[name]
+        last = next((at for at in reversed(places) if at < called[name]), places[0])
+        added |= _declaration(plan, last)
+    return {**added, **kept}
+
+
+def _declaration(plan: Plan, at: int) -> dict[int, Message]:
+    """What declares tools in the message at an index, with the call that it answers."""
+    blocks = plan.messages[at].blocks
+    calls = {b.call_id for b in blocks if isinstance(b, ToolResult) and any(map(_declares, b.content))}
+    units = {b.unit for b in blocks if isinstance(b, Opaque) and b.declares and b.unit}
+
+    def belongs(block: Block) -> bool:
+        match block:
+            case ToolCall():
+                return block.id in calls
+            case ToolResult():
+                return block.call_id in calls
+            case Opaque():
+                return block.unit in units
+            case _:
+                return False
+
+    found: dict[int, Message] = {}
+    for index in plan.step_of(at) or (at,):
+        message = plan.messages[index]
+        left = tuple(filter(belongs, message.blocks))
+        if left:
+            found[index] = message if left == message.blocks else message.with_blocks(left)
+    return found
+
+
+def _declares(part: Block) -> bool:
+    return isinstance(part, Opaque) and bool(part.declares)
