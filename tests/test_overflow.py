@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from context_compression.overflow import is_overflow, silent_overflow
+from context_compression.overflow import is_foreign_thinking, is_overflow, silent_overflow
+from context_compression.testing.messages_api import foreign_thinking, too_long
 
 TOO_LONG = {
     "Anthropic": "prompt is too long: 213462 tokens > 200000 maximum",
@@ -79,9 +80,28 @@ NOT_TOO_LONG = {
     "the answer's number": "completion tokens exceeds the limit of 16384",
     "authentication": "401 invalid x-api-key",
     "another bad request": "messages.3: `tool_use` ids were found without `tool_result` blocks",
+    "thinking that was changed": "messages.1.content.0: Invalid `signature` in `thinking` block",
     "no body": "400 status code (no body)",
     "a network": "Connection error.",
     "nothing": "",
+}
+
+# Anthropic's text (Claude docs, "Fix a thinking block bound to a different conversation"), as it
+# comes through clouds, proxies and clients
+FOREIGN = foreign_thinking().message
+FOREIGN_THINKING = {
+    "Anthropic": FOREIGN,
+    "Anthropic, with what changed": f"{FOREIGN} That setting requires the "
+    "`thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header. The `system` "
+    "prompt differs from the one this block was created with.",
+    "redacted": FOREIGN.replace("`signature` in `thinking`", "`data` in `redacted_thinking`"),
+    "the client": f"Error code: 400 - {foreign_thinking().body}",
+    "Bedrock": "An error occurred (ValidationException) when calling the InvokeModel operation: "
+    + FOREIGN,
+    "Vertex": 'Error code: 400 - [{"error": {"code": 400, "message": "{\\"type\\":\\"error\\",'
+    f'\\"error\\":{{\\"message\\":\\"{FOREIGN}\\"}}}}", "status": "INVALID_ARGUMENT"}}}}]',
+    "LiteLLM": f"litellm.BadRequestError: AnthropicException - {foreign_thinking().body}. Received "
+    "Model Group=claude-fable-5-1",
 }
 
 
@@ -127,6 +147,31 @@ def test_other_errors_are_not_taken_for_it(text: str) -> None:
     assert not is_overflow(text)
     assert not is_overflow({"error": {"message": text}})
     assert not is_overflow(ProviderError(text, 400))
+
+
+@pytest.mark.parametrize("text", FOREIGN_THINKING.values(), ids=FOREIGN_THINKING)
+def test_thinking_of_another_conversation_is_known_and_no_overflow(text: str) -> None:
+    try:
+        raise RuntimeError("the agent stopped") from ProviderError(text, 400)
+    except RuntimeError as wrapped:
+        said = [
+            text,
+            {"type": "error", "error": {"type": "invalid_request_error", "message": text}},
+            ProviderError(text, 400),
+            ProviderError("Bad request", 400, {"error": {"message": text}}),
+            HTTPStatusError(Answer(text)),
+            wrapped,
+        ]
+    for error in said:
+        assert is_foreign_thinking(error)
+        assert not is_overflow(error)
+
+
+@pytest.mark.parametrize("text", [*TOO_LONG.values(), *NOT_TOO_LONG.values()])
+def test_other_errors_say_nothing_of_thinking(text: str) -> None:
+    assert not is_foreign_thinking(text)
+    assert not is_foreign_thinking(ProviderError(text, 400))
+    assert not is_foreign_thinking(too_long().body)
 
 
 def test_the_code_in_the_body_is_enough() -> None:

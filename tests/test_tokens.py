@@ -46,6 +46,7 @@ from context_compression.tokens import (
     anchor_in,
     anchored,
     base_count,
+    binds_thinking,
     family_of,
     fingerprint,
     o200k,
@@ -452,6 +453,24 @@ def test_where_no_model_is_named_a_callers_counter_gets_the_most_that_wraps_a_ca
 def test_models_are_known_by_name(model: str | None, family: str, window: int | None):
     assert family_of(model).name == family
     assert window_of(model) == window
+
+
+@pytest.mark.parametrize(
+    ("models", "binds"),
+    [
+        # those of `supportedModels` in the Claude docs, "Prefix checks on thinking blocks"
+        (["claude-fable-5-1", "claude-fable-5-2", "claude-mythos-5-1", "claude-mythos-5-2"], True),
+        (["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"], True),
+        (["us.anthropic.claude-fable-5-1-v1:0", "anthropic/claude-opus-5.5"], True),
+        (["claude-sonnet-5-5@20260928", "claude-fable-5-1-20260901", "claude-saga-6"], True),
+        (["claude-fable-5", "claude-mythos-5", "claude-opus-5", "claude-sonnet-5"], False),
+        (["claude-opus-5-20260724", "claude-opus-5[1m]", "anthropic.claude-opus-5-v1:0"], False),
+        (["claude-opus-4-8", "claude-haiku-4-5-20251001", "claude-3-7-sonnet-latest"], False),
+        (["claude-mythos-preview", "claude", "", None, "gpt-5.5", "gemini-6-pro"], False),
+    ],
+)
+def test_models_that_bind_their_thinking_are_known_by_name(models: list[Any], binds: bool):
+    assert [binds_thinking(model) for model in models] == [binds] * len(models)
 
 
 def test_a_count_says_how_it_came_about():

@@ -1,8 +1,8 @@
-"""Is this error a conversation too long?
+"""Is this error a conversation too long? Or is it about thinking that belongs to another one?
 
-Providers say it in some thirty ways; what they all share is a phrase about the input and a limit.
-Errors about pace (rate limits, throttling) or the length of the answer use the same words, so they
-are ruled out first.
+Providers say the former in some thirty ways; what they all share is a phrase about the input and a
+limit. Errors about pace (rate limits, throttling) or the length of the answer use the same words,
+so they are ruled out first.
 """
 
 import re
@@ -60,6 +60,8 @@ OVERFLOW = re.compile(
     re.I | re.S,
 )
 
+FOREIGN_THINKING = re.compile(r"\bbound to (?:a different|another) conversation\b", re.I)
+
 
 def is_overflow(
     error: BaseException | Mapping[str, Any] | str, *, provider: str | None = None
@@ -85,6 +87,18 @@ def is_overflow(
     return (provider or "").lower() == "cerebras" and (
         any(NO_BODY.fullmatch(text) for text in texts) or (400 in statuses and not any(texts))
     )
+
+
+def is_foreign_thinking(error: BaseException | Mapping[str, Any] | str) -> bool:
+    """Whether a provider refused thinking because what stands before it is not what once stood.
+
+    Anthropic says so of a `signature`, with status 400 (Claude docs, "Fix a thinking block bound to
+    a different conversation"). Without any thinking the same conversation is taken.
+
+    Args:
+        error: as `is_overflow`.
+    """
+    return any(FOREIGN_THINKING.search(text[:LONGEST_TEXT]) for text in _texts(error))
 
 
 def silent_overflow(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Condition, get_ident
 from typing import Literal, TypeAlias
 
-Reason: TypeAlias = Literal["threshold", "overflow", "manual"]
+Reason: TypeAlias = Literal["threshold", "overflow", "thinking", "manual"]
 GROWTH = 1.05
 """By how much a view must have grown since a compression before the next one that nobody asked for.
 
@@ -25,7 +25,8 @@ class Event:
 
     Attributes:
         kind: `start` or `end`.
-        reason: the threshold, a request refused as too long, or somebody asked.
+        reason: the threshold, a request refused as too long or for thinking that is not valid any
+            more, or somebody asked.
         tokens_before: of the view.
         tokens_after: at the end.
         aborted: whether it was cancelled or failed; `error` says how.
@@ -56,7 +57,7 @@ class Pace:
         self._claims: list[int] = []
         self._abort: Callable[[], object] | None = None
         self._left = 0
-        self._recovered = False
+        self._recovered: set[Reason] = set()
 
     @contextmanager
     def request(self, abort: Callable[[], object] | None = None) -> Generator[None]:
@@ -139,11 +140,12 @@ class Pace:
 
     def answered(self) -> None:
         """The model answered: the next refusal may be recovered from again."""
-        self._recovered = False
+        self._recovered.clear()
 
-    def may_recover(self) -> bool:
-        """Whether a refused request may be tried again; once only until the model answers."""
-        first, self._recovered = not self._recovered, True
+    def may_recover(self, reason: Reason) -> bool:
+        """Whether a request refused so may be tried again: once until the model answers."""
+        first = reason not in self._recovered
+        self._recovered.add(reason)
         return first
 
 

@@ -183,14 +183,38 @@ async def test_the_model_can_restore_what_a_note_names(folder: Path, both: Any):
 
         await both(chat, {"read": read})
 
-    offered = [[tool["name"] for tool in request.body["tools"]] for request in api.requests]
-    assert offered[0] == ["read"]
-    assert offered[-1] == ["read", "context_restore"]
-    for messages, names in zip(sent(api), offered, strict=True):
-        assert ("context_restore" in names) or ("context_restore" not in str(messages))
     [result] = tool_results(list(sent(api))[-1][-1])
     assert read(0) in result["content"]
     assert "quoted from the archive" in result["content"]
+
+
+@each_way
+async def test_all_requests_offer_the_same_tools_also_where_another_process_goes_on(
+    folder: Path, both: Any
+):
+    with MessagesAPI([*map(calling, range(20)), DONE, DONE]) as api:
+        await both(Conversing(folder, api), {"read": read})
+        later = Conversing(folder, api)
+
+        await both(later, {"read": read})
+
+    assert later.session.state().compressions
+    offered = [request.body["tools"] for request in api.requests]
+    assert [tool["name"] for tool in offered[0]] == ["read", "context_restore"]
+    assert all(tools == offered[0] for tools in offered)
+    assert REQUEST["tools"] == [{"name": "read", "input_schema": {"type": "object"}}]
+
+
+def test_a_single_request_offers_the_tools_of_the_caller_alone(folder: Path):
+    with MessagesAPI([DONE]) as api:
+        chat = Conversing(folder, api)
+        chat.session.record(*conversation(20))
+        chat.session.compress(force=True)
+        with chat.client as client:
+            create(chat.session, client, **REQUEST)
+            create(chat.session, client, model=REQUEST["model"], max_tokens=500)
+
+    assert [request.body.get("tools") for request in api.requests] == [REQUEST["tools"], None]
 
 
 @each_way

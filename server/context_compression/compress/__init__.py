@@ -5,6 +5,7 @@ job         what to come down to, strategies until it fits
 subject     the conversation: read, mended, counted
 outcome     what came of it
 accounting  what became of each message
+thinking    a compression that drops the model's thinking and nothing else
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,12 +15,22 @@ from typing import Any, TypeAlias
 
 from context_compression.compress.ask import ALL_IT_CAN, Ask, Keeper
 from context_compression.compress.job import ALL_RECENT, Run, start
+from context_compression.compress.thinking import without_thinking
 from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.overflow import is_overflow
 from context_compression.result import Result
 from context_compression.summarizer import Summarizer, SummaryReply, SummaryRequest
 
-__all__ = ["ALL_IT_CAN", "ALL_RECENT", "Ask", "Keeper", "acompress", "compress", "start"]
+__all__ = [
+    "ALL_IT_CAN",
+    "ALL_RECENT",
+    "Ask",
+    "Keeper",
+    "acompress",
+    "compress",
+    "start",
+    "without_thinking",
+]
 
 Found: TypeAlias = SummaryRequest | Result
 Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]

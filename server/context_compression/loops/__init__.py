@@ -6,6 +6,7 @@ driving.py    what both share: a request, and the loop around it
 dialect.py    what a client's requests and answers look like
 chunks.py     an answer from its stream
 calling.py    the tools a model asks for
+binding.py    thinking that is bound to what stands before it
 
 None of them imports a provider's package.
 """

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from context_compression.loops import driving
+from context_compression.loops.binding import tolerant
 from context_compression.loops.calling import Ran, Tools
 from context_compression.loops.dialect import Dialect, Ending
 from context_compression.session import Session
@@ -29,7 +30,8 @@ def create(
     """The answer to the conversation, compressed first if that is due; the answer is recorded.
 
     A request that is refused as too long, or whose answer tells that a part of it was not read, is
-    sent once more, smaller.
+    sent once more, smaller; one that is refused for thinking bound to other messages, once more
+    without any thinking. A model that binds its thinking is asked to drop such blocks by itself.
 
     Args:
         session: the conversation.
@@ -57,8 +59,8 @@ def run_tools(
 ) -> "Message":
     """Requests and tool calls in turn until the model calls no tool; its last answer.
 
-    Calls left unanswered by an earlier run are made first. As soon as something is archived, the
-    model is offered `context_restore`.
+    Calls left unanswered by an earlier run are made first. The model is offered `context_restore`
+    from the first request on, so that the tools stay the same.
 
     Args:
         session: the conversation.
@@ -84,11 +86,11 @@ async def arun_tools(
 
 
 def _send(client: Any, request: dict[str, Any]) -> Any:
-    return client.messages.create(**request)
+    return client.messages.create(**tolerant(client, request))
 
 
 def _stream(client: Any, request: dict[str, Any], take: Callable[[Any], object]) -> Any:
-    with client.messages.stream(**request) as stream:
+    with client.messages.stream(**tolerant(client, request)) as stream:
         for event in stream:
             take(event)
         return stream.get_final_message()
@@ -97,7 +99,7 @@ def _stream(client: Any, request: dict[str, Any], take: Callable[[Any], object])
 async def _astream(
     client: Any, request: dict[str, Any], take: Callable[[Any], Awaitable[object]]
 ) -> Any:
-    async with client.messages.stream(**request) as stream:
+    async with client.messages.stream(**tolerant(client, request)) as stream:
         async for event in stream:
             await take(event)
         return await stream.get_final_message()

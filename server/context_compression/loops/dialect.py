@@ -37,9 +37,9 @@ class Dialect:
     name_of: Callable[[Mapping[str, Any]], str | None]
     with_system: Callable[[Body, Any], Body]
 
-    def tools_of(self, request: Body) -> list[Any]:
-        """The tools of a request, and ours where the caller has none of that name."""
+    def offering(self, request: Body) -> Body:
+        """The request with our tool, where the caller has none of that name."""
         given: list[Any] = list(request.get("tools") or ())
-        if any(self.name_of(tool) == RESTORE for tool in given):
-            return given
-        return [*given, self.tool_of(RESTORE, DESCRIPTION, SCHEMA)]
+        if not any(self.name_of(tool) == RESTORE for tool in given):
+            given.append(self.tool_of(RESTORE, DESCRIPTION, SCHEMA))
+        return {**request, "tools": given}

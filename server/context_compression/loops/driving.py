@@ -35,14 +35,9 @@ def create(
     client: Any,
     request: Body,
     on_chunk: OnChunk = None,
-    *,
-    restorable: bool = False,
 ) -> Any:
-    """One request and its answer, which is recorded; retried once if it was too long.
-
-    With `restorable`, the model is offered our tool as soon as a note in the view may name it.
-    """
-    _count_with(session, request, dialect.tools_of(request) if restorable else None)
+    """One request and its answer, which is recorded; retried once if the session can mend it."""
+    _count_with(session, request)
     streamed = on_chunk is not None or request.get("stream")
     while True:
         session.prepare()
@@ -56,7 +51,7 @@ def create(
 
         try:
             with session.request(aborted.set if streamed else None):
-                body = _body(dialect, session, request, restorable)
+                body = _body(dialect, session, request)
                 if streamed:
                     answer = dialect.stream(client, body, take)
                 else:
@@ -79,11 +74,9 @@ async def acreate(
     client: Any,
     request: Body,
     on_chunk: OnChunk = None,
-    *,
-    restorable: bool = False,
 ) -> Any:
     """`create` for an event loop; a manual compression cuts it short, and it is sent again."""
-    _count_with(session, request, dialect.tools_of(request) if restorable else None)
+    _count_with(session, request)
     streamed = on_chunk is not None or request.get("stream")
     loop = asyncio.get_running_loop()
 
@@ -98,7 +91,7 @@ async def acreate(
         try:
             with CancelScope() as scope:
                 async with session.arequest(partial(_cancel, loop, scope)):
-                    body = await aside(partial(_body, dialect, session, request, restorable))
+                    body = await aside(partial(_body, dialect, session, request))
                     if streamed:
                         answer = await dialect.astream(client, body, take)
                     else:
@@ -125,13 +118,15 @@ def run_tools(
 ) -> Any:
     """Requests and tool calls in turn until the model calls none; its last answer.
 
-    Calls that an earlier run left unanswered are made first.
+    Calls that an earlier run left unanswered are made first. Our tool is offered from the first
+    request on: a list that changes later empties the prompt cache and invalidates bound thinking.
     """
+    request = dialect.offering(request)
     tools = {RESTORE: partial(restored, session), **tools}
     while True:
         if calls := open_calls(session.view()):
             session.record(*dialect.results_of(run(calls, tools)))
-        answer = create(dialect, session, client, request, on_chunk, restorable=True)
+        answer = create(dialect, session, client, request, on_chunk)
         if not open_calls(session.view()):
             return answer
 
@@ -149,11 +144,12 @@ async def arun_tools(
     async def restore(**arguments: Any) -> str:
         return restored(session, **arguments)  # here: a session is not for several threads at once
 
+    request = dialect.offering(request)
     tools = {RESTORE: restore, **tools}
     while True:
         if calls := open_calls(session.view()):
             session.record(*dialect.results_of(await arun(calls, tools)))
-        answer = await acreate(dialect, session, client, request, on_chunk, restorable=True)
+        answer = await acreate(dialect, session, client, request, on_chunk)
         if not open_calls(session.view()):
             return answer
 
@@ -163,23 +159,21 @@ def _cancel(loop: asyncio.AbstractEventLoop, scope: CancelScope) -> None:
     loop.call_soon_threadsafe(scope.cancel)
 
 
-def _count_with(session: Session, request: Body, tools: list[Any] | None) -> None:
+def _count_with(session: Session, request: Body) -> None:
     """Let the session count all that may be sent, as the model that is asked counts."""
     if "system" in request:
         session.system = request["system"]
-    session.tools = tools or request.get("tools") or session.tools
+    session.tools = request.get("tools") or session.tools
     if session.model is None:
         session.model = request.get("model")
         session.settings = for_model(session.settings, session.model)
 
 
-def _body(dialect: Dialect, session: Session, request: Body, restorable: bool) -> Body:
+def _body(dialect: Dialect, session: Session, request: Body) -> Body:
     body = {**request, "messages": session.view()}
     body.pop("stream", None)
     if system := session.system:
         body = dialect.with_system(body, system)
-    if restorable and session.state().refs:
-        body["tools"] = dialect.tools_of(request)
     return body
 
 

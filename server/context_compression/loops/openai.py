@@ -55,8 +55,8 @@ def run_tools(
 ) -> Any:
     """Requests and tool calls in turn until the model calls no tool; its last answer.
 
-    Calls left unanswered by an earlier run are made first. As soon as something is archived, the
-    model is offered `context_restore`.
+    Calls left unanswered by an earlier run are made first. The model is offered `context_restore`
+    from the first request on, so that the tools stay the same.
 
     Args:
         session: the conversation.

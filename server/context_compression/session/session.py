@@ -14,9 +14,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
 
-from context_compression.compress import Ask, acompress, compress
+from context_compression.compress import Ask, acompress, compress, without_thinking
 from context_compression.errors import BudgetTooSmall, StoreError
-from context_compression.overflow import is_overflow
+from context_compression.overflow import is_foreign_thinking, is_overflow
 from context_compression.pacing import POLL_SECONDS, Event, Pace, Reason
 from context_compression.result import Result
 from context_compression.session.by_caller import ByCaller
@@ -97,10 +97,12 @@ class Session(ByCaller):
         return await aside(self.view)
 
     def recover(self, error: Error) -> list[dict[str, Any]] | None:
-        """A smaller view to retry a refused request with.
+        """A view to retry a refused request with; `None` when there is none.
 
-        `None` when the error is not that the conversation is too long, when this request was
-        retried already, when `auto_compress` is off, or when the view cannot get any smaller.
+        Where the conversation is too long: a smaller one, with `auto_compress` on. Where its
+        thinking is bound to another conversation: one without any thinking. That saves no room but
+        mends a request nobody would take, so it is done with `auto_compress` off, too. Either is
+        tried once until the model answers; both can be undone.
         """
         wanted = self._refused(error)
         if wanted is None:
@@ -221,8 +223,11 @@ class Session(ByCaller):
         return Wanted("threshold") if due else None
 
     def _refused(self, error: Error) -> "Wanted | None":
-        """One after a refusal: to well below what was refused, whatever we had counted."""
-        if not (self.settings.auto_compress and is_overflow(error) and self._pace.may_recover()):
+        """One after a refusal: without thinking, or to well below what we count of the refused."""
+        if is_foreign_thinking(error):
+            return Wanted("thinking") if self._pace.may_recover("thinking") else None
+        overflow = self.settings.auto_compress and is_overflow(error)
+        if not (overflow and self._pace.may_recover("overflow")):
             return None
         refused = self.usage().used_tokens
         target = min(self.settings.target_tokens, int(refused * self.settings.target_usage))
@@ -234,7 +239,10 @@ class Session(ByCaller):
             if nothing := self._nothing_to_do(wanted):
                 return told.done(nothing)
             with self._log.locked():
-                return told.done(compress(self._asked(wanted), self.summarizer))
+                ask = self._asked(wanted)
+                if wanted.reason == "thinking":
+                    return told.done(without_thinking(ask))
+                return told.done(compress(ask, self.summarizer))
 
     async def _acompressed(self, wanted: "Wanted") -> Result:
         """`_compressed` for an event loop."""
@@ -249,7 +257,10 @@ class Session(ByCaller):
                 return told.done(nothing)
             async with self._turn():
                 ask = await aside(partial(self._asked, careful))
-                result = told.done(await acompress(ask, self.summarizer, aside))
+                if wanted.reason == "thinking":
+                    result = told.done(await aside(partial(without_thinking, ask)))
+                else:
+                    result = told.done(await acompress(ask, self.summarizer, aside))
             told.now = await aside(self.usage)
             return result
 
@@ -307,7 +318,7 @@ class Session(ByCaller):
         finally:
             if told.result is not None:
                 now = told.now or self.usage()
-                if told.result.changed or now.over_threshold:
+                if reason != "thinking" and (told.result.changed or now.over_threshold):
                     self._pace.tried(int(now.used_tokens))
                 self.on_event(ended(reason, before, told.result))
 
@@ -352,7 +363,7 @@ def ended(reason: Reason, before: int, result: Result) -> Event:
         reason,
         before,
         result.tokens_after,
-        will_retry=reason == "overflow" and result.changed,
+        will_retry=reason in ("overflow", "thinking") and result.changed,
         first_kept=summary.first_kept if summary else None,
         cost=summary.cost if summary else None,
         usage=summary.usage if summary else None,

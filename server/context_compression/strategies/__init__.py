@@ -13,4 +13,6 @@ What they are made of: `base` (what a strategy is), `floor` (the smallest view t
 (which texts compete for the room), `filling` (the room that pieces fill), `files` and
 `names` (a line of those worked on, and of those used), `gaps` (which of them a view tells of),
 `keep` (from what stays to edits).
+
+Beside them stands `thinking`, which nobody chooses: a session mends a refused request with it.
 """

@@ -63,8 +63,8 @@ class Answer:
     error: Refusal | None = None
 
 
-Entry: TypeAlias = str | Callable[[Body], str | Answer] | Answer | Refusal
-"""A string is the text of an answer; a function makes either from the request's body."""
+Entry: TypeAlias = str | Callable[[Body], str | Answer | Refusal] | Answer | Refusal
+"""A string is the text of an answer; a function makes one of the others from the request's body."""
 
 # every field can be set: `slow(first_after=2)`, `dropped(stop_after=0)`
 slow = partial(Answer, first_after=3600)
@@ -86,6 +86,16 @@ def rate_limited(retry_after: float | None = None) -> Refusal:
 def too_long(tokens: int = 213_462, maximum: int = 200_000) -> Refusal:
     """400: the prompt does not fit the model."""
     message = f"prompt is too long: {tokens} tokens > {maximum} maximum"
+    return Refusal(400, "invalid_request_error", message)
+
+
+def foreign_thinking(place: str = "messages.1.content.0") -> Refusal:
+    """400: what stands before a thinking block is not what it was made behind."""
+    message = (
+        f"{place}: Invalid `signature` in `thinking` block. The block is bound to a different "
+        "conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` "
+        'to "drop_block".'
+    )
     return Refusal(400, "invalid_request_error", message)
 
 
@@ -228,7 +238,7 @@ def _message(answer: Answer, body: Body) -> Body:
         "id": f"msg_{crc32(said):08x}",  # agent hosts take one id for one message
         "type": "message",
         "role": "assistant",
-        "model": body["model"],
+        "model": body.get("model", ""),  # other clouds have it in the path
         "content": content,
         "stop_reason": answer.stop_reason,
         "stop_sequence": None,

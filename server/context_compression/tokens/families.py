@@ -108,6 +108,17 @@ def window_of(model: str | None) -> int | None:
     return next((window for known, window in _WINDOWS if known.search(name)), None)
 
 
+def binds_thinking(model: str | None) -> bool:
+    """Whether the model takes its thinking back only behind the very words it was made behind.
+
+    Claude does from version 5.1 on (Claude docs, "Prefix checks on thinking blocks"). Older models
+    refuse the parameters that go with it, so a name without a version counts as one of those.
+    """
+    name = (model or "").lower()
+    version = _claude_version(name) if _CLAUDE.search(name) else None
+    return version is not None and version >= (5, 1)
+
+
 def _claude_version(name: str) -> tuple[int, int] | None:
     found = _VERSION.search(name, max(name.find("claude"), 0))
     return (int(found[1]), int(found[2] or 0)) if found else None
