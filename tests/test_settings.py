@@ -37,6 +37,8 @@ DEFAULTS: dict[str, Any] = {
     "summary_role": "user",
     "offload_min_tokens": 1_000,
     "offload_preview_tokens": 200,
+    "thinking": "auto",
+    "alternate_roles": None,
     "allowed_paths": (),
     "read_host_transcripts": True,
 }
@@ -153,6 +155,8 @@ def test_every_setting_can_come_from_the_environment(name: str) -> None:
         "summarizer": "none",
         "summary_model": "claude-x",
         "summary_role": "system",
+        "thinking": "keep",
+        "alternate_roles": "true",
         "important_keywords": "alpha, beta",
         "record_markers": "MARK",
         "allowed_paths": os.pathsep.join(["/a", "/b"]),
@@ -165,6 +169,7 @@ def test_every_setting_can_come_from_the_environment(name: str) -> None:
     }
     values = {
         "auto_compress": False,
+        "alternate_roles": True,
         "read_host_transcripts": False,
         "important_keywords": ("alpha", "beta"),
         "record_markers": ("MARK",),

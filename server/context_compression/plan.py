@@ -105,6 +105,7 @@ class Plan:
         pins: messages that stay whole; their call or result partners stay, too.
         batch: messages before this one are shortened together, even where the room needs less.
         rules: what the provider refuses.
+        drops_thinking: whether bound thinking goes with what it is bound to.
         model: the conversation's, where it is known.
         cutter: what cuts its texts.
         previews: those of its texts that were made already.
@@ -118,6 +119,7 @@ class Plan:
     pins: frozenset[int] = frozenset()
     batch: int = 0
     rules: ProviderRules = ProviderRules(user_first=True, results_role="user")
+    drops_thinking: bool = True
     archive: Archive = Archive()
     focus: str | None = None
     model: str | None = None
@@ -205,11 +207,6 @@ class Plan:
     def bound(self) -> Sequence[int]:
         """The messages with thinking that is bound to what stands before it."""
         return [i for i, message in enumerate(self.messages) if message.has_bound_thinking]
-
-    @property
-    def drops_thinking(self) -> bool:
-        """Whether bound thinking goes with what it is bound to."""
-        return self.settings.thinking == "bound"
 
     @cached_property
     def current_turn(self) -> int:

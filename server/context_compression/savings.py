@@ -86,6 +86,8 @@ class Tally:
     """Tokens that a host's hook kept out, by the call that was answered so."""
     at_source: int = 0
     """Those of calls whose answers were recorded."""
+    answering: bool = False
+    """Whether the last message was the model's."""
     called: bool = False
     """Whether an agent called one of our tools, so that its requests offer them."""
     by_caller: list[str] = field(default_factory=list[str])
@@ -94,13 +96,8 @@ class Tally:
     def take(self, event: Mapping[str, Any], freed: int) -> None:
         """Take one event into account; `freed` is what compressions free in the view after it."""
         match event:
-            case {"type": "message", "message": {"role": "assistant"} as message}:
-                self.called = self.called or any(map(OURS.search, _calls(message)))
-                self.requests += 1
-                self.kept_out += freed + self.at_source
-                self.brought_back += self.restored
-            case {"type": "message", "message": message} if self.outside and is_object(message):
-                self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
+            case {"type": "message", "message": message} if is_object(message):
+                self._take_message(message, freed)
             case {"type": "rewind"}:  # what is still in the history is recorded anew, or left out
                 self.at_source = 0
             case {"type": "offload", "call": str(call), "tokens_freed": int(tokens)}:
@@ -116,6 +113,20 @@ class Tally:
             case _:
                 pass
 
+    def _take_message(self, message: Mapping[str, Any], freed: int) -> None:
+        """What the model says, in one message or several behind each other, answers one request."""
+        if not _is_answer(message):
+            self.answering = False
+            if self.outside:
+                self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
+            return
+        self.called = self.called or any(map(OURS.search, _calls(message)))
+        if not self.answering:
+            self.requests += 1
+            self.kept_out += freed + self.at_source
+            self.brought_back += self.restored
+        self.answering = True
+
     def savings(self, freed: int, count: Callable[[str], int], model: str | None = None) -> Savings:
         """The sums, with the tokens of a text as `count` has them, and of the tools for `model`."""
         sums = Savings(
@@ -129,13 +140,22 @@ class Tally:
         return sums.offering_tools(model) if self.called else sums
 
 
+def _is_answer(message: Mapping[str, Any]) -> bool:
+    """Whether the model says it: by its role, or as an item of its own that is no result."""
+    kind = str(message.get("type", ""))
+    item = "role" not in message and (kind == "reasoning" or kind.endswith("_call"))
+    return message.get("role") in ("assistant", "model") or item
+
+
 def _calls(message: Mapping[str, Any]) -> Iterator[str]:
-    """The names of the tools a message calls, in either dialect."""
-    for name in ("content", "tool_calls"):
-        blocks = message.get(name)
+    """The names of the tools a message calls, whatever its dialect."""
+    yield str(message.get("name", ""))
+    for key in ("content", "tool_calls", "parts"):
+        blocks = message.get(key)
         for block in filter(is_object, blocks) if is_array(blocks) else ():
-            called = block.get("function") if name == "tool_calls" else block
-            yield str(called.get("name")) if is_object(called) else ""
+            inner = (block.get(of) for of in ("function", "functionCall", "function_call", "toolUse"))
+            for called in filter(is_object, (block, *inner)):
+                yield str(called.get("name", called.get("toolName", "")))
 
 
 def _answered(message: Mapping[str, Any]) -> Iterator[str]:

@@ -119,8 +119,8 @@ class Settings(Value):
     """tokens from which a tool result is offloaded"""
     offload_preview_tokens: NotNegative = 200
     """tokens of its preview"""
-    thinking: Literal["bound", "keep"] = "bound"
-    """bound: signed thinking behind the first change goes, as newer models refuse it; keep: it stays"""
+    thinking: Literal["auto", "bound", "keep"] = "auto"
+    """signed thinking behind the first change: bound drops it, keep leaves it; auto: by the model"""
     alternate_roles: bool | None = None
     """whether user and assistant take turns in what is sent; unset: where model and input do"""
     important_keywords: tuple[str, ...] = IMPORTANT_KEYWORDS

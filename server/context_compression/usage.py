@@ -175,7 +175,7 @@ def _count(messages: Messages | str, system: Any, tools: Any, counter: Counter) 
     beside = counter.system(system) + counter.tools(tools)
     if isinstance(messages, str):
         return counter.count(beside + counter.text(messages))
-    return counter.count(beside + counter.messages(parse(messages).messages))
+    return counter.whole(parse(messages).messages, beside)
 
 
 def usage(

@@ -24,7 +24,13 @@ from context_compression.strategies.consequences import (
 )
 from context_compression.strategies.summarize import previous_summary
 from context_compression.system_prompt import carried
-from context_compression.tokens import Count, Counter, anchor_in, anchored
+from context_compression.tokens import (
+    Count,
+    Counter,
+    anchor_in,
+    anchored,
+    takes_thinking_anywhere,
+)
 from context_compression.validity import Repaired
 
 COMPETING = ("auto", "offload", "extract")
@@ -79,6 +85,7 @@ class Subject:
             settings,
             pins=self._pins(),
             rules=self.rules,
+            drops_thinking=self.drops_thinking,
             archive=ask.store.archive if ask.store else Archive(),
             focus=ask.focus,
             model=ask.model,
@@ -96,11 +103,18 @@ class Subject:
             wanted = strict and takes_turns(self.conversation.messages)
         return replace(rules, alternates=rules.alternates or wanted)
 
+    @property
+    def drops_thinking(self) -> bool:
+        """Whether signed thinking goes with what it is bound to, as the settings or the model say."""
+        wanted = self.settings.thinking
+        anywhere = wanted == "auto" and takes_thinking_anywhere(self.ask.model)
+        return not (wanted == "keep" or anywhere)
+
     def _repaired(self) -> Repaired:
         """The conversation as a provider takes it; thinking behind a repair goes with it."""
         conversation = self.conversation
         repaired = validity.repair(conversation.messages, self.rules, conversation.without_halves)
-        if not repaired.repairs or self.settings.thinking == "keep":
+        if not repaired.repairs or not self.drops_thinking:
             return repaired
         return without_stale_thinking(conversation.messages, repaired)
 
@@ -150,7 +164,8 @@ class Subject:
         at = None if self.prompt.at is not None else anchor_in(self.conversation.raw)
         if self.ask.counter is None and at:
             return anchored(self.counter, self.conversation.messages, at)
-        return self.counter.count(self.before + self.ask.not_counted)
+        beside = self.before - self.counter.messages(self.conversation.messages)
+        return self.counter.whole(self.conversation.messages, beside + self.ask.not_counted)
 
     @property
     def beyond(self) -> int:

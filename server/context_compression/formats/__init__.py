@@ -47,7 +47,7 @@ WANTED = (
 )
 
 
-__all__ = ["DIALECTS", "ROLES", "Conversation", "Format", "check", "detect", "parse", "plain"]
+__all__ = ["DIALECTS", "ROLES", "Conversation", "Format", "check", "detect", "may_be_message", "parse", "plain"]
 
 
 class Format(Protocol):
@@ -152,6 +152,13 @@ def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
         return first
     of_openai = any(m.get("role") in ("system", "developer", "tool") for m in messages)
     return openai_chat.FORMAT if of_openai else anthropic.FORMAT
+
+
+def may_be_message(value: Any) -> bool:
+    """Whether a value has the outer shape of a message in one of the dialects."""
+    if not is_object(value) or not isinstance(value.get("content", ""), str | list | None):
+        return False
+    return isinstance(value.get("role"), str) or responses.is_item(value) or "parts" in value
 
 
 def check(index: int, message: Any) -> None:

@@ -112,7 +112,8 @@ def _read_part(part: Any, ids: Ids) -> Block:
             kind = str(camel(data).get("mimeType", ""))
             if kind.startswith("image/"):
                 return Image(part)
-            return Opaque(part) if kind.startswith(("audio/", "video/")) else Document(source=part)
+            heard = kind.startswith(("audio/", "video/")) and "data" in data
+            return Opaque(part) if heard else Document(source=part)
         case _:
             return Opaque(part)
 

@@ -10,7 +10,7 @@ from typing import Any
 from context_compression.errors import StoreError
 from context_compression.formats import parse
 from context_compression.ledger import entries, from_json, merge, to_json
-from context_compression.messages import COMPRESSED
+from context_compression.messages import COMPRESSED, Text
 from context_compression.plan import Archive, canonical
 from context_compression.result import Kept, Result
 from context_compression.session.reading import as_text
@@ -134,9 +134,9 @@ class Archiver:
             text = result.summary.text
             points = [e.text for e in result.summary.ledger if e.kind in ("constraint", "decision")]
         elif result.strategy == "window" and result.dropped:
-            contents = (part["content"] for part in result.layout if isinstance(part, dict))
-            digests = (as_text(content) for content in contents)
-            text = next((digest for digest in digests if digest.startswith(COMPRESSED)), "")
+            made = parse([part for part in result.layout if isinstance(part, dict)]).messages
+            texts = (block.text for m in made for block in m.blocks if isinstance(block, Text))
+            text = next((digest for digest in texts if digest.startswith(COMPRESSED)), "")
             points = text.split("\n")[1:]
         if not text:
             return

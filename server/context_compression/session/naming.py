@@ -23,13 +23,14 @@ def name_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
     Raises:
         InvalidConversation: not messages in a format we know.
     """
-    begins = opening(messages)
+    conversation = parse(messages)
+    begins = opening(conversation.raw)
     name = PREFIX + ref_of(begins[0] if len(begins) == 1 else begins)
     ours = next((text for text in strings_in(begins) if text.startswith(COMPRESSED)), None)
     if ours is None or store.session(name).exists:
         return name
     line = max(ours.splitlines(), key=len)  # whoever joins texts leaves lines as they are
-    theirs = parse(messages).messages
+    theirs = conversation.messages
     for id in store.sessions():
         with suppress(StoreError):  # what cannot be read keeps no other from us
             if id.startswith(PREFIX) and store.session(id).holds(line):

@@ -88,10 +88,10 @@ class Recorded:
         Raises:
             InvalidConversation: not messages in a format we know; nothing was recorded.
         """
-        parse(messages)
+        raw = parse(messages).raw
         now = timestamp()
         self._log.append(
-            *({"type": "message", "created_at": now, "message": dict(m)} for m in messages)
+            *({"type": "message", "created_at": now, "message": dict(m)} for m in raw)
         )
 
     def follow(self, messages: Sequence[Mapping[str, Any]]) -> None:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from context_compression.authors import HOST_NOTES
 from context_compression.errors import StoreDamaged
-from context_compression.formats import parse
+from context_compression.formats import may_be_message, parse
 from context_compression.messages import (
     Message,
     Text,
@@ -196,8 +196,8 @@ def _apart(whole: T) -> T:
 def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
     """Whether an event has what its type needs and fits the events before it."""
     match event:
-        case {"type": "message", "message": {"role": str(), **said}}:
-            return isinstance(said.get("content", ""), str | list | None)
+        case {"type": "message", "message": message}:
+            return may_be_message(message)
         case {"type": "compression", "n": int(), "messages_in": int(covered), "layout": list(),
               "tokens_before": int(), "tokens_after": int(), "compressed": list()}:  # fmt: skip
             said = event.get("system", {})
@@ -260,7 +260,8 @@ def news_of(
     Raises:
         InvalidConversation: not messages in a format we know.
     """
-    theirs = parse(messages).messages
+    conversation = parse(messages)
+    messages, theirs = conversation.raw, conversation.messages
     now = timestamp()
     events: list[dict[str, Any]] = []
     if state.view and hold(theirs, parse(state.view).messages):
@@ -287,9 +288,10 @@ def is_another(state: State, messages: Sequence[Mapping[str, Any]]) -> bool:
     Raises:
         InvalidConversation: not messages in a format we know.
     """
-    if not state.recorded or opening(messages) == opening(state.recorded):
+    conversation = parse(messages)
+    if not state.recorded or opening(conversation.raw) == opening(state.recorded):
         return False
-    return not hold(parse(messages).messages, parse(state.view).messages)
+    return not hold(conversation.messages, parse(state.view).messages)
 
 
 def opening(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -9,7 +9,13 @@ block. The caches hold base counts only, so one cache serves every model.
 
 from context_compression.tokens.anchors import Anchor, anchor_in, anchored
 from context_compression.tokens.counter import Count, Counter
-from context_compression.tokens.families import Family, binds_thinking, family_of, window_of
+from context_compression.tokens.families import (
+    Family,
+    binds_thinking,
+    family_of,
+    takes_thinking_anywhere,
+    window_of,
+)
 from context_compression.tokens.o200k import base_count
 from context_compression.tokens.remembered import TextCounter, fingerprint
 
@@ -25,5 +31,6 @@ __all__ = [
     "binds_thinking",
     "family_of",
     "fingerprint",
+    "takes_thinking_anywhere",
     "window_of",
 ]

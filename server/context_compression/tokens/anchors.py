@@ -30,9 +30,9 @@ def anchored(counter: Counter, messages: Sequence[Message], anchor: Anchor) -> C
     An anchor over more messages than there are belongs to an earlier state and is not used.
     """
     if anchor.messages > len(messages):
-        return counter.count(counter.messages(messages))
-    tail = counter.count(counter.messages(messages[anchor.messages :]))
-    return Count(anchor.tokens + tail, f"usage + {counter.method}", anchor.tokens + tail.upper)
+        return counter.whole(messages)
+    tail = counter.whole(messages[anchor.messages :])
+    return Count(anchor.tokens + tail, f"usage + {tail.method}", anchor.tokens + tail.upper)
 
 
 def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:

@@ -5,7 +5,7 @@ messages and a message that stays the same keeps its count.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any, assert_never, cast
@@ -24,11 +24,16 @@ from context_compression.messages import (
     is_array,
     is_object,
 )
+from context_compression.plurals import how_many
 from context_compression.tokens.counting import Counting
 from context_compression.tokens.families import ANY, Family, family_of
 from context_compression.tokens.media import (
+    MOST_UNSEEN_PAGES,
+    PAGE,
+    UNSEEN_PAGES,
     document_tokens,
     image_tokens,
+    is_reference,
     payload,
     sealed_tokens,
     without_base64,
@@ -121,6 +126,21 @@ class Counter:
             counting.finish()
         return sum(map(self.message, messages))
 
+    def whole(self, messages: Sequence[Message], beside: int = 0) -> Count:
+        """The count of a conversation and of what stands `beside` it, in tokens.
+
+        Documents given by an id or an address are in it with an assumed length, and the method says
+        so; the upper bound is that of long ones.
+        """
+        count = self.count(beside + self.messages(messages))
+        unseen = sum(map(_is_unseen, chain.from_iterable(map(_parts, messages))))
+        if not unseen:
+            return count
+        what = how_many(unseen, "document")
+        assumed = f"{what} by reference taken for {UNSEEN_PAGES} pages each"
+        more = unseen * PAGE * (MOST_UNSEEN_PAGES - UNSEEN_PAGES)
+        return Count(int(count), f"{count.method}, {assumed}", count.upper + more)
+
     def ahead(self, messages: Iterable[Message]) -> Counting | None:
         """Begin to count the texts of messages in a thread; `None` where that is not worth it."""
         blocks = chain.from_iterable(message.blocks for message in messages)
@@ -164,6 +184,8 @@ class Counter:
         if document.text:
             return self.text(document.text)
         pages = document_tokens(document.source)
+        if pages is None and is_reference(document.source):
+            return UNSEEN_PAGES * PAGE
         return self._opaque(document.source) if pages is None else pages
 
     def _opaque(self, source: Any) -> int:
@@ -171,6 +193,16 @@ class Counter:
         shown, hidden = without_base64(source)
         sealed = min(sealed_tokens(hidden), self.family.image_tokens)
         return self._scaled(self._base.json(shown)) + sealed
+
+
+def _parts(message: Message) -> Iterator[Block]:
+    """The blocks of a message, of results what is in them."""
+    for block in message.blocks:
+        yield from block.content if isinstance(block, ToolResult) else (block,)
+
+
+def _is_unseen(block: Block) -> bool:
+    return isinstance(block, Document) and not block.text and is_reference(block.source)
 
 
 def _checked(counter: TextCounter) -> TextCounter:

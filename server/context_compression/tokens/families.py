@@ -119,6 +119,16 @@ def binds_thinking(model: str | None) -> bool:
     return version is not None and version >= (5, 1)
 
 
+def takes_thinking_anywhere(model: str | None) -> bool:
+    """Whether the model is known to take its thinking back whatever stands before it.
+
+    Claude does before version 5.1; of a model we do not know it is not known.
+    """
+    name = (model or "").lower()
+    version = _claude_version(name) if _CLAUDE.search(name) else None
+    return version is not None and version < (5, 1)
+
+
 def _claude_version(name: str) -> tuple[int, int] | None:
     found = _VERSION.search(name, max(name.find("claude"), 0))
     return (int(found[1]), int(found[2] or 0)) if found else None

@@ -11,9 +11,15 @@ from context_compression.tokens.families import Family
 
 PAGE = 2_200  # tokens of a PDF page: about 1,590 for its picture, the rest for its text
 PAGE_BYTES = 50_000  # of a PDF whose pages cannot be counted
+UNSEEN_PAGES, MOST_UNSEEN_PAGES = 4, 10
+"""Pages that a document is counted with which is given by an id or an address, and its upper bound:
+nobody here can see how many there are. A letter has one, a paper ten; more would be due too often."""
 HEAD = 262_144  # base64 characters of a JPEG searched for its size; it may begin with a thumbnail
 SLICE = 1_048_576  # base64 characters decoded at a time
 
+NAMING = frozenset({"file_id", "fileId", "file_url", "url", "uri", "fileUri", "file_uri"})
+"""Keys under which a document's id or address stands."""
+ADDRESS = re.compile(r"(?:https?|gs|s3)://")
 _BASE64 = re.compile(r"(?:data:[^,\s]{0,200},)?[A-Za-z0-9+/_=\r\n-]+")
 _DATA_URL = re.compile(r"data:[^,\s]{0,200},")
 _JPEG_FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
@@ -97,6 +103,19 @@ def document_tokens(source: Any) -> int | None:
         len(_PDF_PAGE.findall(_decoded(data, at, SLICE))) for at in range(0, len(data), SLICE)
     )
     return PAGE * (pages or math.ceil(len(data) * 3 / 4 / PAGE_BYTES))
+
+
+def is_reference(source: Any) -> bool:
+    """Whether a document is named by an id or an address, so that nothing of it can be seen here."""
+    if isinstance(source, Mapping):
+        mapping = cast("Mapping[str, Any]", source)
+        named = any(key in NAMING and isinstance(value, str) for key, value in mapping.items())
+        return (named and not _holds_data(mapping)) or any(map(is_reference, mapping.values()))
+    return isinstance(source, str) and ADDRESS.match(source) is not None
+
+
+def _holds_data(source: Mapping[str, Any]) -> bool:
+    return any(isinstance(source.get(key), str | bytes) for key in ("data", "bytes", "file_data"))
 
 
 def without_base64(value: Any) -> tuple[Any, int]:
