@@ -670,7 +670,37 @@ def test_a_text_document_costs_its_text():
     counter = Counter("gpt-4o")
 
     assert counter.block(Document("Chapter one")) == base_count("Chapter one")
-    assert 0 < counter.block(Document(source={"type": "document", "file_id": "f1"})) < 30
+
+
+BY_REFERENCE: list[dict[str, Any]] = [
+    {"role": "user", "content": [{"type": "document", "source": {"type": "file", "file_id": "f"}}]},
+    {"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}}]},
+    {"role": "user", "content": [{"type": "input_file", "file_url": "https://example.org/a.pdf"}]},
+    {"role": "user", "parts": [{"fileData": {"mimeType": "application/pdf", "fileUri": "gs://a/b"}}]},
+    {"role": "user", "content": [{"document": {"name": "a", "source": {"s3Location": {"uri": "s3://a/b"}}}}]},
+    {"role": "user", "content": [{"type": "file", "mediaType": "application/pdf", "data": "https://a/b"}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("message", BY_REFERENCE)
+def test_a_document_by_reference_counts_as_some_pages_and_the_count_says_so(
+    message: dict[str, Any],
+) -> None:
+    count = count_tokens([message])
+
+    assert count >= 4 * 2_200
+    assert count.method.endswith("1 document by reference taken for 4 pages each")
+    assert count.upper >= 10 * 2_200
+
+
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_reasoning_beside_the_content_counts_as_it_is_sent(key: str) -> None:
+    thought = "first the reader, then the writer " * 200
+    said = {"role": "assistant", "content": "Done."}
+
+    more = count_tokens([{**said, key: thought}], model="deepseek-reasoner")
+
+    assert more - count_tokens([said], model="deepseek-reasoner") >= base_count(thought)
 
 
 ASKED = {"role": "user", "content": "How many files are there?"}

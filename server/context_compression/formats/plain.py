@@ -16,6 +16,9 @@ LONGEST_NUMBER = 14_000
 """Bits; Python writes no number of more than 4,300 digits."""
 
 
+SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
 def why_not_json(value: Any) -> str | None:
     """What keeps a value from being sent as JSON, in plain words; `None` when nothing does."""
     stack: list[tuple[Any, int]] = [(value, 0)]
@@ -51,11 +54,24 @@ def plain(messages: Any) -> Any:
     Such are those with `model_dump`: blocks and messages of the packages `anthropic` and `openai`.
     Messages without any are the very objects; where there is none, so is the list.
     """
-    if not is_array(messages):
+    if not is_array(messages) or _is_plain(messages):
         return messages
-    made = [_plain(message, 0) for message in messages]
-    same = all(new is old for new, old in zip(made, messages, strict=True))
-    return messages if same else made
+    return [_plain(message, 0) for message in messages]
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is made of nothing but Python's own types; told without a copy."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is dict:
+            stack.extend(item.values())
+        elif kind is list or kind is tuple:
+            stack.extend(item)
+        elif kind not in SCALARS:
+            return False
+    return True
 
 
 def _plain(value: Any, depth: int) -> Any:
