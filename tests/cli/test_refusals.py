@@ -43,6 +43,16 @@ def test_a_file_that_is_no_conversation(desk: Desk, name: str, snapshot: Snapsho
     assert snapshot(desk.folder) == before
 
 
+@pytest.mark.parametrize("command", ["compress", "status"])
+def test_a_file_of_a_foreign_format_is_refused_by_name(desk: Desk, command: str):
+    desk.write("ui.json", [{"role": "user", "parts": [{"type": "text", "text": "hi"}]}])
+
+    told = refused(desk.run(command, "ui.json"))
+
+    assert "ui.json cannot be read. These are UIMessages of the AI SDK (role and parts)." in told
+    assert "Convert them with `await convertToModelMessages(messages)`" in told
+
+
 def test_a_file_of_3_gb_is_not_read(desk: Desk):
     with (desk.folder / "huge.jsonl").open("wb") as file:
         file.truncate(3 * 1024 * 1024 * 1024)

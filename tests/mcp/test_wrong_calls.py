@@ -131,6 +131,28 @@ async def test_text_that_looks_like_json_stays_text(client: Client) -> None:
     assert restored.pages == ['{"a": [1, 2]}']
 
 
+@pytest.mark.parametrize(
+    ("messages", "wanted"),
+    [
+        (
+            {"messages": [{"type": "human", "content": "hi"}]},
+            "messages cannot be read. This is a L",
+        ),
+        ([{"type": "human", "content": "hi"}], "These are LangChain messages. Convert them with "),
+        ({"contents": [{"parts": [{"text": "hi"}]}]}, "Pass its contents; "),
+        ([{"role": "user", "parts": [{"type": "text"}]}], "These are UIMessages of the AI SDK"),
+        ({"custom_id": "r1", "params": {"messages": []}}, "This is a row of an Anthropic batch."),
+        ({"role": "user", "content": "hi"}, 'messages must be a list, not {"role": "user", '),
+    ],
+)
+async def test_messages_of_a_foreign_format_are_refused_by_name_also_as_json_in_a_string(
+    client: Client, messages: Any, wanted: str
+) -> None:
+    for given_as in (messages, json.dumps(messages)):
+        for tool in ("context_status", "context_compress"):
+            assert wanted in await refusal(client, tool, messages=given_as)
+
+
 async def test_messages_that_are_none_are_refused(client: Client) -> None:
     for role, content in (("robot", "x"), (None, "x"), ("user", 5)):
         messages = [{"role": role, "content": content}]

@@ -26,7 +26,8 @@ LONGEST = 256 * 1024 * 1024
 """Bytes of one line, or of a file that is one JSON value: it has to be held as a whole."""
 WANTED = (
     "Pass a transcript of Claude Code, Codex, Gemini CLI, opencode, Pi or Copilot CLI, or messages "
-    'as JSON: a list of messages, an object with "messages", or one message per line.'
+    'as JSON: a list of messages, an object with "messages", "contents" or "input", or one message '
+    "per line."
 )
 
 

@@ -1,21 +1,30 @@
-"""Plain message files: a list of messages, an object with `messages`, or one message per line.
+"""Plain message files: a list of messages, the body of a request, or one message per line.
 
 [{"role": "user", "content": "hello"}]
 {"messages": [...], "system": "be brief", "tools": [...], "model": "...", "id": "..."}
+{"contents": [...], "systemInstruction": {...}}  as Gemini takes them
+{"input": [...], "instructions": "be brief"}     as OpenAI Responses takes them
 {"role": "user", "content": "hello"}             one per line, bare or as {"message": {...}}
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from context_compression.errors import InvalidConversation, TranscriptError
-from context_compression.formats import ROLES, check
+from context_compression.formats import parse, responses
+from context_compression.formats.foreign import refusal
 from context_compression.hosts.base import Load, Row, Transcript, folder_name, name_of
 from context_compression.hosts.lines import WANTED, At, as_object, string
 from context_compression.messages import is_array
 
 NAME = "messages"
+SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
+
+
+def is_document(value: Any) -> bool:
+    """Whether a JSON value holds a conversation, and is not a row of one."""
+    return "messages" in as_object(value) or is_array(_held(as_object(value)))
 
 
 def read_document(path: Path, document: Any) -> Transcript:
@@ -25,24 +34,19 @@ def read_document(path: Path, document: Any) -> Transcript:
         TranscriptError: the value is no conversation.
     """
     about = as_object(document)
-    messages = about.get("messages") if about else document
+    messages = _held(about) if about else document
     if not is_array(messages):
         found = _keys(about) if about else f"just {document!r:.40}"
-        raise TranscriptError(f"{path} is JSON, but no conversation: it holds {found}. {WANTED}")
-    strange = [index for index, message in enumerate(messages) if not _is_message(message)]
-    if strange:
-        raise TranscriptError(
-            f"{path} is JSON, but no conversation: {len(strange)} of {len(messages)} items are no "
-            f"message with a role, the first is item {strange[0]}. {WANTED}"
-        )
+        said = f"is JSON, but no conversation: it holds {found}."
+        raise TranscriptError(_by_name(path, document) or f"{path} {said} {WANTED}")
     return Transcript(
         path=path,
         host=NAME,
         session_id=folder_name(string(about, "id")) if string(about, "id") else name_of(path),
-        messages=_checked(path, list(messages)),
-        model=string(about, "model") or None,
-        system=about.get("system"),
-        tools=about.get("tools"),
+        messages=_checked(path, _all_messages(path, messages, document), document),
+        model=string(about, "model") or string(about, "modelId") or None,
+        system=_system(about),
+        tools=about.get("tools") or as_object(about.get("toolConfig")).get("tools"),
         warnings=[] if messages else ["The file holds no messages."],
     )
 
@@ -62,7 +66,7 @@ class MessageRows:
 
     def add(self, row: Row, at: At) -> None:
         """Take a row into account."""
-        message = row if "role" in row else row.get("message")
+        message = row if "role" in row or _is_item(row) else row.get("message")
         if _is_message(message):
             self._messages.append(message)
         else:
@@ -77,29 +81,63 @@ class MessageRows:
         """
         if not self._messages:
             found = _keys(self._first_strange) if self._strange else "no JSON objects"
-            raise TranscriptError(f"{path} holds no messages: its lines hold {found}. {WANTED}")
-        messages = _checked(path, list(self._messages))
+            said = f"holds no messages: its lines hold {found}."
+            raise TranscriptError(_by_name(path, self._first_strange) or f"{path} {said} {WANTED}")
+        messages = _checked(path, list(self._messages), None)
         skipped = [f"Rows without a message were skipped: {self._strange}."] * bool(self._strange)
         return Transcript(path, NAME, name_of(path), messages, warnings=skipped)
 
 
-def _checked(path: Path, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages; another role is the mark of a host's own format, not to be guessed at."""
-    for index, message in enumerate(messages):
-        if message["role"] not in ROLES:
-            raise TranscriptError(
-                f"{path} is in a format we do not know: message {index} has the role "
-                f'"{message["role"]:.40}"; known are {", ".join(sorted(ROLES))}. {WANTED}'
-            )
-        try:
-            check(index, message)
-        except InvalidConversation as error:
-            raise TranscriptError(f"{path} cannot be read. {error} {WANTED}") from error
+def _held(about: Mapping[str, Any]) -> Any:
+    """The messages in the body of a request; a message or an item may have an input, too."""
+    if "messages" in about or "role" in about or "type" in about:
+        return about.get("messages")
+    return about.get("contents", about.get("input"))
+
+
+def _system(about: Mapping[str, Any]) -> Any:
+    """The system prompt beside the messages: a text, or parts with texts."""
+    found = next((about[key] for key in SYSTEM if about.get(key)), None)
+    return as_object(found).get("parts", found)
+
+
+def _all_messages(path: Path, items: Sequence[Any], document: Any) -> list[dict[str, Any]]:
+    """The items of a list, if all of them may be messages."""
+    strange = [index for index, item in enumerate(items) if not _is_message(item)]
+    if not strange:
+        return list(items)
+    said = (
+        f"is JSON, but no conversation: {len(strange)} of {len(items)} items are no message with a "
+        f"role, the first is item {strange[0]}."
+    )
+    told = _by_name(path, items[strange[0]], document)
+    raise TranscriptError(told or f"{path} {said} {WANTED}")
+
+
+def _checked(path: Path, messages: list[dict[str, Any]], document: Any) -> list[dict[str, Any]]:
+    """The messages, if they are some; a host's own format is not guessed at."""
+    if told := _by_name(path, messages, document):
+        raise TranscriptError(told)
+    try:
+        parse(messages)
+    except InvalidConversation as error:
+        raise TranscriptError(f"{path} cannot be read. {error} {WANTED}") from error
     return messages
 
 
+def _by_name(path: Path, value: Any, document: Any = None) -> str | None:
+    """The error for what is no dialect, but known; the name of the document it is in goes first."""
+    told = refusal(value)
+    return f"{path} cannot be read. {refusal(document) or told}" if told else None
+
+
 def _is_message(value: Any) -> TypeGuard[dict[str, Any]]:
-    return bool(string(as_object(value), "role"))
+    return bool(string(as_object(value), "role")) or _is_item(as_object(value))
+
+
+def _is_item(row: Mapping[str, Any]) -> bool:
+    """Whether it is an item of OpenAI Responses that is no message."""
+    return bool(string(row, "type")) and responses.is_item(row)
 
 
 def _keys(about: Mapping[str, Any]) -> str:

@@ -157,7 +157,7 @@ class Reading:
             empty = ["The file is empty."]
             return Transcript(self.path, message_files.NAME, name_of(self.path), [], warnings=empty)
         value = parse(taken[0].data)
-        if isinstance(value, dict) and (len(taken) > 1 or "messages" not in value):
+        if isinstance(value, dict) and (len(taken) > 1 or not message_files.is_document(value)):
             return self._from_rows(stream, lines, taken)
         if value is not None and len(taken) == 1:
             return self._document(value)

@@ -14,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from context_compression.formats.foreign import refusal
 from context_compression.messages import is_array, is_object
 from context_compression.settings import GUARDED, NO_BOOL, SHOWN, Value, snake_case
 
@@ -92,7 +93,10 @@ def compact(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
-    """What was meant by JSON in a string, by one text for a list, or by a number for a text."""
+    """What was meant by JSON in a string, by one text for a list, or by a number for a text.
+
+    An object for a list stays one where the list is of objects: it may be known what it is.
+    """
     if type(value) is int and about.get("type") == "string" and "enum" not in about:
         return str(value)
     if isinstance(value, str) and about.get("type") in ("array", "object"):
@@ -100,7 +104,9 @@ def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
             unpacked: Any = json.loads(value)
         except (ValueError, RecursionError):
             unpacked = value
-        return [value] if about["type"] == "array" and not is_array(unpacked) else unpacked
+        if about["type"] == "object" or is_array(unpacked):
+            return unpacked
+        return unpacked if is_object(unpacked) and _is_of_objects(about) else [value]
     return value
 
 
@@ -120,11 +126,18 @@ def _told(error: ErrorDetails, given: Mapping[str, Any], known: Mapping[str, Any
     """One wrong value, and what it may be."""
     name, *inside = error["loc"]
     about, value, shown = known[str(name)], given[str(name)], str(name)
+    if _is_of_objects(about) and (said := refusal(value)):
+        return f"{name} cannot be read. {said}"
     if inside and isinstance(inside[0], int):
         about, value, shown = about["items"], value[inside[0]], f"{name}[{inside[0]}]"
     text = json.dumps(value, ensure_ascii=False, default=str)
     text = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
     return f"{shown} must be {_wanted(about, value, error.get('ctx', {}))}, not {text}."
+
+
+def _is_of_objects(about: Mapping[str, Any]) -> bool:
+    """Whether an argument is a list of objects: messages."""
+    return about.get("items", {}).get("type") == "object"
 
 
 def _wanted(about: Mapping[str, Any], value: Any, bounds: Mapping[str, Any]) -> str:
