@@ -41,16 +41,14 @@ OTHERS = ("thinking", "redacted_thinking", "document")
 def certainty(message: Mapping[str, Any]) -> int:
     """2 for a call or a result as only this dialect has them, 1 for another such block, else 0."""
     content = message.get("content")
-    kinds = {b.get("type") for b in content if is_object(b)} if is_array(content) else set[Any]()
-    if not kinds.isdisjoint(TOOLS):
+    blocks = [block for block in content if is_object(block)] if is_array(content) else []
+    if any(block.get("type") in TOOLS for block in blocks):
         return 2
-    return int(not kinds.isdisjoint(OTHERS) or _holds_image(content))
+    return int(any(block.get("type") in OTHERS or _is_image(block) for block in blocks))
 
 
-def _holds_image(content: Any) -> bool:
-    return is_array(content) and any(
-        is_object(b) and b.get("type") == "image" and "source" in b for b in content
-    )
+def _is_image(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "image" and "source" in block
 
 
 class AnthropicFormat:

@@ -54,12 +54,13 @@ SERVED = (
 ASKED = ("mcp_approval_response",)
 """The same of the user's."""
 ITEMS = frozenset({*CALLS, *RESULTS, *SERVED, *ASKED, "reasoning"})
-PARTS = ("input_text", "output_text", "input_image", "input_file", "input_audio", "refusal")
+OWN_PARTS = ("input_text", "output_text", "input_image", "input_file")
 
 
 def is_item(message: Mapping[str, Any]) -> bool:
     """Whether it is an item that is no message."""
-    return message.get("type") in ITEMS and "role" not in message
+    kind = message.get("type")
+    return isinstance(kind, str) and kind in ITEMS and "role" not in message
 
 
 def certainty(message: Mapping[str, Any]) -> int:
@@ -68,8 +69,7 @@ def certainty(message: Mapping[str, Any]) -> int:
         return 2
     content = message.get("content")
     if is_array(content):
-        kinds = {part.get("type") for part in content if is_object(part)}
-        return int(not kinds.isdisjoint(PARTS[:-2]))
+        return int(any(is_object(part) and part.get("type") in OWN_PARTS for part in content))
     return int(message.get("type") == "message" and isinstance(content, str))
 
 
