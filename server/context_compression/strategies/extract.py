@@ -21,6 +21,7 @@ from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
 from context_compression.strategies.floor import anchored_forms, leaves_half
 from context_compression.strategies.forms import Form, Forms, is_users
+from context_compression.strategies.pictures import is_mark
 from context_compression.strategies.repeats import said_again
 from context_compression.validity import NO_START
 
@@ -84,7 +85,7 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
         edits = found.edits("extract", measured=rival is not None)
         if found.evicted:
             continue
-        if rival and (other := filling(rival)):
+        if rival and not found.showing.shown and (other := filling(rival)):
             its_edits = other.edits("extract", measured=True)
             if not other.evicted and other.worth_of(other) > RIVAL_GAIN * other.worth_of(found):
                 edits = its_edits
@@ -215,7 +216,8 @@ def is_record(message: Message, plan: Plan) -> bool:
     defines a marker holds it, too.
     """
     if message.text.startswith(SUMMARY_MARKS):
-        return message.text != NO_START
+        texts = (block for block in message.blocks if isinstance(block, Text))
+        return message.text != NO_START and not all(map(is_mark, texts))
     texts = [message.text, *(result.text for result in message.results)]
     return any(
         marker in text
