@@ -24,6 +24,7 @@ from context_compression import (
 )
 from context_compression.formats import parse
 from context_compression.messages import Image
+from context_compression.plan import ref_of
 from context_compression.strategies import filling
 from context_compression.strategies.pictures import images_in
 from context_compression.testing import Dialect
@@ -259,6 +260,20 @@ def test_a_step_comes_back_for_its_picture_where_texts_leave_room() -> None:
     assert shown == [*range(120 - len(shown), 120)]
     assert len(shown) > 5 + 5  # more than in the messages that stay in any case
     assert "Excerpts of earlier messages" in str(result.messages)
+
+
+def test_quotes_of_the_user_tell_what_was_shown_beside_them() -> None:
+    asked = [f"Is importer_{n}.py the one that loses row {n * 977} of it?" for n in range(40)]
+    messages: Messages = []
+    for number, question in enumerate(asked):
+        shown = [picture(PHOTO, number)] if number % 5 == 0 else []
+        messages += [said("user", text(question), *shown), said("assistant", f"{WORDS} " * 30)]
+
+    result = compress([*messages, said("user", "Go on.")], target_tokens=900)
+
+    note = next(m["content"] for m in result.messages if "Excerpts of" in str(m["content"]))
+    assert f"[User] {asked[35]}\n[User] [picture left out; ref {ref_of(messages[70])}]" in note
+    assert f"[User] {asked[36]}\n[…" in note
 
 
 def test_reasons_tell_that_pictures_are_left_out() -> None:
