@@ -1,5 +1,7 @@
 """Conversations made by hypothesis: valid ones in both dialects, and broken ones."""
 
+import json
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any, TypeAlias
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from provider import blocks
 
-from context_compression.testing import Dialect, Run, said_by_user, tool_step
+from context_compression.testing import PIXEL, Dialect, Run, said_by_user, tool_step
 
 Messages: TypeAlias = list[dict[str, Any]]
 
@@ -29,6 +31,9 @@ LINES = (
     "    return self.connect(timeout=30)  # src/net/client.py:88",
     "会话超时，正在重试",
 )
+
+SCREEN = b64encode(b"GIF89a" + (1280).to_bytes(2, "little") + (800).to_bytes(2, "little")).decode()
+"""The beginning of a picture as large as a screen: that is all that a counter looks at."""
 
 words = st.one_of(st.sampled_from(SENTENCES), st.text(min_size=1, max_size=60).filter(str.strip))
 dialects: SearchStrategy[Dialect] = st.sampled_from(("anthropic", "openai"))
@@ -83,6 +88,8 @@ def conversations(
     if messages and messages[-1]["role"] != "system" and ending:
         answered = draw(st.integers(0, 2)) if ending == 1 else 9
         messages += tool_step(draw(runs(taken)), kind, answered=answered)
+    if draw(st.booleans()):
+        messages = json.loads(json.dumps(messages).replace(PIXEL, SCREEN))
     return messages
 
 

@@ -8,7 +8,7 @@ import pytest
 from generated import Messages
 from provider import result_ids
 
-from context_compression import Session, compress, count_tokens
+from context_compression import Session, Settings, compress, count_tokens
 from context_compression.formats import parse
 from context_compression.plan import Archive, ref_of
 from context_compression.selection import receipt_of
@@ -243,6 +243,19 @@ def test_pictures_error_flags_and_cache_marks_of_a_result_stay() -> None:
     assert moved["content"][0]["text"] != LONG
     assert {**moved, "content": None} == {**block, "content": None}
     assert moved["content"][1:] == [picture]
+
+
+def test_a_picture_beside_a_short_text_does_not_make_it_a_large_result() -> None:
+    short = "\n".join(NOISE[:25])
+    url = {"type": "url", "url": "https://example.org/screen.png"}
+    answered = [{"type": "text", "text": short}, {"type": "image", "source": url}]
+    messages = worked(bash(short))
+    messages[2]["content"][0]["content"] = answered
+    assert count_tokens(messages[2:3]) > Settings().offload_min_tokens
+
+    result = compress(messages, strategy="offload", force=True)
+
+    assert not result.changed
 
 
 @both_dialects

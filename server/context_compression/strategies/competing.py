@@ -20,6 +20,7 @@ from context_compression.plan import Plan
 from context_compression.selection import end_of_output, tokens_of_text
 from context_compression.strategies.forms import Form, is_instruction
 from context_compression.strategies.names import LABEL as NAMES
+from context_compression.strategies.pictures import is_mark
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Part, Quoting, weight_of
 from context_compression.strategies.repeats import said_again
 from context_compression.strategies.worth import value_of, value_of_users
@@ -102,7 +103,7 @@ class Competing:
             return
         whole = {id(block) for block in shown.blocks} if shown else ()
         for slot, block in enumerate(message.blocks):
-            if id(block) in whole:
+            if id(block) in whole or is_mark(block):
                 continue
             parts = clipped(block) if shown else self.quoting.parts(block)
             for text, key, opening, weight in parts:

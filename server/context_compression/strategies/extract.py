@@ -4,8 +4,9 @@ Must-keep are the user's messages, records, summaries, the newest messages, and 
 skeleton: its call, one line for each result. The contents compete. A must-keep set that takes more
 than its share of the room shrinks: previews for the newest results, long texts clipped, old tool
 steps only quoted, fewer of the newest messages, the open step as small as it gets, only the last
-turns, the floor; whatever room is left after that, pieces fill. In a small room two views are made
-where few of the newest messages fit, and that is taken which shows more evidence.
+turns, the floor; whatever room is left after that, the newest pictures and pieces fill. In a small
+room two views are made where few of the newest messages fit, and that is taken which shows more
+evidence.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
 from context_compression.strategies.floor import anchored_forms, leaves_half
 from context_compression.strategies.forms import Form, Forms, is_users
+from context_compression.strategies.pictures import is_mark
 from context_compression.strategies.repeats import said_again
 from context_compression.validity import NO_START
 
@@ -42,7 +44,7 @@ RIVAL_ROOM, RIVAL_TOTAL, RIVAL_GAIN = 8_000, 190_000, 1.05
 newest messages fit: one with them, and one for which they compete with all others. That is taken
 if it shows so many times the evidence (measured on recorded sessions: 1 to 1.1 do equally well). It
 takes a third of the time once more. What the user's last words reply to is worth more than
-evidence: where it stays, there is one view."""
+evidence, and so is a picture: where one stays, there is one view."""
 PREVIEWS_SPARE = 0.4
 """The same of an open tool step with previews beside all that the user said: from all there is may
 be chosen what tells more (measured on recorded sessions: 0.3 to 0.5 do equally well)."""
@@ -84,7 +86,7 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
         edits = found.edits("extract", measured=rival is not None)
         if found.evicted:
             continue
-        if rival and (other := filling(rival)):
+        if rival and not found.showing.shown and (other := filling(rival)):
             its_edits = other.edits("extract", measured=True)
             if not other.evicted and other.worth_of(other) > RIVAL_GAIN * other.worth_of(found):
                 edits = its_edits
@@ -215,7 +217,8 @@ def is_record(message: Message, plan: Plan) -> bool:
     defines a marker holds it, too.
     """
     if message.text.startswith(SUMMARY_MARKS):
-        return message.text != NO_START
+        texts = (block for block in message.blocks if isinstance(block, Text))
+        return message.text != NO_START and not all(map(is_mark, texts))
     texts = [message.text, *(result.text for result in message.results)]
     return any(
         marker in text

@@ -15,6 +15,7 @@ from context_compression.labels import with_labels
 from context_compression.messages import Block, Message, Text, ToolResult, texts_of, user
 from context_compression.pieces import DUE, FAILURE, REASON, Choice, Place, Pool, Weights
 from context_compression.plan import Plan
+from context_compression.plurals import how_many
 from context_compression.rendering import Span
 from context_compression.strategies import names
 from context_compression.strategies.competing import Competing
@@ -27,6 +28,7 @@ from context_compression.strategies.gaps import (
     noted,
 )
 from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.pictures import Showing
 from context_compression.strategies.rules import Rule, rules_in
 from context_compression.strategies.tool_results import Slots, with_results
 
@@ -50,6 +52,15 @@ on recorded sessions)."""
 VERY_SMALL = 0.045
 """Share of the conversation below which the room must be for the line of names: most names are lost
 then."""
+PICTURES_SHARE = 0.25
+"""Share of the room beside the must-keep set up to which the newest pictures of kept messages are
+shown whatever else there is: a picture has no words by which it could compete. Beyond that pictures
+take what all texts together could not fill."""
+ONE_SHARE = 0.5
+"""The same for a single one, where none has room in that."""
+NEWEST_SHARE = 0.5
+"""Share of the room that must-keep set and the pictures of the newest messages may take together:
+as much as where these messages stay whole."""
 SLACK, LARGE = 0.025, 12_500
 """Share of the room that may stay empty: to count a view once more takes time. And the tokens of
 room from which on it is that much; a small view is soon counted."""
@@ -100,6 +111,7 @@ class Filling:
     Attributes:
         left: tokens of the room that the messages leave; negative when they take more.
         evicted: whether the edits had no room for a constraint that the user typed.
+        showing: the pictures that the edits show of those that they may leave out.
         told: the evidence words that the edits leave in view, by number, where that is measured.
         weights: what each word is worth that competes, likewise.
     """
@@ -126,9 +138,10 @@ class Filling:
         self.forms = forms
         self.plan = forms.plan
         self.quoting = forms.quoting
-        self.kept = kept
+        self.kept: Mapping[int, Form] = kept
         self.room = room
         self.first = first
+        self.showing = Showing()
         self.told: Iterable[int] = ()
         self.weights: Weights = {}
         self.shown = {
@@ -136,14 +149,14 @@ class Filling:
             for index, form in kept.items()
         }
         self.competing = Competing(self.plan, self.quoting, kept, self.shown, room)
-        self.left = room - cost(self.plan, self.shown, {})
+        self.left = room - cost(self.plan, self.with_pictures(self.shown), {})
 
     def edits(self, reason: str, *, measured: bool = False) -> Sequence[Edit]:
         """Edits that leave the kept messages and as many pieces as the room holds.
 
         With `measured` it is known afterwards which evidence they show.
         """
-        plan = self.plan
+        plan, showing = self.plan, self.show_pictures()
         pool, choice = self.competition()
         rules = self.rules(pool)
         for_names = self.tokens_for_names()
@@ -161,7 +174,9 @@ class Filling:
             left = self.room - cost(plan, view, {**notes, **lines})
             if left < 0 and more:
                 more = more / 2 if more > slack else 0.0
-            elif left < 0 and (chosen or for_files or for_names or ends or refs or rules):
+            elif left < 0 and (
+                chosen or showing.shown or for_files or for_names or ends or refs or rules
+            ):
                 misses += 1
                 left *= 2 ** max(0, misses - ROUNDS)  # rounds shall be few, whatever a counter says
                 if chosen:
@@ -171,6 +186,9 @@ class Filling:
                         gap = pool.gap_tokens[pool.source_of[piece]]
                         left += FREED * (pool.tokens(piece) + gap)
                     misses = misses if chosen else 0
+                elif showing.shown:
+                    showing.give_back()
+                    misses = 0
                 elif for_files or for_names:
                     for_files, for_names, misses = 0.0, 0.0, 0
                 elif ends or refs:
@@ -183,11 +201,13 @@ class Filling:
             elif left > slack and rounds and (others := choice.take(left)):
                 rounds, misses, fits = rounds - 1, 0, len(chosen)
                 chosen += others
+            elif left > slack and showing.take(left):
+                fits = len(chosen)
             elif left > slack and (for_files or for_names) and more is None:
                 more = SURE * left
             else:
                 del choice, found  # what is as large as the view goes before more is made
-                why = self.why(pool, chosen, rules)
+                why = self.why(pool, chosen, rules, view)
                 if measured:
                     self.weights = pool.weights(plan.used)
                 del pool
@@ -200,6 +220,60 @@ class Filling:
                     self.told = {*chain.from_iterable(shown)}
                 return keep_only(plan, view, {**notes, **lines}, reason, why)
             view = notes = lines = None  # two views at once would be the peak of all memory
+
+    def show_pictures(self) -> Showing:
+        """The newest pictures that have room; those of kept messages have some in any case."""
+        pictures = self.forms.pictures.in_order
+        if pictures:
+            count, sources = self.plan.counter.text, self.competing.sources()
+            texts = sum(count(source.text) + source.opening for source in sources)
+            lines = (FILES_SHARE + NAMES_SHARE) * self.room if self.lacks_much else 0
+            room = self.left - self.owed - lines
+            kept = (p for p in pictures if p.message in self.kept and self.may_leave(p.message))
+            self.showing = showing = Showing(kept)
+            share = max(PICTURES_SHARE * room, room - texts)
+            half = min(room, self.left - NEWEST_SHARE * self.room)
+            showing.take(max(share, half), recent=True)
+            showing.take(share - showing.tokens)
+            if not showing.shown:
+                showing.take(ONE_SHARE * room, most=1)
+            self.bring_back(room - texts - showing.tokens)
+            self.left = self.room - cost(self.plan, self.with_pictures(self.shown), {})
+        return self.showing
+
+    def bring_back(self, room: float) -> None:
+        """Show pictures of messages that are not kept, with what they stand in.
+
+        That is a tool step as a skeleton, or a message with its long texts clipped. It takes no
+        more than they do, so that there is room for it without them.
+        """
+        plan, forms = self.plan, self.forms
+        added: dict[int, Form] = {}
+        for picture in forms.pictures.in_order:
+            if picture.message in self.kept:
+                continue
+            step = plan.step_of(picture.message)
+            form = Form.SKELETON if step else Form.CLIPPED
+            unit = [i for i in step or (picture.message,) if i not in added]
+            bare = {i: forms.plain(i, form) for i in unit}
+            beside = sum(map(plan.counter.message, self.with_pictures(bare).values()))
+            if beside + NOTE_TOKENS <= picture.tokens <= room - beside - NOTE_TOKENS:
+                room -= picture.tokens + beside + NOTE_TOKENS
+                added |= dict.fromkeys(unit, form)
+                self.showing.shown.append(picture)
+        if added:
+            self.kept = {**self.kept, **added}
+            self.shown |= {index: forms.plain(index, form) for index, form in added.items()}
+            self.competing = replace(self.competing, kept=self.kept, shown=self.shown)
+
+    def with_pictures(self, view: dict[int, Message]) -> dict[int, Message]:
+        """The same messages without the pictures that are not shown."""
+        left_out = self.forms.pictures.left_out(view, self.may_leave, self.showing.ids)
+        return {**view, **left_out} if left_out else view
+
+    def may_leave(self, index: int) -> bool:
+        """Whether pictures of a message need not be shown."""
+        return self.kept.get(index) not in (Form.WHOLE, Form.RESULTS)
 
     @property
     def lacks_much(self) -> bool:
@@ -261,7 +335,13 @@ class Filling:
                 return {start: note}
         return {}
 
-    def why(self, pool: Pool, chosen: Iterable[int], rules: Iterable[Rule]) -> dict[int, str]:
+    def why(
+        self,
+        pool: Pool,
+        chosen: Iterable[int],
+        rules: Iterable[Rule],
+        view: Mapping[int, Message],
+    ) -> dict[int, str]:
         """How each message is shown that is not whole: `quoted (2 of 9 parts, a failure)`."""
         parts, shown = Counter[int](), Counter[int]()
         told: dict[int, list[str]] = {}
@@ -281,7 +361,9 @@ class Filling:
                 continue
             quoted = "quoted" if shown[index] or index in told else "left out"
             of = [f"{shown[index]} of {parts[index]} parts"] if parts[index] else []
-            said = ", ".join([*of, *dict.fromkeys(told.get(index, ()))])
+            missing = self.forms.pictures.missing(index, view[index]) if form else 0
+            without = [f"{how_many(missing, 'picture')} left out"] if missing else []
+            said = ", ".join([*of, *dict.fromkeys(told.get(index, ())), *without])
             found[index] = f"{SHOWN[form] if form else quoted}{f' ({said})' if said else ''}"
         return found
 
@@ -384,6 +466,7 @@ class Filling:
                 view[index] = self.forms.shaped(index, Form.SKELETON, slots)
             else:
                 quoted[index] = slots
+        view = self.with_pictures(view)
         return view, self.notes(view, quoted, refs, ends=ends)
 
     def with_labels_of_ours(self, index: int, slots: Slots) -> Slots:

@@ -41,6 +41,7 @@ from context_compression.plurals import how_many
 from context_compression.rendering import Span, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
+from context_compression.strategies.pictures import Pictures
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
 from context_compression.strategies.repeats import SKILL_CHARS, said_again
 from context_compression.strategies.tool_results import (
@@ -88,6 +89,11 @@ class Forms:
         self._smaller = to_preview(plan, min(large, WORTH_A_PREVIEW * preview))
         self._headers: dict[str, str] = {}
         self._plain: dict[Form, dict[int, Message]] = {form: {} for form in Form}
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        """The pictures that a view may leave out; each form of a message has all of its own."""
+        return Pictures(self.plan, self.quoting.ref_of_message)
 
     @cached_property
     def last_with_note(self) -> Mapping[str, int]:

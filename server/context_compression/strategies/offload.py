@@ -29,7 +29,7 @@ def to_preview(plan: Plan, least: int) -> Shorten:
     """How a result of `least` tokens or more becomes its preview."""
 
     def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
-        tokens = plan.counter.block(result)
+        tokens = tokens_of_text(result, plan.counter)  # pictures stay
         text = result.text
         if tokens < least or not text:
             return result
@@ -40,7 +40,7 @@ def to_preview(plan: Plan, least: int) -> Shorten:
             what = describe(result, name, tokens)
             line = receipt(what, ref_of(text), plan.archive, with_file=True)
             kept = result.with_text(f"{line}\n{render(text, spans)}" if spans else line)
-        return kept if plan.counter.block(kept) < tokens else result
+        return kept if tokens_of_text(kept, plan.counter) < tokens else result
 
     return shorten
 

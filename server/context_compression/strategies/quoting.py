@@ -36,6 +36,7 @@ from context_compression.selection import own_ref, ref_of_whole, shortened
 from context_compression.strategies.files import Files, files_of
 from context_compression.strategies.gaps import gap_of_messages, gaps
 from context_compression.strategies.names import names_of
+from context_compression.strategies.pictures import images_in, mark_of
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
 from context_compression.validity import NO_START
 
@@ -190,7 +191,8 @@ class Quoting:
     ) -> Message:
         """A message of ours in place of some: excerpts of them, and marks where others are missing.
 
-        Of a message of which something is quoted, long texts that are not have a mark, too.
+        Of a message of which something is quoted, long texts that are not have a mark, too, and
+        what the user showed beside it.
 
         Args:
             run: the messages it stands for.
@@ -235,6 +237,9 @@ class Quoting:
                     elif isinstance(block, Text) and (ref := own_ref(text)):
                         note += f"\n[{self.label(message, block, key, above)}] {gap(text, ref)}"
                         above = None
+            if message.starts_turn and (pictures := images_in(message)):
+                mark = mark_of(len(pictures), self.ref_of_message(index))
+                note += f"\n[{message.role.capitalize()}] {mark}"
         return user(note)
 
     def mark_of(self, missing: range, ref: str = "") -> str:

@@ -11,7 +11,7 @@ from context_compression.edits import Edit
 from context_compression.messages import Message, ToolResult
 from context_compression.plan import Plan, ref_of
 from context_compression.rendering import Span
-from context_compression.selection import tool_names
+from context_compression.selection import tokens_of_text, tool_names
 
 Slots: TypeAlias = Mapping[tuple[int, str], Sequence[Span]]
 """Spans of a message to show, by block and key: a call has several texts; empty elsewhere."""
@@ -50,12 +50,12 @@ def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]
 
 def least_left(plan: Plan) -> int:
     """Tokens that are left whatever is done to single results: those that may be shortened gone."""
-    settings, counted = plan.settings, plan.counter.block
+    settings = plan.settings
     return plan.total - sum(
         tokens
         for index in with_results(plan)
         for result in plan.messages[index].results
-        if (tokens := counted(result)) >= settings.offload_min_tokens
+        if (tokens := tokens_of_text(result, plan.counter)) >= settings.offload_min_tokens
         or len(result.text) > settings.max_tool_output
     )
 

@@ -1,0 +1,207 @@
+"""Which pictures stay in a view: the newest, as many as have room; a text stands where one was.
+
+A picture is there as it came or not at all. Those of anchored messages stay in any case. What the
+user showed comes before older pictures of tools, which can look again.
+"""
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from math import inf
+from typing import NamedTuple
+
+from context_compression.authors import is_ours
+from context_compression.messages import COMPRESSED, Block, Image, Message, Text, ToolResult
+from context_compression.plan import Plan
+from context_compression.strategies.gaps import MARK_TOKENS
+
+MARK = re.compile(
+    rf"(?:{re.escape(COMPRESSED)} )?"
+    r"\[(?:picture|[\d,]+ pictures) left out(?:; ref [0-9a-f]{12})?\]"
+)
+"""A text of ours that stands for pictures; beside what somebody says it tells that it is ours."""
+
+
+class Picture(NamedTuple):
+    """A picture of a conversation.
+
+    Attributes:
+        message: which one it stands in, by index.
+        block: itself.
+        tokens: that it costs.
+        recent: whether that is one of the newest messages.
+    """
+
+    message: int
+    block: Image
+    tokens: int
+    recent: bool
+
+
+class Pictures:
+    """The pictures of a plan that may leave a view.
+
+    Attributes:
+        in_order: all of them: those of the newest messages, the user's, the others, each from the
+            newest to the oldest.
+    """
+
+    def __init__(self, plan: Plan, ref_of: Callable[[int], str]) -> None:
+        """Those of a plan.
+
+        Args:
+            plan: whose pictures.
+            ref_of: the ref of a message, by index; empty where it has none.
+        """
+        self._ref_of, self._count = ref_of, plan.counter.text
+        self._found = {
+            index: images
+            for index, message in enumerate(plan.messages)
+            if (images := images_in(message)) and index not in plan.anchored
+        }
+        recent = len(plan.messages) - plan.settings.min_recent_messages
+        newest_first = [
+            Picture(index, image, plan.counter.block(image), index >= recent)
+            for index in reversed(self._found)
+            for image in reversed(self._found[index])
+        ]
+        self._tokens = {id(picture.block): picture.tokens for picture in newest_first}
+        of_user = {i for i in self._found if plan.messages[i].starts_turn}
+        self.in_order = sorted(
+            newest_first, key=lambda picture: (not picture.recent, picture.message not in of_user)
+        )
+
+    def missing(self, index: int, shown: Message) -> int:
+        """How many pictures of a message are not there as it is shown."""
+        return len(self._found[index]) - len(images_in(shown)) if index in self._found else 0
+
+    def left_out(
+        self, view: Mapping[int, Message], may: Callable[[int], bool], stay: Container[int]
+    ) -> dict[int, Message]:
+        """The messages of a view, by index, that are shown without some of their pictures.
+
+        Args:
+            view: messages in whatever form, with all of their pictures.
+            may: whether pictures of a message may leave.
+            stay: the ids of those that do not.
+        """
+        return {
+            index: self._marked_message(view[index], index, stay)
+            for index in self._found
+            if index in view and may(index)
+        }
+
+    def _marked_message(self, message: Message, index: int, stay: Container[int]) -> Message:
+        """A message with marks for pictures; none stands before what is said.
+
+        By its first text it is known whether a message is one of ours.
+        """
+        ref = self._ref_of(index)
+        blocks = [
+            replace(block, content=tuple(self._marked(block.content, mark_of, ref, stay)))
+            if isinstance(block, ToolResult)
+            else block
+            for block in self._marked(message.blocks, own_mark_of, ref, stay)
+        ]
+        said = (isinstance(block, Text) and not is_ours(block.text) for block in blocks)
+        first = next((at for at, says in enumerate(said) if says), 0)
+        blocks[: first + 1] = sorted(blocks[: first + 1], key=is_mark)
+        kept = tuple(blocks)
+        return message if kept == message.blocks else message.with_blocks(kept)
+
+    def _marked(
+        self,
+        blocks: Sequence[Block],
+        mark_of: Callable[[int, str], str],
+        ref: str,
+        stay: Container[int],
+    ) -> Iterator[Block]:
+        """Blocks with one mark for neighbouring pictures that do not stay, if it costs less."""
+        for leaves, group in groupby(
+            blocks, lambda block: isinstance(block, Image) and id(block) not in stay
+        ):
+            run = [*group]
+            mark = mark_of(len(run), ref)
+            if leaves and self._count(mark) < sum(self._tokens[id(block)] for block in run):
+                yield Text(mark)
+            else:
+                yield from run
+
+
+class Showing:
+    """The pictures that a view shows, of those that it may."""
+
+    def __init__(self, pictures: Iterable[Picture] = ()) -> None:
+        """None yet.
+
+        Args:
+            pictures: those that it may, in the order in which it does.
+        """
+        self._others = [*pictures]
+        self.shown: list[Picture] = []
+
+    @property
+    def tokens(self) -> int:
+        """What they cost."""
+        return sum(picture.tokens for picture in self.shown)
+
+    @property
+    def ids(self) -> Container[int]:
+        """By what they are known."""
+        return {id(picture.block) for picture in self.shown}
+
+    def take(self, room: float, *, recent: bool = False, most: float = inf) -> bool:
+        """Show others as far as there is room; whether there was for any.
+
+        Args:
+            room: tokens they may take.
+            recent: whether only recent ones are shown.
+            most: how many.
+        """
+        before = len(self.shown)
+        others: list[Picture] = []
+        for picture in self._others:
+            price = picture.tokens + MARK_TOKENS  # it may stand between two that shared a mark
+            fits = price <= room and len(self.shown) - before < most
+            if fits and (picture.recent or not recent):
+                room -= picture.tokens
+                self.shown.append(picture)
+            else:
+                others.append(picture)
+        self._others = others
+        return len(self.shown) > before
+
+    def give_back(self) -> None:
+        """Show the last one no more, nor another in its place: there would be no end of it."""
+        self.shown.pop()
+        self._others = []
+
+
+def images_in(message: Message) -> Sequence[Image]:
+    """The pictures of a message, in order, those in results of tools among them."""
+    found: list[Image] = []
+    for block in message.blocks:
+        if isinstance(block, Image):
+            found.append(block)
+        elif isinstance(block, ToolResult):
+            found += (part for part in block.content if isinstance(part, Image))
+    return found
+
+
+def mark_of(count: int, ref: str) -> str:
+    """What stands for pictures: `[picture left out; ref c3f91a20b77d]`, `[3 pictures left out]`."""
+    what = "picture" if count == 1 else f"{count:,} pictures"
+    return f"[{what} left out{f'; ref {ref}' if ref else ''}]"
+
+
+def own_mark_of(count: int, ref: str) -> str:
+    """The same beside what somebody says, who did not say this."""
+    return f"{COMPRESSED} {mark_of(count, ref)}"
+
+
+def is_mark(block: Block) -> bool:
+    """Whether a text, or all that a tool answered, stands for pictures."""
+    if isinstance(block, ToolResult):
+        return bool(block.content) and all(map(is_mark, block.content))
+    return isinstance(block, Text) and MARK.fullmatch(block.text) is not None
