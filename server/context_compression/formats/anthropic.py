@@ -70,10 +70,25 @@ class AnthropicFormat:
         if plain and len(blocks) == 1 and isinstance(blocks[0], Text) and not blocks[0].source:
             return {**pattern, "role": message.role, "content": blocks[0].text}
         content = [write_block(block) for block in blocks]
+        if units_in(pattern.get("content")) - units_in(content):
+            content = [_without_citations(block) for block in content]
         return {**pattern, "role": message.role, "content": content}
 
 
 FORMAT = AnthropicFormat()
+
+
+def units_in(content: Any) -> set[str]:
+    """The ids of the server tools that answer in a `content` value."""
+    blocks = map(read_block, content) if is_array(content) else ()
+    return {b.unit for b in blocks if isinstance(b, Opaque) and b.unit and not b.opens}
+
+
+def _without_citations(block: Any) -> Any:
+    """A text without its citations: what they point at is not there any more."""
+    if not is_object(block) or block.get("type") != "text" or "citations" not in block:
+        return block
+    return {key: value for key, value in block.items() if key != "citations"}
 
 
 def read_content(content: Any) -> tuple[Block, ...]:

@@ -28,6 +28,7 @@ from context_compression.strategies.gaps import (
     noted,
 )
 from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.payloads import units_in
 from context_compression.strategies.pictures import Showing
 from context_compression.strategies.rules import Rule, rules_in
 from context_compression.strategies.tool_results import Slots, with_results
@@ -218,6 +219,7 @@ class Filling:
                 if measured:
                     shown = map(plan.cutter.numbering.numbers, texts_in({**view, **notes}))
                     self.told = {*chain.from_iterable(shown)}
+                view = self.with_payloads(view, {**notes, **lines})
                 return keep_only(plan, view, {**notes, **lines}, reason, why)
             view = notes = lines = None  # two views at once would be the peak of all memory
 
@@ -270,6 +272,26 @@ class Filling:
         """The same messages without the pictures that are not shown."""
         left_out = self.forms.pictures.left_out(view, self.may_leave, self.showing.ids)
         return {**view, **left_out} if left_out else view
+
+    def with_payloads(
+        self, view: dict[int, Message], notes: Mapping[int, Message]
+    ) -> dict[int, Message]:
+        """The view with what the provider's tools found, where it left messages whole for the room.
+
+        The newest come first.
+        """
+        count, messages = self.plan.counter.message, self.plan.messages
+        served = [i for i in sorted(view, reverse=True) if view[i] is not messages[i]]
+        served = [index for index in served if units_in(messages[index])]
+        left = self.room - cost(self.plan, view, notes) if served else 0
+        filled = view
+        for index in served:
+            more = count(messages[index]) - count(view[index])
+            if more <= left:
+                left -= more
+                filled = {**filled, index: messages[index]}
+        fits = filled is view or cost(self.plan, filled, notes) <= self.room
+        return filled if fits else view
 
     def may_leave(self, index: int) -> bool:
         """Whether pictures of a message need not be shown."""

@@ -41,6 +41,7 @@ from context_compression.plurals import how_many
 from context_compression.rendering import Span, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
+from context_compression.strategies.payloads import units_in, without_payloads
 from context_compression.strategies.pictures import Pictures
 from context_compression.strategies.quoting import ARGUMENT_CHARS, Quoting
 from context_compression.strategies.repeats import SKILL_CHARS, said_again
@@ -126,6 +127,14 @@ class Forms:
     def shaped(self, index: int, form: Form, slots: Slots = NO_SLOTS) -> Message:
         """A message in a form with the chosen spans; itself when that shortens nothing."""
         message = self.plan.messages[index]
+        if form is Form.WHOLE:
+            return message
+        made = self._shaped(message, index, form, slots)
+        if form is Form.RESULTS or not units_in(message):
+            return made
+        return without_payloads(made, self.quoting.ref_of_message(index), self.plan.counter.block)
+
+    def _shaped(self, message: Message, index: int, form: Form, slots: Slots) -> Message:
         match form:
             case Form.WHOLE:
                 return message
@@ -135,7 +144,7 @@ class Forms:
                 message = self._with_results(message, index, slots, self._smaller)
                 return self._with_short_notes(message, index, slots)
             case Form.CLIPPED:
-                return self._clipped(message, self.shaped(index, Form.PREVIEW, slots), slots)
+                return self._clipped(message, self._shaped(message, index, Form.PREVIEW, slots), slots)
             case Form.SKELETON:
                 return self._skeleton(message, index, slots)
             case Form.LEAST:

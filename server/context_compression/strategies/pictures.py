@@ -18,9 +18,10 @@ from context_compression.strategies.gaps import MARK_TOKENS
 
 MARK = re.compile(
     rf"(?:{re.escape(COMPRESSED)} )?"
-    r"\[(?:picture|[\d,]+ pictures) left out(?:; ref [0-9a-f]{12})?\]"
+    r"\[(?:picture|[\d,]+ pictures|[^\n\]]{1,200}) left out(?:; ref [0-9a-f]{12})?\]"
 )
-"""A text of ours that stands for pictures; beside what somebody says it tells that it is ours."""
+"""A text of ours that stands for pictures, or for what a tool of the provider's found; beside what
+somebody says it tells that it is ours."""
 
 
 class Picture(NamedTuple):

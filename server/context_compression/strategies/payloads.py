@@ -1,0 +1,73 @@
+"""Tools that the provider ran itself: their payload leaves, the words of the answer stay.
+
+A call and its result in one message leave together, and a text stands for both. Where they stand
+in several messages, with calls of others between them, they are a tool step and stay as they are.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from context_compression.messages import (
+    COMPRESSED,
+    Block,
+    Message,
+    Opaque,
+    Text,
+    ToolCall,
+    is_object,
+    strings_in,
+)
+
+ASKED_CHARS = 80
+"""Characters of what was asked of the tool that the text tells."""
+
+
+def without_payloads(
+    message: Message, ref: str, count: Callable[[Block], int]
+) -> Message:
+    """A message without what tools of the provider's found; itself where there is none.
+
+    Args:
+        message: one of the assistant's.
+        ref: of the message; empty where it has none.
+        count: tokens of a block.
+    """
+    marks: list[Text] = []
+    gone: set[str] = set()
+    for unit, blocks in units_in(message).items():
+        mark = Text(mark_of(blocks[0], ref))
+        if count(mark) < sum(map(count, blocks)):
+            gone.add(unit)
+            marks.append(mark)
+    if not gone:
+        return message
+    left = [b for b in message.blocks if not (isinstance(b, Opaque) and b.unit and b.unit in gone)]
+    return message.with_blocks((*left, *marks))
+
+
+def units_in(message: Message) -> Mapping[str, Sequence[Opaque]]:
+    """The blocks of each unit that stands in a message whole, and that nothing else needs."""
+    if message.role != "assistant":
+        return {}
+    found: dict[str, list[Opaque]] = {}
+    for block in message.blocks:
+        if isinstance(block, Opaque) and block.unit:
+            found.setdefault(block.unit, []).append(block)
+    needed = {block.unit for block in message.blocks if isinstance(block, ToolCall)}
+    return {
+        unit: blocks
+        for unit, blocks in found.items()
+        if len(blocks) > 1
+        and blocks[0].opens
+        and unit not in needed
+        and not any(block.declares for block in blocks)
+    }
+
+
+def mark_of(call: Opaque, ref: str) -> str:
+    """What stands for a call and its result: `[web_search: lexer release left out; ref c3f9…]`."""
+    source: Any = call.source if is_object(call.source) else {}
+    name = str(source.get("name") or source.get("toolName") or "a tool of the provider's")
+    asked = " ".join(" ".join(strings_in(source.get("input"))).split()).replace("]", ")")
+    shown = f": {asked[:ASKED_CHARS]}" if asked else ""
+    return f"{COMPRESSED} [{name}{shown} left out{f'; ref {ref}' if ref else ''}]"
