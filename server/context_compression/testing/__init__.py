@@ -3,20 +3,29 @@
 `conversation(turns=4, seed=7)` is always the same conversation: no clock, no global randomness.
 """
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, TypeAlias
 
 from context_compression.summarizer import SummaryReply, SummaryRequest
+from context_compression.testing.dialects import PIXEL, WRITERS, Dialect, Run, Step
 
-Dialect: TypeAlias = Literal["anthropic", "openai"]
+__all__ = [
+    "PIXEL",
+    "Dialect",
+    "Ending",
+    "Run",
+    "ScriptedSummarizer",
+    "conversation",
+    "log",
+    "run",
+    "said_by_model",
+    "said_by_user",
+    "tool_step",
+]
+
 Ending: TypeAlias = Literal["closed", "unseen", "partial", "open"]
 """How it ends: the model has spoken; has not seen the results; lacks one of them; lacks all."""
-
-PIXEL = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
-"""A picture of one pixel, GIF in base64."""
 
 REQUESTS = (
     "Please find out why tests/test_login.py fails and fix it. Never touch the migrations.",
@@ -43,35 +52,23 @@ WORDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Run:
-    """One tool call and what it answered."""
-
-    id: str
-    name: str
-    arguments: dict[str, Any]
-    output: str
-    failed: bool = False
-    picture: bool = False
-
-
 def conversation(
     turns: int = 6, seed: int = 0, dialect: Dialect = "anthropic", *, ending: Ending = "closed"
 ) -> list[dict[str, Any]]:
     """A valid conversation of a coding agent, in the dicts of a dialect.
 
-    It has parallel tool calls, thinking (Anthropic), images, errors, Chinese text, and system and
-    developer messages (OpenAI). The last turn always has a tool step.
+    It has parallel tool calls, thinking, images, errors, Chinese text, and system and developer
+    messages, each where the dialect has a place for it. The last turn always has a tool step.
     """
     random = Random(f"{dialect} {seed}")
-    openai = dialect == "openai"
+    roles = WRITERS[dialect].system_roles
     messages: list[dict[str, Any]] = []
-    if openai:
+    if "system" in roles:
         messages.append({"role": "system", "content": "You are a careful engineer. Be brief."})
     for turn in range(turns):
         last = turn == turns - 1
         messages.append(said_by_user(random.choice(REQUESTS), dialect, random.random() < 0.15))
-        if openai and random.random() < 0.2:
+        if "developer" in roles and random.random() < 0.2:
             messages.append({"role": "developer", "content": "The user must never see secrets."})
         for step in range(max(random.randrange(4), 1 if last else 0), 0, -1):
             runs = [run(random) for _ in range(random.choice((1, 1, 2, 3)))]
@@ -81,7 +78,7 @@ def conversation(
                 answered = len(runs) - 1 if ending == "partial" else 0
             messages += tool_step(runs, dialect, thought=thought, answered=answered)
         if not last or ending == "closed":
-            messages.append({"role": "assistant", "content": random.choice(ANSWERS)})
+            messages += said_by_model(random.choice(ANSWERS), dialect)
     return messages
 
 
@@ -111,11 +108,18 @@ def log(random: Random, lines: int) -> str:
     )
 
 
-def said_by_user(text: str, dialect: Dialect, picture: bool = False) -> dict[str, Any]:
-    """A user message, with a picture where asked for."""
-    if not picture:
-        return {"role": "user", "content": text}
-    return {"role": "user", "content": [{"type": "text", "text": text}, _picture(dialect)]}
+def said_by_user(
+    text: str, dialect: Dialect, picture: bool = False, document: bool = False
+) -> dict[str, Any]:
+    """A user message, with a picture or a file where asked for."""
+    return WRITERS[dialect].user(text, picture, document)
+
+
+def said_by_model(
+    text: str, dialect: Dialect, *, thought: str | None = None, redacted: bool = False, id: str = ""
+) -> list[dict[str, Any]]:
+    """What the model says at the end of a turn; `id` names it where it thinks."""
+    return WRITERS[dialect].step(Step((), text, thought, redacted, id=id))
 
 
 def tool_step(
@@ -123,51 +127,16 @@ def tool_step(
     dialect: Dialect,
     *,
     thought: str | None = None,
+    redacted: bool = False,
     says: str = "",
     answered: int | None = None,
 ) -> list[dict[str, Any]]:
     """An assistant message that makes the calls, and the results of the first `answered` ones.
 
-    A `thought` is left out in OpenAI's dialect, which has no place for it.
+    A `thought` is left out in OpenAI Chat, which has no place for it. A `redacted` one is there,
+    but only the provider can read it.
     """
-    done = runs if answered is None else runs[:answered]
-    if dialect == "openai":
-        return [
-            {"role": "assistant", "content": says or None, "tool_calls": list(map(_call, runs))},
-            *({"role": "tool", "tool_call_id": r.id, "content": r.output} for r in done),
-        ]
-    content: list[dict[str, Any]] = []
-    if thought:
-        content.append({"type": "thinking", "thinking": thought, "signature": f"sig-{runs[0].id}"})
-    if says:
-        content.append({"type": "text", "text": says})
-    for each in runs:
-        call = {"type": "tool_use", "id": each.id, "name": each.name, "input": each.arguments}
-        content.append(call)
-    step: list[dict[str, Any]] = [{"role": "assistant", "content": content}]
-    if done:
-        step.append({"role": "user", "content": list(map(_result, done))})
-    return step
-
-
-def _call(run: Run) -> dict[str, Any]:
-    function = {"name": run.name, "arguments": json.dumps(run.arguments)}
-    return {"id": run.id, "type": "function", "function": function}
-
-
-def _result(run: Run) -> dict[str, Any]:
-    content: Any = run.output
-    if run.picture:
-        content = [{"type": "text", "text": run.output}, _picture("anthropic")]
-    result = {"type": "tool_result", "tool_use_id": run.id, "content": content}
-    return result | ({"is_error": True} if run.failed else {})
-
-
-def _picture(dialect: Dialect) -> dict[str, Any]:
-    if dialect == "openai":
-        return {"type": "image_url", "image_url": {"url": f"data:image/gif;base64,{PIXEL}"}}
-    source = {"type": "base64", "media_type": "image/gif", "data": PIXEL}
-    return {"type": "image", "source": source}
+    return WRITERS[dialect].step(Step(runs, says, thought, redacted, answered))
 
 
 class ScriptedSummarizer:
