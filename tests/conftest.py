@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
-settings.load_profile("house")
+settings.register_profile("long", settings.get_profile("house"), max_examples=2_000)
+settings.load_profile(os.environ.get("CONTEXT_COMPRESSION_LAWS", "house"))
 
 
 @pytest.fixture

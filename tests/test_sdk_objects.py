@@ -38,8 +38,14 @@ def of_anthropic() -> list[Any]:
     spent = AnthropicUsage(input_tokens=40_000, output_tokens=9)
     messages.append(
         Message(
-            id="msg", type="message", role="assistant", model="claude-x", content=[text],
-            stop_reason="end_turn", stop_sequence=None, usage=spent,
+            id="msg",
+            type="message",
+            role="assistant",
+            model="claude-x",
+            content=[text],
+            stop_reason="end_turn",
+            stop_sequence=None,
+            usage=spent,
         )  # fmt: skip
     )
     return [*messages, GO_ON]

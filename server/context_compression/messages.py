@@ -60,7 +60,8 @@ class ToolCall:
     """A request to run a tool. `arguments` is parsed JSON, or the raw string if it is not JSON.
 
     `unit` is the id of the server tool that makes the call, where one does. A `signed` call carries
-    a signature that goes back to the provider with the very call.
+    a signature that goes back to the provider with the very call. One that is `alone` has no other
+    beside it in its message.
     """
 
     id: str
@@ -69,6 +70,7 @@ class ToolCall:
     source: Any = field(default=None, compare=False, repr=False)
     unit: str = ""
     signed: bool = False
+    alone: bool = False
 
     @property
     def arguments_text(self) -> str:

@@ -28,6 +28,7 @@ class ProviderRules:
         join: which neighbours of one role have to be one message.
         alternates: user and assistant take turns. Messages with calls or results count as turns
             where results are the user's, and do not count where they have a role of their own.
+        one_text: a result holds no more than one text.
         detached: makes of a message as it came one that may stand without the reasoning it came
             with; `None` where every message may. Where it is given, reasoning is a message of its
             own, before the one it belongs to, and may not stand without that.
@@ -37,4 +38,5 @@ class ProviderRules:
     results_role: Literal["user", "tool"] = "tool"
     join: Join = "nothing"
     alternates: bool = False
+    one_text: bool = False
     detached: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None

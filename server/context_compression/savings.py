@@ -153,7 +153,9 @@ def _calls(message: Mapping[str, Any]) -> Iterator[str]:
     for key in ("content", "tool_calls", "parts"):
         blocks = message.get(key)
         for block in filter(is_object, blocks) if is_array(blocks) else ():
-            inner = (block.get(of) for of in ("function", "functionCall", "function_call", "toolUse"))
+            inner = (
+                block.get(of) for of in ("function", "functionCall", "function_call", "toolUse")
+            )
             for called in filter(is_object, (block, *inner)):
                 yield str(called.get("name", called.get("toolName", "")))
 

@@ -99,16 +99,20 @@ def _with_whole_units(
     A unit may be open at the end: the provider goes on with it.
     """
     open_units: dict[str, int] = {}
+    seen: set[str] = set()
     broken: set[tuple[int, str]] = set()
     for index, message in enumerate(messages):
-        if message.starts_turn:
+        if message.starts_turn and not message.text.startswith(COMPRESSED):
             broken |= {(at, unit) for unit, at in open_units.items()}
             open_units.clear()
         for block in message.blocks:
             if not isinstance(block, Opaque | ToolCall) or not block.unit:
                 continue
-            if isinstance(block, Opaque) and block.opens:
+            if isinstance(block, Opaque) and block.opens and block.unit not in seen:
+                seen.add(block.unit)
                 open_units[block.unit] = index
+            elif isinstance(block, Opaque) and block.opens:
+                broken.add((index, block.unit))
             elif block.unit not in open_units:
                 broken.add((index, block.unit))
             elif isinstance(block, Opaque):
@@ -159,7 +163,8 @@ class _Mender:
             message = message.with_blocks(filled)
         message = self._without_strangers(index, message)
         if message.role == "assistant":
-            if self._exchange:
+            alone = any(call.alone for _, before in self._turn for call in before.calls)
+            if self._exchange or alone:
                 self.close(at_end=False)
             self._turn.append((index, self._with_unique_calls(index, message)))
         else:
@@ -178,18 +183,42 @@ class _Mender:
 
     def close(self, *, at_end: bool) -> None:
         """Settle the calls of the assistant's turn with what followed it."""
-        turn, self._turn = self._turn, []
-        for index, message in self._joined(turn):
-            self._keep(index, message)
         exchange, self._exchange = self._exchange, []
+        self._settle_what_nobody_answers(exchange)
+        for index, message in self._joined(self._turn):
+            self._keep(index, message)
         # where nothing but results came, the step is open: more may come
         waiting = at_end and all(_only_results(message) for _, message in exchange)
+        waiting = waiting and self._may_go_on(exchange)
         if self._in_order(exchange, waiting):
             for index, message in self._answers_joined(exchange):
                 self._keep(index, message)
         else:
             self._reorder(exchange, waiting)
+        self._calls, self._tools, self._turn = {}, {}, []
+
+    def _settle_what_nobody_answers(self, exchange: Sequence[tuple[int, Message]]) -> None:
+        """Keep calls behind which the assistant speaks and no result comes, each with a note."""
+        calling = [at for at, (_, message) in enumerate(self._turn) if message.calls]
+        answered = any(r.call_id in self._calls for _, m in exchange for r in m.results)
+        if not calling or calling[-1] == len(self._turn) - 1 or answered or self._program_waits:
+            return
+        turn, self._turn = self._turn[: calling[-1] + 1], self._turn[calling[-1] + 1 :]
+        for index, message in self._joined(turn):
+            self._keep(index, message)
+        self._note_missing([call_id for kept in self._calls.values() for call_id in kept])
         self._calls, self._tools = {}, {}
+
+    def _note_missing(self, call_ids: list[str]) -> None:
+        for added in self._missing(call_ids):
+            self._keep(None, added)
+
+    def _may_go_on(self, exchange: Sequence[tuple[int, Message]]) -> bool:
+        """Whether more results may follow these; where all stand in one message, the first came."""
+        if self._rules.join != "turns with calls":
+            return True
+        answered = [result.call_id for _, message in exchange for result in message.results]
+        return answered == [*self._calls][: len(answered)]
 
     def _joined(self, turn: Sequence[tuple[int, Message]]) -> Sequence[tuple[int, Message]]:
         """The assistant's turn as the messages that the provider takes."""
@@ -233,6 +262,8 @@ class _Mender:
         if len(answered) != len(set(answered)):
             return False
         known = all(self._calls.get(call_id) == [call_id] for call_id in answered)
+        if self._rules.join == "turns with calls":
+            known = known and answered == [*self._calls][: len(answered)]
         return known and (waiting or len(answered) == sum(map(len, self._calls.values())))
 
     def _reorder(self, exchange: list[tuple[int, Message]], waiting: bool) -> None:
@@ -252,8 +283,9 @@ class _Mender:
                     call_id = open_calls[block.call_id].pop(0)
                     same = call_id == block.call_id
                     results.append(block if same else replace(block, call_id=call_id))
-                elif block.call_id in self._calls:
-                    self.repairs.append(f"message {index} answers {block.call_id} again: left out")
+                elif block.call_id in self._calls or self._program_waits:
+                    why = "again" if block.call_id in self._calls else "while a program waits"
+                    self.repairs.append(f"message {index} answers {block.call_id} {why}: left out")
                 else:
                     self.repairs.append(
                         f"message {index} answers {block.call_id}, which nobody called: made a text"
@@ -268,9 +300,6 @@ class _Mender:
         missing = [call_id for kept in open_calls.values() for call_id in kept]
         added: list[Message] = []
         if missing and not (waiting and not others):
-            self.repairs.append(
-                f"{how_many(len(missing), 'tool call')} had no result: a note stands for it"
-            )
             added = self._missing(missing)
         self._keep_settled(dict(exchange), answers, added, others)
 
@@ -282,14 +311,12 @@ class _Mender:
         others: list[tuple[int, Message]],
     ) -> None:
         """Keep results, notes for those that are missing, and the rest, in the provider's order."""
-        if self._rules.join == "turns with calls" and added:
-            results = [block for m in (*(m for _, m in answers), *added) for block in m.blocks]
+        if self._rules.join == "turns with calls" and (answers or added):
+            results = [r for m in (*(m for _, m in answers), *added) for r in m.results]
             order = {call_id: place for place, call_id in enumerate(self._tools)}
-            results.sort(key=lambda block: order.get(getattr(block, "call_id", ""), 0))
-            index = answers[0][0] if answers else None
-            pattern = answers[0][1] if answers else added[0]
-            answers, added = [], []
-            self._keep(index, pattern.with_blocks(tuple(results)))
+            results.sort(key=lambda result: order[result.call_id])
+            index, pattern = answers[-1] if answers else (None, added[0])
+            answers, added = [(-1 if index is None else index, _holding(pattern, results))], []
         by_order = self._rules.results_role == "tool"  # some pair by order, and none in one message
         if not by_order:
             for note in added:
@@ -298,13 +325,21 @@ class _Mender:
             (index, first), (_, second) = answers.pop(), others[0]
             others[0] = (index, _holding(exchange[index], [*first.blocks, *second.blocks]))
         for index, message in self._answers_joined(answers):
-            self._keep(index, message)
+            self._keep(index if index >= 0 else None, message)
         for note in added if by_order else ():
             self._keep(None, note)
         for index, message in others:
             self._keep(index, message)
 
+    @property
+    def _program_waits(self) -> bool:
+        """Whether a tool of the provider's made the calls: it takes their results and no words."""
+        return any(call.unit for _, message in self._turn for call in message.calls)
+
     def _missing(self, call_ids: list[str]) -> list[Message]:
+        """Notes that stand for results."""
+        calls = how_many(len(call_ids), "tool call")
+        self.repairs.append(f"{calls} had no result: a note stands for it")
         results = [
             ToolResult(call_id, (Text(NO_RESULT),), True, name=self._tools.get(call_id, ""))
             for call_id in call_ids
@@ -338,9 +373,7 @@ class _Mender:
         self.origins.append(index)
 
 
-def _join_all(
-    messages: list[Message], origins: list[int | None], repairs: list[str]
-) -> None:
+def _join_all(messages: list[Message], origins: list[int | None], repairs: list[str]) -> None:
     """Make one message of each run of neighbours of one role."""
     made: list[tuple[Message, int | None]] = []
     pairs = zip(messages, origins, strict=True)

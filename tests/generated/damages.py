@@ -57,6 +57,8 @@ def _unknown(dialect: Dialect, messages: Messages, at: int, to: int) -> None:
         {"hologram": waves} if dialect in KEYED else {"type": "hologram"} | waves
     )
     key = _content_key(messages[at])
+    if dialect == "ollama":
+        return  # its content is a text, where nothing unknown can stand
     if dialect == "responses" and key != "content":
         messages.insert(at, block)
         return

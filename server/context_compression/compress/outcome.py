@@ -122,9 +122,7 @@ def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Resu
 
 def _bound_thinking(messages: Sequence[Message]) -> int:
     """How many blocks of thinking are bound to what stands before them."""
-    return sum(
-        isinstance(block, Thinking) and block.bound for m in messages for block in m.blocks
-    )
+    return sum(isinstance(block, Thinking) and block.bound for m in messages for block in m.blocks)
 
 
 def _as_given(

@@ -47,7 +47,17 @@ WANTED = (
 )
 
 
-__all__ = ["DIALECTS", "ROLES", "Conversation", "Format", "check", "detect", "may_be_message", "parse", "plain"]
+__all__ = [
+    "DIALECTS",
+    "ROLES",
+    "Conversation",
+    "Format",
+    "check",
+    "detect",
+    "may_be_message",
+    "parse",
+    "plain",
+]
 
 
 class Format(Protocol):
@@ -91,11 +101,15 @@ class Conversation:
     def render(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Messages as dicts of this dialect; those nobody edited are the very objects that came."""
         return [
-            self.format.write(message)
+            self._written(message)
             if message.source is None or isinstance(message, Edited)
             else message.source
             for message in messages
         ]
+
+    def _written(self, message: Message) -> dict[str, Any]:
+        written = self.format.write(message)
+        return without_halves(written) if self.without_halves else written
 
     @cached_property
     def without_halves(self) -> Mapping[int, Message]:
@@ -105,7 +119,7 @@ class Conversation:
             return {}
         raw = [without_halves(m) if i in broken else m for i, m in enumerate(self.raw)]
         read = _read(raw, self.format)
-        return {i: Edited(read[i].role, read[i].blocks, read[i].source) for i in broken}
+        return {i: Edited(read[i].role, read[i].blocks, self.raw[i]) for i in broken}
 
 
 def parse(messages: Sequence[Any]) -> Conversation:
@@ -120,8 +134,9 @@ def parse(messages: Sequence[Any]) -> Conversation:
             told or f"A conversation is a list of messages, not {type(messages).__name__}. {WANTED}"
         )
     raw: Sequence[Mapping[str, Any]] = plain(messages)
+    of_items = any(is_object(message) and responses.certainty(message) for message in raw)
     for index, message in enumerate(raw):
-        check(index, message)
+        check(index, message, of_items=of_items)
     dialect = detect(raw)
     return Conversation(raw, tuple(_read(raw, dialect)), dialect)
 
@@ -158,11 +173,17 @@ def may_be_message(value: Any) -> bool:
     """Whether a value has the outer shape of a message in one of the dialects."""
     if not is_object(value) or not isinstance(value.get("content", ""), str | list | None):
         return False
-    return isinstance(value.get("role"), str) or responses.is_item(value) or "parts" in value
+    return isinstance(value.get("role", value.get("type")), str) or "parts" in value
 
 
-def check(index: int, message: Any) -> None:
+def check(index: int, message: Any, *, of_items: bool = False) -> None:
     """Whether a message is one.
+
+    Args:
+        index: where it stands.
+        message: what somebody passed.
+        of_items: whether it stands among items of OpenAI Responses: such have a type and no role,
+            and there are new ones with each year.
 
     Raises:
         InvalidConversation: its role, its content or something in it cannot be.
@@ -170,13 +191,14 @@ def check(index: int, message: Any) -> None:
     if not is_object(message):
         told = refusal(message)
         raise InvalidConversation(
-            told or f"Message {index} is {type(message).__name__}, not an object with role and "
+            told
+            or f"Message {index} is {type(message).__name__}, not an object with role and "
             f"content. {WANTED}"
         )
     if told := refusal(message):
         raise InvalidConversation(f"Message {index} cannot be read. {told}")
     role = message.get("role")
-    if responses.is_item(message):
+    if responses.is_item(message) or (of_items and isinstance(message.get("type"), str)):
         pass  # most items have no role
     elif not isinstance(role, str) or role not in ROLES:
         allowed = ", ".join(sorted(ROLES))

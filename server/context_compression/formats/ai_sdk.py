@@ -160,13 +160,20 @@ def _as_text(value: Any) -> str:
 def _write_part(block: Block) -> Any:
     match block:
         case Text():
-            return block.source if block.source is not None else {"type": "text", "text": block.text}
+            return (
+                block.source if block.source is not None else {"type": "text", "text": block.text}
+            )
         case ToolCall():
             if block.source is not None and _read_part(block.source) == block:
                 return block.source
             pattern: Mapping[str, Any] = block.source or {"type": "tool-call"}
             given = "args" if "args" in pattern else "input"
-            return {**pattern, "toolCallId": block.id, "toolName": block.name, given: block.arguments}
+            return {
+                **pattern,
+                "toolCallId": block.id,
+                "toolName": block.name,
+                given: block.arguments,
+            }
         case ToolResult():
             return _write_result(block)
         case _:
@@ -176,7 +183,9 @@ def _write_part(block: Block) -> Any:
 def _write_result(result: ToolResult) -> Any:
     if result.source is not None and _read_part(result.source, of_tool=True) == result:
         return result.source
-    pattern: dict[str, Any] = dict(result.source or {"type": "tool-result", "toolName": result.name})
+    pattern: dict[str, Any] = dict(
+        result.source or {"type": "tool-result", "toolName": result.name}
+    )
     pattern["toolCallId"] = result.call_id
     old = "result" in pattern and "output" not in pattern
     if old:

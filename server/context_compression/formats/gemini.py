@@ -42,7 +42,6 @@ CAMEL: Mapping[str, str] = {
 PARTS = frozenset({"text", "thought", *CAMEL.values()})
 SAID = ("output", "result", "error", "content")
 """Keys of a response, the first one there, in which its text stands where that is all it holds."""
-CODE = "@code"
 
 
 def certainty(message: Mapping[str, Any]) -> int:
@@ -63,7 +62,9 @@ class GeminiFormat:
 
     name = "gemini"
     system_apart = False
-    rules = ProviderRules(user_first=True, results_role="user", join="turns with calls")
+    rules = ProviderRules(
+        user_first=True, results_role="user", join="turns with calls", one_text=True
+    )
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The content as a message; a `content` in its place is a text."""
@@ -76,7 +77,7 @@ class GeminiFormat:
             content = message.get("content")
             return Message(role, (Text(content),) if isinstance(content, str) else (), message)
         blocks = [_read_part(part, ids) for part in parts]
-        return Message(role, tuple(_with_code_units(blocks)), message)
+        return Message(role, tuple(_with_code_units(blocks, ids)), message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a content; keys we do not know stay."""
@@ -123,7 +124,8 @@ def _read_response(
 ) -> ToolResult:
     said = response.get("response")
     media = response.get("parts")
-    content: list[Block] = [Text(_text_of(said))] if said not in (None, {}, "") else []
+    text = "" if said in (None, {}) else _text_of(said)
+    content: list[Block] = [Text(text)] if text else []
     if is_array(media):
         content += (_read_part(each, Ids()) for each in media)
     failed = is_object(said) and "error" in said and not said.keys() & {"output", "result"}
@@ -141,15 +143,18 @@ def _text_of(said: Any) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-def _with_code_units(blocks: list[Block]) -> list[Block]:
+def _with_code_units(blocks: list[Block], ids: Ids) -> list[Block]:
     """Code that Gemini ran and what came of it: one unit each."""
     for at, (first, second) in enumerate(zip(blocks, blocks[1:], strict=False)):
         if not (isinstance(first, Opaque) and isinstance(second, Opaque)):
             continue
         begins, ends = camel(first.source), camel(second.source)
         if "executableCode" in begins and "codeExecutionResult" in ends:
-            unit = f"{CODE}-{at}"
-            blocks[at], blocks[at + 1] = Opaque(first.source, unit, True), Opaque(second.source, unit)
+            unit = ids.unit()
+            blocks[at], blocks[at + 1] = (
+                Opaque(first.source, unit, True),
+                Opaque(second.source, unit),
+            )
     return blocks
 
 
@@ -184,17 +189,18 @@ def _write_response(result: ToolResult) -> dict[str, Any]:
     """A result as a part: its text under the key where it stood, or `output`, or `error`."""
     named = {} if kind_of(result.call_id) else {"id": result.call_id}
     usual = "error" if result.is_error else "output"
-    texts = [block for block in result.content if isinstance(block, Text)]
     if result.source is None:
         response = {**named, "name": result.name or "tool", "response": {usual: result.text}}
         return {"functionResponse": response}
     key = "functionResponse" if "functionResponse" in result.source else "function_response"
     inner: Mapping[str, Any] = result.source[key]
     there = inner.get("response")
-    if (there in (None, {}, "") and not texts) or _text_of(there) == result.text:
+    if result.text == ("" if there in (None, {}) else _text_of(there)):
         said = there
     else:
-        known = next((k for k in SAID if is_object(there) and k in there and len(there) == 1), usual)
+        known = next(
+            (k for k in SAID if is_object(there) and k in there and len(there) == 1), usual
+        )
         said = {known: result.text}
     media = [_write_part(block) for block in result.content if not isinstance(block, Text)]
     written = {**inner, **named, "response": said}

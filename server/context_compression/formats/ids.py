@@ -33,14 +33,12 @@ class Ids:
         self._open.append((call_id, name))
         return call_id
 
-    def result(self, name: str = "", taken: Container[str] = ()) -> str:
-        """The id of the call that a result answers: the first one open, of this name where any is.
+    def result(self, name: str = "") -> str:
+        """The id of the call that a result answers: the first one open, of this name if it has one.
 
-        `@result-…` where no call is open.
+        `@result-…` where there is none.
         """
-        waiting = [(call_id, of) for call_id, of in self._open if call_id not in taken]
-        found = next((one for one in waiting if one[1] == name), None)
-        found = found or next(iter(waiting), None)
+        found = next((one for one in self._open if name in ("", one[1])), None)
         if found is None:
             return self._next("result")
         self._open.remove(found)
@@ -49,6 +47,10 @@ class Ids:
     def next_turn(self) -> None:
         """Calls made so far are answered no more: the model speaks again."""
         self._open.clear()
+
+    def unit(self) -> str:
+        """An id for a call that the provider ran itself, and its result."""
+        return self._next("unit")
 
     def _next(self, kind: str) -> str:
         self._number += 1

@@ -74,7 +74,9 @@ class OpenAIChatFormat:
             name = str(message.get("tool_name") or message.get("name") or "")
             if not isinstance(call_id, str):
                 call_id = ids.result(name)
-            return Message("tool", (ToolResult(call_id, content, source=message, name=name),), message)
+            return Message(
+                "tool", (ToolResult(call_id, content, source=message, name=name),), message
+            )
         if role == "assistant":
             ids.next_turn()
         blocks = [*_read_reasoning(message), *content]
@@ -187,7 +189,8 @@ def _read_function_call(call: Any, ids: Ids) -> Block:
     name = call.get("name") if is_object(call) else None
     if not isinstance(name, str):
         return Opaque({"function_call": call})
-    return ToolCall(ids.call(name, "function"), name, parsed(call.get("arguments")), call)
+    call_id = ids.call(name, "function")
+    return ToolCall(call_id, name, parsed(call.get("arguments")), call, alone=True)
 
 
 def parsed(arguments: Any) -> Any:

@@ -112,7 +112,7 @@ class ResponsesFormat:
                 return _write_call(block, pattern)
             case ToolResult():
                 return _write_result(block, pattern)
-            case (Opaque() | Thinking()) if "role" not in pattern:
+            case Opaque() | Thinking() if "role" not in pattern:
                 return block.source
             case _:
                 return _write_message(message, pattern if "role" in pattern else {})

@@ -90,9 +90,7 @@ class Recorded:
         """
         raw = parse(messages).raw
         now = timestamp()
-        self._log.append(
-            *({"type": "message", "created_at": now, "message": dict(m)} for m in raw)
-        )
+        self._log.append(*({"type": "message", "created_at": now, "message": dict(m)} for m in raw))
 
     def follow(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Bring the record up to a conversation that somebody else keeps, such as a transcript.

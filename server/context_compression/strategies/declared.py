@@ -30,7 +30,9 @@ def with_declarations(plan: Plan, kept: Mapping[int, Message]) -> Mapping[int, M
 def _declaration(plan: Plan, at: int) -> dict[int, Message]:
     """What declares tools in the message at an index, with the call that it answers."""
     blocks = plan.messages[at].blocks
-    calls = {b.call_id for b in blocks if isinstance(b, ToolResult) and any(map(_declares, b.content))}
+    calls = {
+        b.call_id for b in blocks if isinstance(b, ToolResult) and any(map(_declares, b.content))
+    }
     units = {b.unit for b in blocks if isinstance(b, Opaque) and b.declares and b.unit}
 
     def belongs(block: Block) -> bool:

@@ -144,7 +144,9 @@ class Forms:
                 message = self._with_results(message, index, slots, self._smaller)
                 return self._with_short_notes(message, index, slots)
             case Form.CLIPPED:
-                return self._clipped(message, self._shaped(message, index, Form.PREVIEW, slots), slots)
+                return self._clipped(
+                    message, self._shaped(message, index, Form.PREVIEW, slots), slots
+                )
             case Form.SKELETON:
                 return self._skeleton(message, index, slots)
             case Form.LEAST:

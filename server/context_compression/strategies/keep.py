@@ -37,7 +37,9 @@ def keep_only(
     spoken: Message | None = None  # the last message of the view that is no system message
     for at, index in enumerate([*order, len(plan.messages)]):
         if start < index:
-            given = [notes[p] for p in places[bisect_left(places, start) : bisect_left(places, index)]]
+            given = [
+                notes[p] for p in places[bisect_left(places, start) : bisect_left(places, index)]
+            ]
             rest = (kept[order[i]] for i in range(at, len(order)))
             after = next((message for message in rest if not message.is_system), None)
             if not given and _user_is_due(plan, spoken, after):

@@ -22,9 +22,7 @@ ASKED_CHARS = 80
 """Characters of what was asked of the tool that the text tells."""
 
 
-def without_payloads(
-    message: Message, ref: str, count: Callable[[Block], int]
-) -> Message:
+def without_payloads(message: Message, ref: str, count: Callable[[Block], int]) -> Message:
     """A message without what tools of the provider's found; itself where there is none.
 
     Args:

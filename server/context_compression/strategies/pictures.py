@@ -56,6 +56,7 @@ class Pictures:
             ref_of: the ref of a message, by index; empty where it has none.
         """
         self._ref_of, self._count = ref_of, plan.counter.text
+        self._one_text = plan.rules.one_text
         self._found = {
             index: images
             for index, message in enumerate(plan.messages)
@@ -100,9 +101,7 @@ class Pictures:
         """
         ref = self._ref_of(index)
         blocks = [
-            replace(block, content=tuple(self._marked(block.content, mark_of, ref, stay)))
-            if isinstance(block, ToolResult)
-            else block
+            self._marked_result(block, ref, stay) if isinstance(block, ToolResult) else block
             for block in self._marked(message.blocks, own_mark_of, ref, stay)
         ]
         said = (isinstance(block, Text) and not is_ours(block.text) for block in blocks)
@@ -110,6 +109,12 @@ class Pictures:
         blocks[: first + 1] = sorted(blocks[: first + 1], key=is_mark)
         kept = tuple(blocks)
         return message if kept == message.blocks else message.with_blocks(kept)
+
+    def _marked_result(self, result: ToolResult, ref: str, stay: Container[int]) -> ToolResult:
+        """A result with marks for pictures; one text where the provider takes no more."""
+        made = replace(result, content=tuple(self._marked(result.content, mark_of, ref, stay)))
+        texts = sum(isinstance(block, Text) for block in made.content)
+        return made.with_text(made.text) if self._one_text and texts > 1 else made
 
     def _marked(
         self,
