@@ -18,7 +18,7 @@ from context_compression.hosts.caller import (
     unsure,
 )
 from context_compression.hosts.candidates import Candidate, files
-from context_compression.hosts.claude_code.branch import blocks
+from context_compression.hosts.claude_code.row import blocks
 from context_compression.hosts.damaged import rows_of
 from context_compression.hosts.lines import as_object, parse, string
 
