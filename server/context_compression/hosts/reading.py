@@ -22,6 +22,7 @@ from context_compression.hosts import (
     pi,
 )
 from context_compression.hosts.base import Host, Reader, Row, Transcript, name_of
+from context_compression.hosts.claude_code import stream
 from context_compression.hosts.damaged import BLANK, NUL, row_in
 from context_compression.hosts.lines import (
     LONGEST,
@@ -38,7 +39,7 @@ from context_compression.hosts.rows import Rows, Seen
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
 """Of a file that is read row by row; one that is a single JSON value has to be smaller."""
-HOSTS: tuple[Host, ...] = (claude_code, codex, copilot_cli, gemini_cli, pi)
+HOSTS: tuple[Host, ...] = (stream, claude_code, codex, copilot_cli, gemini_cli, pi)
 LIST = re.compile(rb"\[\s*(?:$|[\[{\"])")  # and not `[12:30] starting`, which a log may begin with
 LOOKED_AT = 20  # rows; the first may be of a type we do not know
 REMEMBERED = 8  # transcripts; few are looked at more than once
@@ -184,7 +185,11 @@ class Reading:
 
     def _document(self, value: Any, *, damaged: bool) -> Transcript:
         """A file that is one JSON value."""
-        hosts = ((opencode.is_export, opencode), (gemini_cli.is_session, gemini_cli))
+        hosts = (
+            (opencode.is_export, opencode),
+            (gemini_cli.is_session, gemini_cli),
+            (stream.is_log, stream),
+        )
         host = next((host for is_its, host in hosts if is_its(value)), message_files)
         found = host.read_document(self.path, value)
         told = ["NUL bytes, which a crash left in the file, were passed over."] * damaged

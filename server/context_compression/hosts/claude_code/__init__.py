@@ -6,6 +6,7 @@
     history.py   which of them go back to before a compaction
     branch.py    which rows are in the context now
     context.py   the messages they make, and their real usage
+    stream.py    the same from the log of a run: rows as they were sent
     current.py   which transcript belongs to the host that started us
 
 The format is the host's own and changes: what we do not know is passed over and reported.
@@ -25,7 +26,7 @@ from context_compression.hosts.lines import At, as_object, string
 from context_compression.hosts.shelf import Shelf
 from context_compression.messages import is_array, is_object
 
-__all__ = ["NAME", "reader", "recognises"]
+__all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]
 
 NAME = "claude-code"
 SYNTHETIC = "<synthetic>"  # the model of messages that the host wrote itself
