@@ -16,9 +16,10 @@ from real_hosts import (
     texts_in,
     tools_in,
 )
+from transcripts import shown
 
 import context_compression
-from context_compression import Session
+from context_compression import Session, hosts
 from context_compression.testing.messages_api import Answer, Body, MessagesAPI
 
 PLUGIN = Path(context_compression.__file__).parent / "plugins" / "claude_code"
@@ -174,6 +175,24 @@ def test_without_function_hooks_the_hosts_summary_is_accompanied(
     session = Session(older.desk.store, SESSION)
     assert session.status().compressions == 0
     assert any("Step 1. word0 word1" in session.restore(ref) for ref in session.state().refs)
+
+
+def test_the_log_of_a_run_says_what_its_transcript_says(claude: ClaudeCode, tmp_path: Path) -> None:
+    both = replace(shell("seq 1 3"), text="Two calls.")
+    both = replace(both, content=[*both.content, *shell("seq 4 6").content])
+    claude = replace(claude, options=("--allowedTools", "Bash"))
+    log = tmp_path / "run.jsonl"
+    with MessagesAPI([both, shell("seq 7 9"), saying("done")]) as api:
+        ended = claude.ask(api, "Count.", "--include-partial-messages")
+    log.write_text(ended.stdout, encoding="utf-8")
+
+    logged, [transcript] = hosts.read(log), claude.transcripts()
+
+    written = hosts.read(transcript)
+    assert shown(logged) == shown(written)[1:]
+    assert logged.session_id == f"{written.session_id}-log"
+    assert (logged.model, logged.window) == (written.model, 1_000_000)
+    assert logged.warnings == ["The log does not hold the prompt that it begins with."]
 
 
 def test_the_host_goes_on_when_our_server_is_killed_and_cannot_be_started_again(

@@ -100,6 +100,14 @@ def test_after_a_clear_the_environment_is_stale_and_not_believed(claude: Claude)
     assert claude.find() == cleared
 
 
+def test_a_call_on_a_damaged_line_is_found(claude: Claude):
+    ours = claude.transcript("aaa", "toolu_1")
+    claude.transcript("bbb", "toolu_2")
+    ours.write_bytes(b'{"type": "assist' + ours.read_bytes())
+
+    assert claude.find("toolu_1") == ours
+
+
 def test_a_session_without_a_transcript_yet_is_not_mistaken_for_the_one_before(claude: Claude):
     claude.environ["CLAUDE_CODE_SESSION_ID"] = "aaa"
     before = claude.transcript("aaa")

@@ -1,18 +1,18 @@
-"""Files as lines, lines as JSON objects: read one after the other, whatever shape they are in.
+"""Files as lines, read one after the other, and the errors for those that cannot be read.
 
 A transcript may be larger than we like to hold, may be written to while we read, and may have been
-cut off by a crash. So it is streamed; what cannot be read is counted and reported, never fatal.
+cut off by a crash. So it is streamed.
 """
 
 import codecs
 import gzip
 import json
+import re
 import stat
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -21,7 +21,9 @@ from context_compression.messages import is_object
 from context_compression.plurals import how_many
 
 GZIP = b"\x1f\x8b"
-NAMED = 5  # line numbers listed in a warning
+LOOKED_INTO = 4096  # bytes at the start of a file, by which it is known as binary
+WIDE = re.compile(rb"(?:[^\0]\0{1,3}){4}|(?:\0{1,3}[^\0]){4}")  # UTF-16 or UTF-32
+CONTROLS = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")  # none a terminal is told
 LONGEST = 256 * 1024 * 1024
 """Bytes of one line, or of a file that is one JSON value: it has to be held as a whole."""
 WANTED = (
@@ -49,6 +51,10 @@ class Line(NamedTuple):
     def at(self) -> At:
         """Where it stands."""
         return At(self.end - len(self.data), len(self.data))
+
+    def part(self, start: int, stop: int) -> "Line":
+        """Some bytes of it; the stop is exclusive."""
+        return Line(self.data[start:stop], self.number, self.end - len(self.data) + stop)
 
 
 NOTHING_READ = Line(b"", 0, 0)
@@ -102,11 +108,20 @@ def opened(path: Path, max_bytes: int) -> Generator[BinaryIO]:
     """
     check_file(path, max_bytes)
     with translated(path), path.open("rb") as file:
-        start = file.peek(4096)
+        start = file.peek(LOOKED_INTO)[:LOOKED_INTO]
         packed = start.startswith(GZIP)
-        if not packed and b"\0" in start:
+        if not packed and is_binary(start):
             raise TranscriptError(f"{path} is binary, or not UTF-8 text. {WANTED}")
         yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+
+
+def is_binary(start: bytes) -> bool:
+    """Whether a file that begins so is no text: NULs alone may also be what a crash left in one."""
+    if b"\0" not in start:
+        return False
+    text = start.replace(b"\0", b"")
+    strange = text.decode("utf-8", "replace").count("\ufffd")  # a crash may halve a character, too
+    return bool(WIDE.search(start) or CONTROLS.search(text)) or strange > len(text) // 50
 
 
 @dataclass
@@ -150,64 +165,6 @@ class Lines:
         if self.end + len(data) > self.max_bytes:  # unpacked, or grown since we looked
             raise too_large(self.path, "more than is allowed", self.max_bytes)
         return data
-
-
-class Rows:
-    """The JSON objects among lines, each with its place; can be had once.
-
-    Lines that hold none are skipped; once all rows have been read, `warnings` tells of them. A torn
-    last line does not count as read: whoever goes on behind `last` later finds it whole.
-
-    Args:
-        lines: those not read yet.
-        first: those before them.
-        malformed: numbers of lines that hold no object, found earlier; new ones are added.
-        last: the line read last.
-    """
-
-    def __init__(
-        self,
-        lines: Lines,
-        first: Iterable[Line] = (),
-        malformed: list[int] | None = None,
-        last: Line = NOTHING_READ,
-    ) -> None:
-        self.malformed: list[int] = [] if malformed is None else malformed
-        self.last = last
-        self._lines = lines
-        self._torn = 0
-        self._rows = self._parsed(first)
-
-    def __iter__(self) -> Iterator[tuple[dict[str, Any], At]]:
-        return self._rows
-
-    def _parsed(self, first: Iterable[Line]) -> Iterator[tuple[dict[str, Any], At]]:
-        for line in chain(first, self._lines):
-            value = parse(line.data)
-            if value is None and not line.data.endswith(b"\n"):
-                self._torn = len(line.data)
-                return
-            self.last = line
-            if isinstance(value, dict):
-                yield cast(dict[str, Any], value), line.at
-            else:
-                self.malformed.append(line.number)
-
-    @property
-    def warnings(self) -> list[str]:
-        """What could not be read, in plain words."""
-        warnings: list[str] = []
-        if count := len(self.malformed):
-            named = ", ".join(map(str, self.malformed[:NAMED])) + ", …" * (count > NAMED)
-            warnings.append(f"Lines that are no JSON object were skipped: {count} (line {named}).")
-        if self._torn:
-            warnings.append(
-                f"The last line is cut off after {how_many(self._torn, 'byte')} (still being "
-                "written, or a crash); it was left out."
-            )
-        if self._lines.cut_off:
-            warnings.append("The packed file is cut off; what came after was left out.")
-        return warnings
 
 
 def parse(data: bytes) -> Any:

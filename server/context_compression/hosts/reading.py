@@ -1,5 +1,6 @@
 """Reading a transcript: who wrote it; all of it once, and later only what was added."""
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -21,6 +22,8 @@ from context_compression.hosts import (
     pi,
 )
 from context_compression.hosts.base import Host, Reader, Row, Transcript, name_of
+from context_compression.hosts.claude_code import stream
+from context_compression.hosts.damaged import BLANK, NUL, row_in
 from context_compression.hosts.lines import (
     LONGEST,
     NOTHING_READ,
@@ -28,16 +31,16 @@ from context_compression.hosts.lines import (
     At,
     Line,
     Lines,
-    Rows,
-    as_object,
     opened,
     parse,
     too_large,
 )
+from context_compression.hosts.rows import Rows, Seen
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
 """Of a file that is read row by row; one that is a single JSON value has to be smaller."""
-HOSTS: tuple[Host, ...] = (claude_code, codex, copilot_cli, gemini_cli, pi)
+HOSTS: tuple[Host, ...] = (stream, claude_code, codex, copilot_cli, gemini_cli, pi)
+LIST = re.compile(rb"\[\s*(?:$|[\[{\"])")  # and not `[12:30] starting`, which a log may begin with
 LOOKED_AT = 20  # rows; the first may be of a type we do not know
 REMEMBERED = 8  # transcripts; few are looked at more than once
 FIRST = 200  # rows in which the user's first words are looked for
@@ -116,7 +119,7 @@ class Reading:
         self._found: Transcript | None = None
         self._reader: Reader | None = None
         self._last = NOTHING_READ
-        self._malformed: list[int] = []
+        self._seen = Seen()
 
     def look(self) -> Transcript:
         """The conversation as it stands now.
@@ -143,39 +146,57 @@ class Reading:
         return stream.read(len(mark)) == mark
 
     def _more(self, stream: BinaryIO, reader: Reader) -> Transcript:
-        stream.seek(self._last.end)
-        lines = Lines(stream, self.path, self.max_bytes, self._last.end, self._last.number)
-        rows = Rows(lines, (), self._malformed, self._last)
-        return self._fed(stream, reader, rows)
+        last = self._last
+        stream.seek(last.end)
+        number = last.number if last.data.endswith(b"\n") else last.number - 1  # the line goes on
+        lines = Lines(stream, self.path, self.max_bytes, last.end, max(number, 0))
+        return self._fed(stream, reader, Rows(lines, (), self._seen, last))
 
     def _anew(self, stream: BinaryIO) -> Transcript:
-        stream.seek(0)
-        self._reader, self._malformed = None, []
-        lines = Lines(stream, self.path, self.max_bytes)
+        lines = self._lines_from_the_start(stream)
         taken = list(islice(lines, 2))
         if not taken:
             empty = ["The file is empty."]
             return Transcript(self.path, message_files.NAME, name_of(self.path), [], warnings=empty)
-        value = parse(taken[0].data)
+        value = parse(taken[0].data.replace(NUL, b""))
         if isinstance(value, dict) and (len(taken) > 1 or not message_files.is_document(value)):
             return self._from_rows(stream, lines, taken)
         if value is not None and len(taken) == 1:
-            return self._document(value)
-        in_a_list = taken[0].data.lstrip().startswith(b"[")
-        if not in_a_list and isinstance(parse(taken[-1].data), dict):  # the first line is damaged
+            return self._document(value, damaged=NUL in taken[0].data)
+        in_a_list = LIST.match(taken[0].data.lstrip(BLANK)) is not None
+        if not in_a_list and row_in(taken[-1].data) and len(taken) > 1:  # the first is damaged
             return self._from_rows(stream, lines, taken)
-        return self._document(self._whole(lines, taken))
+        whole = self._whole(lines, taken)
+        value = parse(whole.replace(NUL, b""))
+        if value is not None:
+            return self._document(value, damaged=NUL in whole)
+        if not in_a_list and any(Rows(self._lines_from_the_start(stream))):
+            return self._from_rows(stream, self._lines_from_the_start(stream))
+        what = "is not JSON, or not all of it is there"
+        if not whole.strip(BLANK):
+            what = "is binary, or a crash has left nothing but NUL bytes of it"
+        raise TranscriptError(f"{self.path} {what}. {WANTED}")
 
-    def _document(self, value: Any) -> Transcript:
+    def _lines_from_the_start(self, stream: BinaryIO) -> Lines:
+        """All lines of the file; what was found in them before is forgotten."""
+        stream.seek(0)
+        self._reader, self._seen = None, Seen()
+        return Lines(stream, self.path, self.max_bytes)
+
+    def _document(self, value: Any, *, damaged: bool) -> Transcript:
         """A file that is one JSON value."""
-        if opencode.is_export(value):
-            return opencode.read_document(self.path, value)
-        if gemini_cli.is_session(value):
-            return gemini_cli.read_document(self.path, value)
-        return message_files.read_document(self.path, value)
+        hosts = (
+            (opencode.is_export, opencode),
+            (gemini_cli.is_session, gemini_cli),
+            (stream.is_log, stream),
+        )
+        host = next((host for is_its, host in hosts if is_its(value)), message_files)
+        found = host.read_document(self.path, value)
+        told = ["NUL bytes, which a crash left in the file, were passed over."] * damaged
+        return replace(found, warnings=[*told, *found.warnings])
 
-    def _from_rows(self, stream: BinaryIO, lines: Lines, taken: list[Line]) -> Transcript:
-        rows = Rows(lines, taken, self._malformed)
+    def _from_rows(self, stream: BinaryIO, lines: Lines, taken: Iterable[Line] = ()) -> Transcript:
+        rows = Rows(lines, taken, self._seen)
         first = list(islice(rows, LOOKED_AT))
         written_by = (host for row, _ in first for host in HOSTS if host.recognises(row))
         self._reader = next(written_by, message_files).reader()
@@ -188,7 +209,7 @@ class Reading:
 
         def load(at: At) -> Row:
             stream.seek(at.offset)
-            return dict(as_object(parse(stream.read(at.length))))
+            return row_in(stream.read(at.length))
 
         for row, at in islice(chain(first, rows), self._rows):
             reader.add(row, at)
@@ -196,14 +217,11 @@ class Reading:
         transcript = reader.transcript(self.path, load)
         return replace(transcript, warnings=[*rows.warnings, *transcript.warnings])
 
-    def _whole(self, lines: Lines, taken: list[Line]) -> Any:
-        """The one JSON value of a file that spreads it over lines."""
+    def _whole(self, lines: Lines, taken: list[Line]) -> bytes:
+        """All of a file that may spread one JSON value over its lines."""
         parts: list[bytes] = []
         for line in chain(taken, lines):
             if line.end > LONGEST:
                 raise too_large(self.path, "a JSON value of more than is allowed", LONGEST)
             parts.append(line.data)
-        value = parse(b"".join(parts))
-        if value is None:
-            raise TranscriptError(f"{self.path} is not JSON, or not all of it is there. {WANTED}")
-        return value
+        return b"".join(parts)

@@ -8,8 +8,8 @@ from typing import Any
 from context_compression.errors import ContextCompressionError, TranscriptError
 from context_compression.formats import parse
 from context_compression.hosts.base import folder_name
+from context_compression.hosts.damaged import rows_of
 from context_compression.hosts.lines import as_object, string
-from context_compression.hosts.lines import parse as parse_json
 from context_compression.messages import Message, Text, ToolCall
 from context_compression.workspace import Workspace
 
@@ -82,4 +82,4 @@ def _last_rows(transcript: Path) -> Iterator[Mapping[str, Any]]:
             lines = file.read().split(b"\n")
     except OSError:
         return
-    yield from (as_object(parse_json(line)) for line in lines)  # the first may be half a line
+    yield from (row for line in lines for row in rows_of(line))  # the first may be half a line

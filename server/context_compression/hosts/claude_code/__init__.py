@@ -1,8 +1,12 @@
 """Claude Code: `~/.claude/projects/<folder of the project>/<session>.jsonl`, a row per line.
 
+    row.py       what a row is
     outline.py   what is kept of every row
+    lineage.py   which row each row follows
+    history.py   which of them go back to before a compaction
     branch.py    which rows are in the context now
     context.py   the messages they make, and their real usage
+    stream.py    the same from the log of a run: rows as they were sent
     current.py   which transcript belongs to the host that started us
 
 The format is the host's own and changes: what we do not know is passed over and reported.
@@ -15,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.hosts.base import Load, Transcript, counted, folder_name, name_of
-from context_compression.hosts.claude_code.branch import MESSAGES, Row
 from context_compression.hosts.claude_code.context import Context, blocks_of
 from context_compression.hosts.claude_code.outline import Outline
+from context_compression.hosts.claude_code.row import MESSAGES, Row
 from context_compression.hosts.lines import At, as_object, string
 from context_compression.hosts.shelf import Shelf
 from context_compression.messages import is_array, is_object
 
-__all__ = ["NAME", "reader", "recognises"]
+__all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]
 
 NAME = "claude-code"
 SYNTHETIC = "<synthetic>"  # the model of messages that the host wrote itself
@@ -95,6 +99,14 @@ class ClaudeCodeReader:
                 *counted("Rows of subagents were left out", {"rows": self._outline.subagents}),
                 *counted(
                     "Rows whose parent is missing follow the row before", {"rows": branch.gaps}
+                ),
+                *counted(
+                    "Rows that name a parent from before the last compaction were put behind it",
+                    {"rows": branch.misplaced},
+                ),
+                *(
+                    ["The conversation goes on from before its last compaction, which is left out."]
+                    * branch.is_rewound
                 ),
                 *(
                     ["The file begins in the middle of a conversation."]

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_compression.hosts.claude_code.branch import Branch, Row, blocks, message_id
+from context_compression.hosts.claude_code.branch import Branch
+from context_compression.hosts.claude_code.row import Row, blocks, message_id
 from context_compression.hosts.lines import as_object, string
 from context_compression.messages import is_array, is_object
 

@@ -18,7 +18,8 @@ from context_compression.hosts.caller import (
     unsure,
 )
 from context_compression.hosts.candidates import Candidate, files
-from context_compression.hosts.claude_code.branch import blocks
+from context_compression.hosts.claude_code.row import blocks
+from context_compression.hosts.damaged import rows_of
 from context_compression.hosts.lines import as_object, parse, string
 
 SEARCHED = 4 * 1024 * 1024  # bytes at a transcript's end; a running call is among the newest rows
@@ -148,8 +149,8 @@ def _where_called(tool_use_id: str, near: Near, looked: dict[Path, int]) -> Path
 
 def _calls(path: Path, tool_use_id: str, subagent: bool) -> bool:
     """Whether the call is made in this very conversation; others may quote it."""
-    for line in _tail(path).split(b"\n"):
-        row = as_object(parse(line) if tool_use_id.encode() in line else None)
+    lines = (line for line in _tail(path).split(b"\n") if tool_use_id.encode() in line)
+    for row in (row for line in lines for row in rows_of(line)):
         if row.get("type") == "assistant":
             made = any(block.get("id") == tool_use_id for block in blocks(row, "tool_use"))
             if made and bool(row.get("isSidechain")) == subagent:

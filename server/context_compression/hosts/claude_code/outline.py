@@ -7,18 +7,12 @@ the branch is looked for among these first, and only where it leads out of them 
 from collections.abc import Mapping
 from typing import Any
 
-from context_compression.hosts.claude_code.branch import (
-    Branch,
-    Row,
-    blocks,
-    is_compaction,
-    kept_by,
-    live_branch,
-    message_id,
-)
+from context_compression.hosts.claude_code.branch import Branch, live_branch
+from context_compression.hosts.claude_code.lineage import kept_by
+from context_compression.hosts.claude_code.row import Row, blocks, is_compaction, message_id
 from context_compression.hosts.lines import At, as_object, string
 
-LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata")
+LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata", "isCompactSummary")
 
 
 class Outline:

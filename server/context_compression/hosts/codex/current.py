@@ -10,7 +10,8 @@ from pathlib import Path
 
 from context_compression.hosts.caller import Caller, unsure, where_called
 from context_compression.hosts.candidates import Candidate, files
-from context_compression.hosts.lines import as_object, parse, string
+from context_compression.hosts.damaged import row_in
+from context_compression.hosts.lines import as_object, string
 
 SEARCHED = 50  # rollouts, the newest ones, for those of this working directory
 
@@ -44,7 +45,7 @@ def find_current(caller: Caller) -> Path:
 def _cwd(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            first = as_object(parse(file.readline()))
+            first = row_in(file.readline())
     except OSError:
         return ""
     return string(as_object(first.get("payload")), "cwd")

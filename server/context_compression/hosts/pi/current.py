@@ -9,7 +9,8 @@ from pathlib import Path
 
 from context_compression.hosts.caller import Caller, where_called
 from context_compression.hosts.candidates import Candidate, files
-from context_compression.hosts.lines import as_object, parse, string
+from context_compression.hosts.damaged import row_in
+from context_compression.hosts.lines import string
 
 
 def sessions_here(caller: Caller) -> list[Candidate]:
@@ -34,6 +35,6 @@ def find_current(caller: Caller) -> Path:
 def _cwd(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return string(as_object(parse(file.readline())), "cwd")
+            return string(row_in(file.readline()), "cwd")
     except OSError:
         return ""
