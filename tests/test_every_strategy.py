@@ -67,7 +67,7 @@ def broken_talks(draw: DrawFn) -> Talk:
     return dialect, draw(broken(st.just(dialect), spread=True, halves=True))
 
 
-UNKNOWN = ("is no string", "text in a message of role", "is list")
+UNKNOWN = ("is no string", "text in a message of role", "is list", "system holds a", "approval")
 """What a provider says of parts that it does not know where they stand: they are carried as is."""
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
 shares = st.sampled_from((0.02, 0.1, 0.3, 0.5, 0.8, 0.99))

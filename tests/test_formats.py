@@ -179,7 +179,9 @@ def test_each_anthropic_block_has_its_value_and_is_written_as_it_came(
 def test_an_unknown_block_is_opaque_and_written_back_unchanged(block: dict[str, Any]) -> None:
     message = anthropic.FORMAT.read({"role": "user", "content": [block, "words"]})
 
-    assert message.blocks == (Opaque(block), Text("words"))
+    assert isinstance(message.blocks[0], Opaque)
+    assert message.blocks[0].source is block
+    assert message.blocks[1:] == (Text("words"),)
     assert anthropic.FORMAT.write(message.with_blocks(message.blocks))["content"][0] is block
 
 
@@ -224,13 +226,18 @@ def test_each_openai_message_has_its_value_and_is_written_as_it_came(
     assert openai_chat.FORMAT.write(message.with_blocks(message.blocks)) == came
 
 
-def test_a_function_message_of_the_legacy_kind_is_opaque() -> None:
+def test_a_function_message_of_the_legacy_kind_answers_the_call_before_it() -> None:
+    call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": ""}}
     came = {"role": "function", "name": "f", "content": "x"}
 
-    message = openai_chat.FORMAT.read(came)
+    read = parse([call, came])
 
-    assert message == Message("tool", (Opaque(came),))
-    assert parse([came]).render([message]) == [came]
+    calling, answer = read.messages
+    assert [result.call_id for result in answer.results] == [calling.calls[0].id]
+    assert answer.results[0].text == "x"
+    assert read.format.write(answer.with_blocks((answer.results[0].with_text("y"),))) == {
+        **came, "content": "y",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", ["not json", '"a string"', "[1, 2]", ""])

@@ -4,7 +4,7 @@ A plan is made once for a conversation; strategies read it and propose edits.
 """
 
 import json
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -159,9 +159,7 @@ class Plan:
         index, end = 0, len(self.messages)
         while index < end:
             if self.messages[index].calls or self._opens(index):
-                start = index
-                while start and self.messages[start - 1].only_thinks:
-                    start -= 1
+                start = min(reasoning_of(self.messages, index), default=index)
                 index = self._end_of_step(index)
                 found.append(range(start, index))
             else:
@@ -374,6 +372,13 @@ def pinned(messages: Sequence[Message], pins: Sequence[int | str]) -> frozenset[
         else:
             found.update(i for i, message in enumerate(messages) if _contains(message, pin))
     return frozenset(found)
+
+
+def reasoning_of(messages: Sequence[Message], index: int) -> Iterator[int]:
+    """The messages of nothing but reasoning that stand right before one."""
+    while index and messages[index - 1].only_thinks:
+        index -= 1
+        yield index
 
 
 def _contains(message: Message, text: str) -> bool:

@@ -8,11 +8,12 @@ conversation is valid when there is nothing to repair.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count, groupby
 from types import MappingProxyType
+from typing import Any
 
 from context_compression.messages import (
     COMPRESSED,
@@ -81,6 +82,9 @@ def repair(
     if renamed := mender.renamed:  # hosts that number calls anew for each prompt repeat all of them
         more = f" and {len(renamed) - 2} more" if len(renamed) > 2 else ""
         repairs.append(f"call ids used before were renamed: {', '.join(renamed[:2])}{more}")
+    if rules.detached:
+        _name_items_once(kept, origins, repairs, rules.detached)
+        _drop_lone_reasoning(kept, origins, repairs)
     first = next((i for i, m in enumerate(kept) if m.role not in ("system", "developer")), None)
     if rules.user_first and first is not None and kept[first].role != "user":
         kept.insert(first, user(NO_START))
@@ -98,41 +102,44 @@ def _with_whole_units(
 
     A unit may be open at the end: the provider goes on with it.
     """
-    open_units: dict[str, int] = {}
+    units: dict[str, list[Block]] = {}  # those that are open, with what was seen of each
     seen: set[str] = set()
-    broken: set[tuple[int, str]] = set()
-    for index, message in enumerate(messages):
-        if message.starts_turn and not message.text.startswith(COMPRESSED):
-            broken |= {(at, unit) for unit, at in open_units.items()}
-            open_units.clear()
+    broken: set[int] = set()  # ids of blocks
+    before = ""  # whose the message before was
+    for message in messages:
+        ends = message.starts_turn and not message.text.startswith(COMPRESSED)
+        goes_on = message.role == "assistant" and before == "user"
+        for unit in [*units]:  # a program goes on after results; other tools answer at once
+            if ends or (goes_on and len(units[unit]) == 1):
+                broken.update(map(id, units.pop(unit)))
+        before = message.role
         for block in message.blocks:
             if not isinstance(block, Opaque | ToolCall) or not block.unit:
                 continue
             if isinstance(block, Opaque) and block.opens and block.unit not in seen:
                 seen.add(block.unit)
-                open_units[block.unit] = index
-            elif isinstance(block, Opaque) and block.opens:
-                broken.add((index, block.unit))
-            elif block.unit not in open_units:
-                broken.add((index, block.unit))
+                units[block.unit] = [block]
+            elif block.unit not in units or (isinstance(block, Opaque) and block.opens):
+                broken.add(id(block))
             elif isinstance(block, Opaque):
-                del open_units[block.unit]
+                del units[block.unit]
+            else:
+                units[block.unit].append(block)
     for index, message in enumerate(messages):
-        units = {unit for at, unit in broken if at == index} if broken else ()
-        if not units:
+        if not broken or broken.isdisjoint(map(id, message.blocks)):
             yield index, message
             continue
         repairs.append(f"message {index} held half of a server tool's call and result: left out")
-        yield index, message.with_blocks(tuple(_without(message.blocks, units)))
+        yield index, message.with_blocks(tuple(_without(message.blocks, broken)))
 
 
-def _without(blocks: Iterable[Block], units: Iterable[str]) -> Iterator[Block]:
-    """Blocks but those of some units; a call that a server tool made is an ordinary one then."""
+def _without(blocks: Iterable[Block], broken: Container[int]) -> Iterator[Block]:
+    """Blocks but the broken ones; a call that no server tool makes any more is an ordinary one."""
     for block in blocks:
-        if isinstance(block, ToolCall) and block.unit in units:
-            yield replace(block, unit="")
-        elif not (isinstance(block, Opaque) and block.unit and block.unit in units):
+        if id(block) not in broken:
             yield block
+        elif isinstance(block, ToolCall):
+            yield replace(block, unit="")
 
 
 class _Mender:
@@ -152,13 +159,11 @@ class _Mender:
         self._exchange: list[tuple[int, Message]] = []
 
     def add(self, index: int, message: Message) -> None:
-        filled = tuple(
-            b for b in message.blocks if not (isinstance(b, Text) and not b.text.strip())
-        )
+        filled = tuple(_filled(message.blocks))
         if not filled:
             self.repairs.append(f"message {index} was empty: left out")
             return
-        if len(filled) < len(message.blocks) and len(message.blocks) > 1:
+        if filled != message.blocks and (len(message.blocks) > 1 or message.results):
             self.repairs.append(f"message {index} held an empty text: left out")
             message = message.with_blocks(filled)
         message = self._without_strangers(index, message)
@@ -254,7 +259,7 @@ class _Mender:
         for _, message in exchange:
             for block in message.blocks:
                 if not isinstance(block, ToolResult):
-                    spoken = spoken or message.role != "tool"
+                    spoken = spoken or message.role != "tool" or isinstance(block, Text)
                 elif spoken:
                     return False
                 else:
@@ -270,7 +275,7 @@ class _Mender:
         """Keep the exchange with its results first, each to its call, and none missing."""
         open_calls = {call_id: list(kept) for call_id, kept in self._calls.items()}
         answers: list[tuple[int, Message]] = []
-        others: list[tuple[int, Message]] = []
+        others: list[tuple[int | None, Message]] = []
         for index, message in exchange:
             results: list[Block] = []
             rest: list[Block] = []
@@ -306,29 +311,27 @@ class _Mender:
     def _keep_settled(
         self,
         exchange: Mapping[int, Message],
-        answers: list[tuple[int, Message]],
-        added: list[Message],
-        others: list[tuple[int, Message]],
+        answers: Sequence[tuple[int, Message]],
+        added: Sequence[Message],
+        others: list[tuple[int | None, Message]],
     ) -> None:
         """Keep results, notes for those that are missing, and the rest, in the provider's order."""
+        order = {call_id: place for place, call_id in enumerate(self._tools)}
+        notes = [(None, note) for note in added]
         if self._rules.join == "turns with calls" and (answers or added):
-            results = [r for m in (*(m for _, m in answers), *added) for r in m.results]
-            order = {call_id: place for place, call_id in enumerate(self._tools)}
+            results = [r for _, m in (*answers, *notes) for r in m.results]
             results.sort(key=lambda result: order[result.call_id])
-            index, pattern = answers[-1] if answers else (None, added[0])
-            answers, added = [(-1 if index is None else index, _holding(pattern, results))], []
-        by_order = self._rules.results_role == "tool"  # some pair by order, and none in one message
-        if not by_order:
-            for note in added:
-                self._keep(None, note)
-        if answers and others and answers[-1][0] == others[0][0]:  # one message may hold both
-            (index, first), (_, second) = answers.pop(), others[0]
+            index, pattern = (*answers, *notes)[len(answers) - 1 if answers else 0]
+            settled = [(index, _holding(pattern, results))]
+        elif self._rules.results_role == "tool" and added:  # some pair by order
+            settled = [*answers, *notes]
+            settled.sort(key=lambda each: order[each[1].results[0].call_id])
+        else:
+            settled = [*notes, *answers]
+        if settled and others and settled[-1][0] == others[0][0]:  # one message may hold both
+            (index, first), (_, second) = settled.pop(), others[0]
             others[0] = (index, _holding(exchange[index], [*first.blocks, *second.blocks]))
-        for index, message in self._answers_joined(answers):
-            self._keep(index if index >= 0 else None, message)
-        for note in added if by_order else ():
-            self._keep(None, note)
-        for index, message in others:
+        for index, message in (*settled, *others):
             self._keep(index, message)
 
     @property
@@ -373,6 +376,43 @@ class _Mender:
         self.origins.append(index)
 
 
+def _drop_lone_reasoning(
+    messages: list[Message], origins: list[int | None], repairs: list[str]
+) -> None:
+    """Take out reasoning behind which nothing of the assistant's comes."""
+    for at in reversed(range(len(messages))):
+        follows = at + 1 < len(messages) and messages[at + 1].role == "assistant"
+        if messages[at].only_thinks and not follows:
+            repairs.append(f"message {origins[at]} is reasoning without what it led to: left out")
+            del messages[at], origins[at]
+
+
+def _name_items_once(
+    messages: list[Message],
+    origins: list[int | None],
+    repairs: list[str],
+    detached: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> None:
+    """Take the id of an item that came before from a later one; what is nothing without it goes."""
+    seen: set[str] = set()
+    for at in reversed([*_named_again(messages, seen)]):
+        message = messages[at]
+        repairs.append(f"message {origins[at]} has the id of an earlier item: it has none now")
+        if any(isinstance(block, Opaque | Thinking) for block in message.blocks):
+            del messages[at], origins[at]
+        else:
+            messages[at] = Edited(message.role, message.blocks, detached(message.source))
+
+
+def _named_again(messages: Sequence[Message], seen: set[str]) -> Iterator[int]:
+    for at, message in enumerate(messages):
+        name = message.source.get("id") if message.source else None
+        if isinstance(name, str) and name in seen:
+            yield at
+        elif isinstance(name, str):
+            seen.add(name)
+
+
 def _join_all(messages: list[Message], origins: list[int | None], repairs: list[str]) -> None:
     """Make one message of each run of neighbours of one role."""
     made: list[tuple[Message, int | None]] = []
@@ -399,6 +439,25 @@ def one_of(messages: Sequence[Message]) -> Message:
 
 def _place(block: Block) -> int:
     return -1 if isinstance(block, ToolResult) else int(isinstance(block, ToolCall))
+
+
+def _filled(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks without those that are empty texts, in the parts of results too."""
+    for block in blocks:
+        if isinstance(block, ToolResult):
+            parts = tuple(p for p in block.content if not (_is_blank(p) and _is_part(p)))
+            yield block if len(parts) == len(block.content) else replace(block, content=parts)
+        elif not _is_blank(block):
+            yield block
+
+
+def _is_blank(block: Block) -> bool:
+    return isinstance(block, Text) and not block.text.strip()
+
+
+def _is_part(block: Block) -> bool:
+    """Whether a text is a part in a list; as all that a result says it may be empty."""
+    return isinstance(block, Text) and block.source is not None
 
 
 def _leading_results(exchange: Sequence[tuple[int, Message]]) -> Iterator[tuple[int, Message]]:

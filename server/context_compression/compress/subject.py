@@ -13,7 +13,7 @@ from context_compression.edits import Edit, View
 from context_compression.evidence import is_talk
 from context_compression.formats import Conversation, parse
 from context_compression.messages import Message, Text, ToolResult
-from context_compression.plan import Archive, Plan, pinned
+from context_compression.plan import Archive, Plan, pinned, reasoning_of
 from context_compression.provider_rules import ProviderRules
 from context_compression.settings import Settings
 from context_compression.strategies.consequences import (
@@ -156,7 +156,10 @@ class Subject:
             if not pinned(messages, [pin])
         )
         wanted = pinned(messages, self.ask.pins)
-        return frozenset(i for i, origin in enumerate(self.mended.origins) if origin in wanted)
+        found = {i for i, origin in enumerate(self.mended.origins) if origin in wanted}
+        if self.rules.detached:  # what is pinned needs its reasoning
+            found |= {before for i in found for before in reasoning_of(self.mended.messages, i)}
+        return frozenset(found)
 
     @cached_property
     def used(self) -> Count:
