@@ -176,12 +176,11 @@ class Plan:
                     if isinstance(block, Opaque) and block.unit:
                         (waiting.add if block.opens else waiting.discard)(block.unit)
                 stop += 1
-            while stop < len(messages) and (
-                messages[stop].results or messages[stop].role == "tool"
-            ):
+            while stop < len(messages) and messages[stop].role != "assistant":
+                if not (waiting or messages[stop].results or messages[stop].role == "tool"):
+                    return stop
                 stop += 1
-            goes_on = stop < len(messages) and messages[stop].role == "assistant"
-            if not waiting or not goes_on:
+            if not waiting:
                 return stop
         return stop
 

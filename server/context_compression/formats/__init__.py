@@ -38,7 +38,7 @@ from context_compression.provider_rules import ProviderRules
 
 ROLES = {"system", "developer", "user", "assistant", "tool", "function", "model"}
 CONTENT_KEYS = frozenset(
-    {"content", "parts", "tool_calls", "function_call", "refusal", "audio", *openai_chat.REASONING}
+    {"content", "parts", "tool_calls", "function_call", "refusal", "audio", *openai_chat.BESIDE}
 )
 """Where a message of any dialect may hold what is said."""
 WANTED = (

@@ -45,11 +45,13 @@ SAID = ("output", "result", "error", "content")
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 where it has parts of this dialect, else 0: no other has the key."""
+    """2 where it has parts of this dialect, 1 where they may be new ones: no other has the key."""
     parts = message.get("parts")
-    if "content" in message or not is_array(parts) or not parts:
+    if "content" in message or not is_array(parts):
         return 0
-    return 2 * int(all(is_object(p) and "type" not in p and PARTS & {*camel(p)} for p in parts))
+    if not all(is_object(part) and "type" not in part for part in parts):
+        return 0
+    return 2 if any(PARTS & {*camel(part)} for part in parts) else 1
 
 
 def camel(part: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,10 +8,12 @@ import re
 from collections.abc import Container
 from typing import Literal, TypeAlias
 
+from context_compression.messages import UNNAMED
+
 Kind: TypeAlias = Literal["call", "function"]
 """Of an id of ours: an ordinary call's, or that of a legacy `function_call`."""
 
-OURS = re.compile(r"@(call|function|result)-\d+")
+OURS = re.compile(rf"{UNNAMED}(call|function|result)-\d+")
 
 
 def kind_of(call_id: str) -> str:
@@ -54,4 +56,4 @@ class Ids:
 
     def _next(self, kind: str) -> str:
         self._number += 1
-        return f"@{kind}-{self._number}"
+        return f"{UNNAMED}{kind}-{self._number}"

@@ -4,7 +4,7 @@ Shapes from the Chat Completions reference: content as string or parts (text, re
 input_audio, file), `refusal`, roles developer and tool, function and custom tool calls, the legacy
 `function_call` with its message of role function. Those who speak alike bring more: Ollama's calls
 have no ids; parts may be `input_text` or `output_text`; reasoning stands in `reasoning_content`
-(DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter).
+(DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter), `thinking` (Ollama).
 
 Rules, from that reference and the providers' own:
 
@@ -37,8 +37,10 @@ from context_compression.messages import (
 )
 from context_compression.provider_rules import ProviderRules
 
-REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 """Keys of a message in which reasoning stands."""
+BESIDE = (*REASONING, "images")
+"""Keys whose values count as content: reasoning, and Ollama's pictures."""
 DROPPED = " "
 """What stands for `reasoning_content` that was dropped beside a call."""
 PARTS = ("image_url", "input_audio", "file", "refusal")
@@ -50,7 +52,7 @@ def certainty(message: Mapping[str, Any]) -> int:
     called = message.get("tool_calls") or message.get("function_call")
     if called or message.get("role") in ("tool", "function"):
         return 2
-    if message.get("refusal") or any(message.get(key) for key in REASONING):
+    if message.get("refusal") or any(message.get(key) for key in BESIDE):
         return 1
     content = message.get("content")
     parts = content if is_array(content) else ()
@@ -79,7 +81,7 @@ class OpenAIChatFormat:
             )
         if role == "assistant":
             ids.next_turn()
-        blocks = [*_read_reasoning(message), *content]
+        blocks = [*_read_reasoning(message), *content, *_read_images(message)]
         if isinstance(message.get("refusal"), str):
             blocks.append(Opaque({"refusal": message["refusal"]}))
         if message.get("function_call"):
@@ -95,7 +97,7 @@ class OpenAIChatFormat:
         if message.results:
             return _write_result(message.results[0], pattern)
         written: dict[str, Any] = {**pattern, "role": message.role}
-        for key in ("tool_calls", "tool_call_id", "refusal", "function_call", *REASONING):
+        for key in ("tool_calls", "tool_call_id", "refusal", "function_call", *BESIDE):
             written.pop(key, None)
         if message.role != "tool":
             written.pop("tool_name", None)
@@ -107,7 +109,7 @@ class OpenAIChatFormat:
                     written["function_call"] = _write_function_call(block)
                 else:
                     calls.append(_write_call(block))
-            elif isinstance(block, Opaque | Thinking) and _is_key(block.source):
+            elif isinstance(block, Opaque | Thinking | Image) and _is_key(block.source):
                 written |= _joined(written, block.source)
             else:
                 parts.append(block)
@@ -158,6 +160,12 @@ def _read_reasoning(message: Mapping[str, Any]) -> list[Block]:
             text = "\n".join(filter(None, said))
             found.append(Thinking(text, bound=sealed, source={key: value}))
     return found
+
+
+def _read_images(message: Mapping[str, Any]) -> list[Block]:
+    """Ollama's pictures, which stand beside the content."""
+    images = message.get("images")
+    return [Image({"images": [image]}) for image in images] if is_array(images) else []
 
 
 def _joined(written: Mapping[str, Any], of: Mapping[str, Any]) -> dict[str, Any]:
@@ -260,5 +268,5 @@ def _write_part(block: Block) -> Any:
 
 def _is_key(source: Any) -> bool:
     """Whether a block stands for a key of the message and not for a content part."""
-    keys = {"refusal", "function_call", "tool_calls", *REASONING}
+    keys = {"refusal", "function_call", "tool_calls", *BESIDE}
     return is_object(source) and bool(source.keys() & keys) and "type" not in source
