@@ -38,3 +38,8 @@ class ProviderRules:
     alternates: bool = False
     one_text: bool = False
     reasoning_apart: bool = False
+
+
+def anthropic_like() -> ProviderRules:
+    """The rules of Anthropic Messages, for whoever plans without a dialect."""
+    return ProviderRules(user_first=True, results_role="user")

@@ -340,8 +340,9 @@ class _Mender:
             settled = [*notes, *answers]
         of_user = self._rules.results_role == "user"
         if of_user and settled and others and settled[-1][0] == others[0][0]:  # it may hold both
-            (index, first), (_, second) = settled.pop(), others[0]
-            others[0] = (index, _holding(exchange[index], [*first.blocks, *second.blocks]))
+            (_, first), (index, second) = settled.pop(), others[0]
+            both = [*first.blocks, *second.blocks]
+            others[0] = index, second if index is None else _holding(exchange[index], both)
         for index, message in (*settled, *others):
             self._keep(index, message)
 
@@ -416,8 +417,8 @@ def _name_items_once(
 
 def _named_again(messages: Sequence[Message], seen: set[str]) -> Iterator[int]:
     for at, message in enumerate(messages):
-        names_none = message.source is None or (isinstance(message, Edited) and message.detached)
-        name = None if names_none else message.source.get("id")
+        detached = isinstance(message, Edited) and message.detached
+        name = message.source.get("id") if message.source and not detached else None
         if isinstance(name, str) and name in seen:
             yield at
         elif isinstance(name, str):

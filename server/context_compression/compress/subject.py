@@ -105,7 +105,7 @@ class Subject:
 
     @property
     def drops_thinking(self) -> bool:
-        """Whether signed thinking goes with what it is bound to, as the settings or the model say."""
+        """Whether signed thinking goes with what it is bound to: by the settings, or the model."""
         wanted = self.settings.thinking
         anywhere = wanted == "auto" and takes_thinking_anywhere(self.ask.model)
         return not (wanted == "keep" or anywhere)

@@ -81,7 +81,7 @@ class Format(Protocol):
 
 
 DIALECTS = (ai_sdk, bedrock, gemini, responses, openai_chat, anthropic)
-"""In the order they are asked; only the last two have messages that others could take for theirs."""
+"""In the order they are asked; those of the last two others could take for theirs."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ ours stands for each such call while we work; it is never written.
 """
 
 import re
-from collections.abc import Container
 from typing import Literal, TypeAlias
 
 from context_compression.messages import UNNAMED

@@ -224,7 +224,7 @@ def _write_call(call: ToolCall) -> Any:
     named = {} if kind_of(call.id) else {"id": call.id}
     if as_it_was and named.get("id", "") in ("", call.source.get("id")):
         return call.source
-    text = is_object(there) and call.arguments or call.arguments_text
+    text = call.arguments if is_object(there) else call.arguments_text
     return {**call.source, **named, key: {**inner, "name": call.name, argument: text}}
 
 

@@ -87,7 +87,7 @@ class ResponsesFormat:
             role: Role = message["role"] if message["role"] in _ROLES else "user"
             return Message(role, _read_content(message.get("content")), message)
         call_id = message.get("call_id") or message.get("id")
-        if kind in CALLS and isinstance(call_id, str):
+        if isinstance(kind, str) and kind in CALLS and isinstance(call_id, str):
             name, arguments = (message.get(key) for key in CALLS[kind])
             call = ToolCall(call_id, str(name), parsed(arguments), message, kind=str(kind))
             return Message("assistant", (call,), message)
@@ -120,7 +120,7 @@ _ROLES = ("system", "developer", "user", "assistant")
 
 
 def _read_content(content: Any) -> tuple[Block, ...]:
-    """Blocks of a `content` or `output`: a string is one text, another value than a list unknown."""
+    """Blocks of a `content` or `output`: a string is one text; what is no list is unknown."""
     if content is None or content == "":
         return ()
     if isinstance(content, str):
@@ -190,11 +190,12 @@ def _write_content(blocks: Sequence[Block], said: str, *, parts: bool = False) -
     text = blocks[0] if len(blocks) == 1 and not parts else None
     if isinstance(text, Text) and text.source is None:
         return text.text
-    return [_write_part(block, said) for block in blocks] or ""
+    written: list[Any] = [_write_part(block, said) for block in blocks]
+    return written or ""
 
 
 def _write_part(block: Block, said: str) -> Any:
     if isinstance(block, Text) and block.source is None:
-        made = {"type": f"{said}_text", "text": block.text}
+        made: dict[str, Any] = {"type": f"{said}_text", "text": block.text}
         return made | ({"annotations": []} if said == "output" else {})
     return block.source

@@ -79,8 +79,8 @@ def without_stale_thinking(messages: Sequence[Message], repaired: Repaired) -> R
         repaired: the same, mended.
     """
     pairs = enumerate(zip(repaired.messages, repaired.origins, strict=True))
-    same = (at for at, (m, origin) in pairs if origin != at or m is not messages[origin])
-    first = next(same, len(repaired.messages))
+    changed = (at for at, (m, _) in pairs if at >= len(messages) or m is not messages[at])
+    first = next(changed, len(repaired.messages))
     loop = next((at for at in range(first, -1, -1) if _starts_turn(repaired.messages, at)), 0)
     left = [
         without_thinking(message) if at >= loop else message
