@@ -207,7 +207,7 @@ def searched(n: int) -> list[dict[str, Any]]:
     found = {"type": "web_search_result", "title": f"Notes {n}", "url": f"https://example.org/{n}",
              "encrypted_content": "QUJD" * 500}  # fmt: skip
     cited = {"type": "web_search_result_location", "url": f"https://example.org/{n}",
-             "title": f"Notes {n}", "encrypted_index": "QQ==", "cited_text": "repaired"}  # fmt: skip
+             "encrypted_index": "QQ==", "cited_text": "repaired"}  # fmt: skip
     answer = {"type": "text", "text": f"Release {n} repaired src/lex_{n}.rs.", "citations": [cited]}
     call = {"type": "server_tool_use", "id": f"srvtoolu_{n}", "name": "web_search",
             "input": {"query": f"release {n}"}}  # fmt: skip

@@ -191,6 +191,11 @@ class Message:
         """Whether a turn begins here: the user's own message, carrying no tool result."""
         return self.is_user and not self.results
 
+    @property
+    def pattern(self) -> dict[str, Any]:
+        """What it is written into: nothing; of an edited message all keys of what it was."""
+        return {}
+
     def with_blocks(self, blocks: tuple[Block, ...]) -> "Message":
         """The same message with other blocks; `source` stays as the pattern to render it by."""
         return Edited(self.role, blocks, self.source)
@@ -204,6 +209,14 @@ class Edited(Message):
     """
 
     detached: bool = field(default=False, compare=False)
+
+    @property
+    def pattern(self) -> dict[str, Any]:
+        """All keys of what it was read from; of one that is detached but its `id`."""
+        found = dict(self.source or {})
+        if self.detached:
+            found.pop("id", None)
+        return found
 
     def with_blocks(self, blocks: tuple[Block, ...]) -> "Message":
         """The same message with other blocks."""

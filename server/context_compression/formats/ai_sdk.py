@@ -18,7 +18,6 @@ from context_compression.formats.ids import Ids
 from context_compression.messages import (
     Block,
     Document,
-    Edited,
     Image,
     Message,
     Opaque,
@@ -73,7 +72,7 @@ class AISDKFormat:
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a dict; keys we do not know stay."""
-        pattern = dict(message.source) if isinstance(message, Edited) and message.source else {}
+        pattern = message.pattern
         blocks = message.blocks
         was_text = not pattern or isinstance(pattern.get("content"), str)
         if was_text and len(blocks) == 1 and isinstance(blocks[0], Text) and not blocks[0].source:

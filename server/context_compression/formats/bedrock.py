@@ -18,7 +18,6 @@ from context_compression.formats.ids import Ids
 from context_compression.messages import (
     Block,
     Document,
-    Edited,
     Image,
     Message,
     Opaque,
@@ -59,7 +58,7 @@ class BedrockFormat:
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a dict; keys we do not know stay."""
-        pattern = dict(message.source) if isinstance(message, Edited) and message.source else {}
+        pattern = message.pattern
         content = [_write_block(block) for block in message.blocks]
         return {**pattern, "role": message.role, "content": content}
 

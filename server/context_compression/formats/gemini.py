@@ -21,7 +21,6 @@ from context_compression.formats.ids import Ids, kind_of
 from context_compression.messages import (
     Block,
     Document,
-    Edited,
     Image,
     Message,
     Opaque,
@@ -84,7 +83,7 @@ class GeminiFormat:
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a content; keys we do not know stay."""
-        pattern = dict(message.source) if isinstance(message, Edited) and message.source else {}
+        pattern = message.pattern
         role = "model" if message.role == "assistant" else "user"
         if role == "user" and pattern.get("role") == "function" and message.results:
             role = "function"

@@ -24,7 +24,6 @@ from context_compression.formats.plain import why_not_json
 from context_compression.messages import (
     Block,
     Document,
-    Edited,
     Image,
     Message,
     Opaque,
@@ -93,7 +92,7 @@ class OpenAIChatFormat:
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a dict; keys we do not know stay."""
-        pattern = dict(message.source) if isinstance(message, Edited) and message.source else {}
+        pattern = message.pattern
         if message.results:
             return _write_result(message.results[0], pattern)
         written: dict[str, Any] = {**pattern, "role": message.role}

@@ -21,7 +21,6 @@ from context_compression.formats.openai_chat import parsed
 from context_compression.messages import (
     Block,
     Document,
-    Edited,
     Image,
     Message,
     Opaque,
@@ -100,9 +99,7 @@ class ResponsesFormat:
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as an item; keys we do not know stay."""
-        pattern = dict(message.source) if isinstance(message, Edited) and message.source else {}
-        if isinstance(message, Edited) and message.detached:
-            pattern.pop("id", None)
+        pattern = message.pattern
         block = message.blocks[0] if len(message.blocks) == 1 else None
         match block:
             case ToolCall():
