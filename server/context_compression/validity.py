@@ -192,8 +192,8 @@ class _Mender:
         self._settle_what_nobody_answers(exchange)
         for index, message in self._joined(self._turn):
             self._keep(index, message)
-        # where nothing but results came, the step is open: more may come
-        waiting = at_end and all(_only_results(message) for _, message in exchange)
+        # where nothing but the program's answers came, the step is open: more may come
+        waiting = at_end and all(_only_answers(message) for _, message in exchange)
         waiting = waiting and self._may_go_on(exchange)
         if self._in_order(exchange, waiting):
             for index, message in self._answers_joined(exchange):
@@ -481,8 +481,10 @@ def _holding(message: Message, blocks: Sequence[Block]) -> Message:
     return kept if kept.role != "tool" or kept.results else replace(kept, role="user")
 
 
-def _only_results(message: Message) -> bool:
-    return all(isinstance(block, ToolResult) for block in message.blocks)
+def _only_answers(message: Message) -> bool:
+    """Whether it holds results, or what else a tool's message may: an approved call is run."""
+    answers = (ToolResult, Opaque) if message.role == "tool" else ToolResult
+    return all(isinstance(block, answers) for block in message.blocks)
 
 
 def _names(call_id: str) -> Iterator[str]:

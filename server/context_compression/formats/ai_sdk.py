@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context_compression.formats.ids import Ids
+from context_compression.formats.roles import role_of
 from context_compression.messages import (
     Block,
     Document,
@@ -66,10 +67,10 @@ class AISDKFormat:
         """The message as a value."""
         content = message.get("content")
         if isinstance(content, str):
-            return Message(message["role"], (Text(content),) if content else (), message)
+            return Message(role_of(message), (Text(content),) if content else (), message)
         parts = content if is_array(content) else ()
-        blocks = tuple(_read_part(part, of_tool=message["role"] == "tool") for part in parts)
-        return Message(message["role"], blocks, message)
+        blocks = tuple(_read_part(part, of_tool=role_of(message) == "tool") for part in parts)
+        return Message(role_of(message), blocks, message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a dict; keys we do not know stay."""

@@ -45,11 +45,15 @@ SAID = ("output", "result", "error", "content")
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 where it has parts of this dialect, else 0: no other has the key."""
+    """2 where it has parts of this dialect, or texts as such, else 0: no other has the key."""
     parts = message.get("parts")
     if "content" in message or not is_array(parts) or not parts:
         return 0
-    return 2 * int(all(is_object(p) and "type" not in p and PARTS & {*camel(p)} for p in parts))
+    return 2 * int(all(isinstance(part, str) or _is_own(part) for part in parts))
+
+
+def _is_own(part: Any) -> bool:
+    return is_object(part) and "type" not in part and not PARTS.isdisjoint(camel(part))
 
 
 def camel(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,6 +111,8 @@ def _read_part(part: Any, ids: Ids) -> Block:
             return _read_response(call_id, name, response, part)
         case {"text": str(text), "thought": True}:
             return Thinking(text, source=part)
+        case {"text": "", "thoughtSignature": str()}:
+            return Opaque(part)  # at the end of a stream a signature comes by itself
         case {"text": str(text)}:
             return Text(text, part)
         case {"inlineData": data} | {"fileData": data} if is_object(data):

@@ -2,9 +2,10 @@
 
 Shapes from the Chat Completions reference: content as string or parts (text, refusal, image_url,
 input_audio, file), `refusal`, roles developer and tool, function and custom tool calls, the legacy
-`function_call` with its message of role function. Those who speak alike bring more: Ollama's calls
-have no ids; parts may be `input_text` or `output_text`; reasoning stands in `reasoning_content`
-(DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter).
+`function_call` with its message of role function, spoken answers as `audio`. Those who speak alike
+bring more: Ollama's calls have no ids, its `images` stand beside the text; parts may be
+`input_text` or `output_text`; reasoning stands in `reasoning_content` (DeepSeek, Kimi, vLLM),
+`reasoning` or `reasoning_details` (OpenRouter).
 
 Rules, from that reference and the providers' own:
 
@@ -21,7 +22,9 @@ from typing import Any
 
 from context_compression.formats.ids import Ids, kind_of
 from context_compression.formats.plain import why_not_json
+from context_compression.formats.roles import role_of
 from context_compression.messages import (
+    COMPRESSED,
     Block,
     Document,
     Edited,
@@ -39,6 +42,8 @@ from context_compression.provider_rules import ProviderRules
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 """Keys of a message in which reasoning stands."""
+BESIDE = ("tool_calls", "function_call", "refusal", "audio", "images", *REASONING)
+"""Keys of a message, beside its content, that are read as blocks."""
 DROPPED = " "
 """What stands for `reasoning_content` that was dropped beside a call."""
 PARTS = ("image_url", "input_audio", "file", "refusal")
@@ -50,7 +55,7 @@ def certainty(message: Mapping[str, Any]) -> int:
     called = message.get("tool_calls") or message.get("function_call")
     if called or message.get("role") in ("tool", "function"):
         return 2
-    if message.get("refusal") or any(message.get(key) for key in REASONING):
+    if any(message.get(key) for key in BESIDE):
         return 1
     content = message.get("content")
     parts = content if is_array(content) else ()
@@ -67,9 +72,9 @@ class OpenAIChatFormat:
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""
         ids = ids or Ids()
-        role = "assistant" if message["role"] == "model" else message["role"]
+        role = role_of(message)
         content = read_content(message.get("content"))
-        if role in ("tool", "function"):
+        if role == "tool":
             call_id = message.get("tool_call_id")
             name = str(message.get("tool_name") or message.get("name") or "")
             if not isinstance(call_id, str):
@@ -79,9 +84,13 @@ class OpenAIChatFormat:
             )
         if role == "assistant":
             ids.next_turn()
+        if is_array(message.get("images")):
+            content = _with_pictures(content, message["images"])
         blocks = [*_read_reasoning(message), *content]
         if isinstance(message.get("refusal"), str):
             blocks.append(Opaque({"refusal": message["refusal"]}))
+        if is_object(message.get("audio")):
+            blocks.append(Opaque({"audio": message["audio"]}))
         if message.get("function_call"):
             blocks.append(_read_function_call(message["function_call"], ids))
         calls = message.get("tool_calls")
@@ -95,7 +104,7 @@ class OpenAIChatFormat:
         if message.results:
             return _write_result(message.results[0], pattern)
         written: dict[str, Any] = {**pattern, "role": message.role}
-        for key in ("tool_calls", "tool_call_id", "refusal", "function_call", *REASONING):
+        for key in (*BESIDE, "tool_call_id"):
             written.pop(key, None)
         if message.role != "tool":
             written.pop("tool_name", None)
@@ -107,10 +116,14 @@ class OpenAIChatFormat:
                     written["function_call"] = _write_function_call(block)
                 else:
                     calls.append(_write_call(block))
-            elif isinstance(block, Opaque | Thinking) and _is_key(block.source):
+            elif isinstance(block, Opaque | Thinking | Image) and _is_key(block.source):
                 written |= _joined(written, block.source)
             else:
                 parts.append(block)
+        texts = [block.text for block in parts if isinstance(block, Text)]
+        if "images" in pattern and len(texts) == len(parts):
+            written.setdefault("images", [])
+            parts = [Text("\n".join(texts))]
         called = calls or "function_call" in written
         written["content"] = _write_content(tuple(parts), pattern) if parts or not called else None
         if called and "reasoning_content" in pattern and "reasoning_content" not in written:
@@ -142,6 +155,14 @@ def _read_part(part: Any) -> Block:
             return Document(source=part)
         case _:
             return Opaque(part)
+
+
+def _with_pictures(content: Sequence[Block], pictures: Sequence[Any]) -> tuple[Block, ...]:
+    """What a message of Ollama's shows; a note of ours was written behind its one text."""
+    text = content[0].text if len(content) == 1 and isinstance(content[0], Text) else ""
+    said, mark, note = text.rpartition(f"\n{COMPRESSED} ")
+    texts = (Text(said), Text(f"{mark[1:]}{note}")) if said else content
+    return (*texts, *(Image({"images": [picture]}) for picture in pictures))
 
 
 def _read_reasoning(message: Mapping[str, Any]) -> list[Block]:
@@ -260,5 +281,4 @@ def _write_part(block: Block) -> Any:
 
 def _is_key(source: Any) -> bool:
     """Whether a block stands for a key of the message and not for a content part."""
-    keys = {"refusal", "function_call", "tool_calls", *REASONING}
-    return is_object(source) and bool(source.keys() & keys) and "type" not in source
+    return is_object(source) and "type" not in source and not source.keys().isdisjoint(BESIDE)
