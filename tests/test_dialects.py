@@ -1,10 +1,11 @@
 """What single dialects hold that no other has: each is read, counted and written back."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from context_compression import compress, count_tokens
+from context_compression import Session, compress, count_tokens
 from context_compression.errors import InvalidConversation
 from context_compression.formats import parse
 from context_compression.testing import ScriptedSummarizer
@@ -110,8 +111,21 @@ def test_pictures_of_ollamas_leave_and_its_content_stays_a_text() -> None:
         assert message.get("content") is None or isinstance(message["content"], str)
 
 
-def test_parts_of_geminis_may_be_texts_alone() -> None:
-    messages: list[Json] = [{"role": "user", "parts": [LONG]}, {"role": "model", "parts": ["x"]}]
+def test_an_item_nobody_knows_is_recorded_among_items(tmp_path: Path) -> None:
+    session = Session(tmp_path, "one")
+    new: Json = {"type": "brand_new_call", "id": "n", "action": LONG}
+    session.record(ASKED, {"type": "reasoning", "id": "r", "summary": []})
+
+    session.record(new)
+
+    assert session.view()[-1] == new
+    with pytest.raises(InvalidConversation, match="Message 0 has role None"):
+        Session(tmp_path, "other").record(new)
+
+
+@pytest.mark.parametrize("parts", [[LONG], LONG, [{"text": LONG}, "x"]])
+def test_parts_of_geminis_may_be_texts_alone(parts: Any) -> None:
+    messages: list[Json] = [{"role": "user", "parts": parts}, {"role": "model", "parts": ["x"]}]
 
     assert parse(messages).format.name == "gemini"
     assert count_tokens(messages) > count_tokens(LONG)

@@ -45,15 +45,19 @@ SAID = ("output", "result", "error", "content")
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 where it has parts of this dialect, or texts as such, else 0: no other has the key."""
+    """2 where a part is of this dialect or a text as such, 1 where none has a `type`, else 0."""
     parts = message.get("parts")
+    if isinstance(parts, str):
+        return 1
     if "content" in message or not is_array(parts) or not parts:
         return 0
-    return 2 * int(all(isinstance(part, str) or _is_own(part) for part in parts))
+    if any(is_object(part) and "type" in part for part in parts):
+        return 0
+    return 2 if any(isinstance(part, str) or _is_known(part) for part in parts) else 1
 
 
-def _is_own(part: Any) -> bool:
-    return is_object(part) and "type" not in part and not PARTS.isdisjoint(camel(part))
+def _is_known(part: Any) -> bool:
+    return is_object(part) and not PARTS.isdisjoint(camel(part))
 
 
 def camel(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,14 +75,14 @@ class GeminiFormat:
     )
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
-        """The content as a message; a `content` in its place is a text."""
+        """The content as a message; a text may stand in the place of its parts."""
         ids = ids or Ids()
         role = "assistant" if message.get("role") in ("model", "assistant") else "user"
         if role == "assistant":
             ids.next_turn()
         parts = message.get("parts")
         if not is_array(parts):
-            content = message.get("content")
+            content = parts or message.get("content")
             return Message(role, (Text(content),) if isinstance(content, str) else (), message)
         blocks = [_read_part(part, ids) for part in parts]
         return Message(role, tuple(_with_code_units(blocks, ids)), message)
