@@ -1,5 +1,7 @@
 """What single dialects hold that no other has: each is read, counted and written back."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +146,43 @@ def test_a_signature_of_geminis_may_stand_beside_an_empty_text() -> None:
 def test_a_call_that_is_approved_has_yet_to_run() -> None:
     assert mended(TO_BE_APPROVED) == ()
     assert len(mended([*TO_BE_APPROVED, ASKED])) == 1
+
+
+OPTIONS: Json = {"google": {"thoughtSignature": "c2ln"}}
+SIGNED: list[Json] = [
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {
+                "id": "a",
+                "type": "function",
+                "function": {"name": "f", "arguments": '{"x":1}'},
+                "extra_content": {"google": {"thought_signature": "c2ln"}},
+            }
+        ],
+    },
+    {
+        "role": "assistant",
+        "content": [
+            {
+                "type": "tool-call",
+                "toolCallId": "a",
+                "toolName": "f",
+                "input": {"x": 1},
+                "providerOptions": OPTIONS,
+            }
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("message", SIGNED)
+def test_a_call_that_gemini_signed_through_others_goes_back_as_it_is(message: Json) -> None:
+    read = parse([ASKED, message])
+    [call] = read.messages[1].calls
+
+    assert call.signed
+    assert read.render(read.messages)[1] is message
+    changed = read.messages[1].with_blocks((replace(call, arguments={"x": 2}),))
+    assert "c2ln" not in json.dumps(read.render([changed]))

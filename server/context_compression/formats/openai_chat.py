@@ -3,7 +3,7 @@
 Shapes from the Chat Completions reference: content as string or parts (text, refusal, image_url,
 input_audio, file), `refusal`, roles developer and tool, function and custom tool calls, the legacy
 `function_call` with its message of role function, spoken answers as `audio`. Those who speak alike
-bring more: Ollama's calls have no ids, its `images` stand beside the text; parts may be
+bring more: Gemini signs its calls in `extra_content`; Ollama's calls have no ids, its `images` stand beside the text; parts may be
 `input_text` or `output_text`; reasoning stands in `reasoning_content` (DeepSeek, Kimi, vLLM),
 `reasoning` or `reasoning_details` (OpenRouter).
 
@@ -44,6 +44,8 @@ REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 """Keys of a message in which reasoning stands."""
 BESIDE = ("tool_calls", "function_call", "refusal", "audio", "images", *REASONING)
 """Keys of a message, beside its content, that are read as blocks."""
+SIGNED = "extra_content"
+"""The key of a call in which Gemini's signature stands; it is asked back in the current turn."""
 DROPPED = " "
 """What stands for `reasoning_content` that was dropped beside a call."""
 PARTS = ("image_url", "input_audio", "file", "refusal")
@@ -203,7 +205,8 @@ def _read_call(call: Any, ids: Ids) -> Block:
     call_id = call["id"] if isinstance(call.get("id"), str) and call["id"] else ids.call(name)
     if call.get("type") == "custom":
         return ToolCall(call_id, name, str(inner.get("input", "")), call)
-    return ToolCall(call_id, name, parsed(inner.get("arguments")), call)
+    signed = bool(call.get(SIGNED))
+    return ToolCall(call_id, name, parsed(inner.get("arguments")), call, signed=signed)
 
 
 def _read_function_call(call: Any, ids: Ids) -> Block:
@@ -238,7 +241,8 @@ def _write_call(call: ToolCall) -> Any:
     if as_it_was and named.get("id", "") in ("", call.source.get("id")):
         return call.source
     text = is_object(there) and call.arguments or call.arguments_text
-    return {**call.source, **named, key: {**inner, "name": call.name, argument: text}}
+    pattern = {k: v for k, v in call.source.items() if as_it_was or k != SIGNED}
+    return {**pattern, **named, key: {**inner, "name": call.name, argument: text}}
 
 
 def _write_function_call(call: ToolCall) -> Any:
