@@ -91,6 +91,20 @@ def test_a_spoken_answer_is_no_empty_message() -> None:
     assert count_tokens(messages) > count_tokens(LONG)
 
 
+def test_what_ollama_thinks_is_counted_and_no_empty_message() -> None:
+    messages: list[Json] = [ASKED, {"role": "assistant", "content": "", "thinking": LONG}, ASKED]
+
+    assert mended(messages) == ()
+    assert count_tokens(messages) > count_tokens(LONG)
+
+
+def test_bytes_are_refused_with_what_to_write_instead() -> None:
+    picture: Json = {"image": {"format": "png", "source": {"bytes": b"png"}}}
+
+    with pytest.raises(InvalidConversation, match="a bytes, .* in base64"):
+        compress([{"role": "user", "content": [picture]}])
+
+
 def test_ollamas_pictures_are_counted_and_no_empty_message() -> None:
     shown: Json = {"role": "user", "content": "", "images": ["aaaa", "bbbb"]}
     messages = [shown, {"role": "assistant", "content": "", "tool_calls": [CALL]}]

@@ -3,9 +3,9 @@
 Shapes from the Chat Completions reference: content as string or parts (text, refusal, image_url,
 input_audio, file), `refusal`, roles developer and tool, function and custom tool calls, the legacy
 `function_call` with its message of role function, spoken answers as `audio`. Those who speak alike
-bring more: Gemini signs its calls in `extra_content`; Ollama's calls have no ids, its `images` stand beside the text; parts may be
-`input_text` or `output_text`; reasoning stands in `reasoning_content` (DeepSeek, Kimi, vLLM),
-`reasoning` or `reasoning_details` (OpenRouter).
+bring more: Ollama's calls have no ids, its `images` and `thinking` stand beside the text; Gemini
+signs its calls in `extra_content`; parts may be `input_text` or `output_text`; reasoning stands in
+`reasoning_content` (DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter).
 
 Rules, from that reference and the providers' own:
 
@@ -40,7 +40,7 @@ from context_compression.messages import (
 )
 from context_compression.provider_rules import ProviderRules
 
-REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 """Keys of a message in which reasoning stands."""
 BESIDE = ("tool_calls", "function_call", "refusal", "audio", "images", *REASONING)
 """Keys of a message, beside its content, that are read as blocks."""
