@@ -101,7 +101,7 @@ def test_what_ollama_thinks_is_counted_and_no_empty_message() -> None:
 def test_bytes_are_refused_with_what_to_write_instead() -> None:
     picture: Json = {"image": {"format": "png", "source": {"bytes": b"png"}}}
 
-    with pytest.raises(InvalidConversation, match="a bytes, .* in base64"):
+    with pytest.raises(InvalidConversation, match=r"a bytes, .* in base64"):
         compress([{"role": "user", "content": [picture]}])
 
 
@@ -200,3 +200,34 @@ def test_a_call_that_gemini_signed_through_others_goes_back_as_it_is(message: Js
     assert read.render(read.messages)[1] is message
     changed = read.messages[1].with_blocks((replace(call, arguments={"x": 2}),))
     assert "c2ln" not in json.dumps(read.render([changed]))
+
+
+def test_results_without_ids_answer_a_turn_that_came_in_pieces() -> None:
+    calling: Json = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
+    speaking: Json = {"role": "model", "parts": [{"text": "I look."}]}
+    response: Json = {"functionResponse": {"name": "f", "response": {"output": "ok"}}}
+    gemini = [
+        {"role": "user", "parts": [{"text": "hi"}]},
+        calling,
+        speaking,
+        {"role": "user", "parts": [response]},
+    ]
+    ollama = [
+        ASKED,
+        {"role": "assistant", "content": "First", "tool_calls": [CALL]},
+        {"role": "assistant", "content": "I look."},
+        {"role": "tool", "tool_name": "f", "content": "ok"},
+    ]
+
+    for messages in (gemini, ollama):
+        assert mended(messages) == ("messages 1 to 2 were one turn of the assistant's: joined",)
+    assert compress(ollama).messages[1]["content"] == "First\nI look."
+
+
+def test_a_function_call_nobody_answered_leaves_the_result_to_the_next() -> None:
+    function: Json = {"name": "f", "arguments": "{}"}
+    call: Json = {"role": "assistant", "content": None, "function_call": function}
+    messages = [ASKED, call, call, {"role": "function", "name": "f", "content": "ok"}]
+
+    last, result = parse(messages).messages[-2:]
+    assert last.calls[0].id == result.results[0].call_id

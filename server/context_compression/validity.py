@@ -239,7 +239,8 @@ class _Mender:
                 return turn
         first, last = turn[start][0], turn[-1][0]
         self.repairs.append(f"messages {first} to {last} were one turn of the assistant's: joined")
-        return [*turn[:start], (first, one_of([message for _, message in turn[start:]]))]
+        joined = _with_strings_joined(one_of([message for _, message in turn[start:]]))
+        return [*turn[:start], (first, joined)]
 
     def _answers_joined(
         self, exchange: Sequence[tuple[int, Message]]
@@ -435,6 +436,20 @@ def one_of(messages: Sequence[Message]) -> Message:
     blocks.sort(key=_place)
     first = next((m for m in messages if m.source is not None), messages[0])
     return Edited(messages[0].role, tuple(blocks), first.source)
+
+
+def _with_strings_joined(message: Message) -> Message:
+    """The message with one text for those that were strings: some take nothing else (Ollama)."""
+    first, *more = [block for block in message.blocks if _is_string(block)] or [None]
+    if first is None or not more:
+        return message
+    whole = Text("\n".join(b.text for b in (first, *more) if isinstance(b, Text)))
+    left = (whole if b is first else b for b in message.blocks if b is first or not _is_string(b))
+    return message.with_blocks(tuple(left))
+
+
+def _is_string(block: Block) -> bool:
+    return isinstance(block, Text) and block.source is None
 
 
 def _place(block: Block) -> int:

@@ -78,8 +78,7 @@ class GeminiFormat:
         """The content as a message; a text may stand in the place of its parts."""
         ids = ids or Ids()
         role = "assistant" if message.get("role") in ("model", "assistant") else "user"
-        if role == "assistant":
-            ids.next_turn()
+        ids.turn_of(role)
         parts = message.get("parts")
         if not is_array(parts):
             content = parts or message.get("content")

@@ -75,6 +75,7 @@ class OpenAIChatFormat:
         """The message as a value."""
         ids = ids or Ids()
         role = role_of(message)
+        ids.turn_of(role)
         content = read_content(message.get("content"))
         if role == "tool":
             call_id = message.get("tool_call_id")
@@ -84,8 +85,6 @@ class OpenAIChatFormat:
             return Message(
                 "tool", (ToolResult(call_id, content, source=message, name=name),), message
             )
-        if role == "assistant":
-            ids.next_turn()
         if is_array(message.get("images")):
             content = _with_pictures(content, message["images"])
         blocks = [*_read_reasoning(message), *content]
