@@ -46,7 +46,7 @@ def of_anthropic() -> list[Any]:
             stop_reason="end_turn",
             stop_sequence=None,
             usage=spent,
-        )  # fmt: skip
+        )
     )
     return [*messages, GO_ON]
 

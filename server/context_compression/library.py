@@ -44,7 +44,8 @@ def compress(
     """A smaller, valid conversation from which every byte that left can be brought back.
 
     Args:
-        messages: Anthropic or OpenAI messages; not changed, and the same dialect comes out.
+        messages: in any dialect of `formats`, as dicts or objects of a provider's library; not
+            changed, and the same dialect comes out.
         target_tokens: what to come down to, system prompt and tool schemas included; without it
             only when over the threshold, down to the target of the settings.
         system: the system prompt, where it is given beside the messages.

@@ -15,6 +15,9 @@ STRANGER = "[This stood in a message of the wrong role]"
 """How a text begins that a repair made of something else; what follows in the message may be the
 user's own."""
 
+UNNAMED = "@"
+"""How an id of ours begins, for a call that has none: results answer such in their order."""
+
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
 
@@ -61,7 +64,7 @@ class ToolCall:
 
     `unit` is the id of the server tool that makes the call, where one does. A `signed` call carries
     a signature that goes back to the provider with the very call. One that is `alone` has no other
-    beside it in its message.
+    beside it in its message. `kind` is the dialect's word for calls of its sort.
     """
 
     id: str
@@ -71,6 +74,7 @@ class ToolCall:
     unit: str = ""
     signed: bool = False
     alone: bool = False
+    kind: str = field(default="", compare=False)
 
     @property
     def arguments_text(self) -> str:
@@ -84,7 +88,7 @@ class ToolCall:
 class ToolResult:
     """What a tool answered: texts, images, documents, opaque parts in `content`.
 
-    `name` is the tool's, where the dialect says it with the result too.
+    `name` is the tool's, where the dialect says it with the result too; `kind` is that of the call.
     """
 
     call_id: str
@@ -92,6 +96,7 @@ class ToolResult:
     is_error: bool = False
     source: Any = field(default=None, compare=False, repr=False)
     name: str = field(default="", compare=False)
+    kind: str = field(default="", compare=False)
 
     @property
     def text(self) -> str:
@@ -193,7 +198,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Edited(Message):
-    """A message that was changed: its `source` is only the pattern for its other keys."""
+    """A message that was changed: its `source` is only the pattern for its other keys.
+
+    One that is `detached` no longer names the reasoning it came with.
+    """
+
+    detached: bool = field(default=False, compare=False)
+
+    def with_blocks(self, blocks: tuple[Block, ...]) -> "Message":
+        """The same message with other blocks."""
+        return Edited(self.role, blocks, self.source, self.detached)
 
 
 def system(text: str) -> Message:

@@ -26,7 +26,7 @@ from context_compression.messages import (
     named_strings,
 )
 from context_compression.outdated import Outdated
-from context_compression.provider_rules import ProviderRules
+from context_compression.provider_rules import ProviderRules, anthropic_like
 from context_compression.rendering import Span
 from context_compression.settings import Settings
 
@@ -118,7 +118,7 @@ class Plan:
     room: int | None = None
     pins: frozenset[int] = frozenset()
     batch: int = 0
-    rules: ProviderRules = ProviderRules(user_first=True, results_role="user")
+    rules: ProviderRules = field(default_factory=anthropic_like)
     drops_thinking: bool = True
     archive: Archive = Archive()
     focus: str | None = None
@@ -176,12 +176,11 @@ class Plan:
                     if isinstance(block, Opaque) and block.unit:
                         (waiting.add if block.opens else waiting.discard)(block.unit)
                 stop += 1
-            while stop < len(messages) and (
-                messages[stop].results or messages[stop].role == "tool"
-            ):
+            while stop < len(messages) and messages[stop].role != "assistant":
+                if not (waiting or messages[stop].results or messages[stop].role == "tool"):
+                    return stop
                 stop += 1
-            goes_on = stop < len(messages) and messages[stop].role == "assistant"
-            if not waiting or not goes_on:
+            if not waiting:
                 return stop
         return stop
 

@@ -4,9 +4,8 @@ Each dialect's module states its rules with their sources; `validity` repairs by
 strategies keep to them.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 Join: TypeAlias = Literal["nothing", "calls", "turns with calls", "all"]
 """Which neighbouring messages of one role are made one message, where they stand apart:
@@ -29,9 +28,8 @@ class ProviderRules:
         alternates: user and assistant take turns. Messages with calls or results count as turns
             where results are the user's, and do not count where they have a role of their own.
         one_text: a result holds no more than one text.
-        detached: makes of a message as it came one that may stand without the reasoning it came
-            with; `None` where every message may. Where it is given, reasoning is a message of its
-            own, before the one it belongs to, and may not stand without that.
+        reasoning_apart: reasoning is a message of its own, before the one it belongs to; it may not
+            stand without that, nor that without it while it has the id it came with.
     """
 
     user_first: bool = False
@@ -39,4 +37,9 @@ class ProviderRules:
     join: Join = "nothing"
     alternates: bool = False
     one_text: bool = False
-    detached: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    reasoning_apart: bool = False
+
+
+def anthropic_like() -> ProviderRules:
+    """The rules of Anthropic Messages, for whoever plans without a dialect."""
+    return ProviderRules(user_first=True, results_role="user")

@@ -120,9 +120,9 @@ class Settings(Value):
     offload_preview_tokens: NotNegative = 200
     """tokens of its preview"""
     thinking: Literal["auto", "bound", "keep"] = "auto"
-    """signed thinking behind the first change: bound drops it, keep leaves it; auto: by the model"""
+    """signed thinking behind a change: bound drops it"""
     alternate_roles: bool | None = None
-    """whether user and assistant take turns in what is sent; unset: where model and input do"""
+    """user and assistant take turns; unset: by the model"""
     important_keywords: tuple[str, ...] = IMPORTANT_KEYWORDS
     """words that raise importance"""
     record_markers: tuple[str, ...] = RECORD_MARKERS

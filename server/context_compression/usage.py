@@ -147,7 +147,7 @@ def count_tokens(
     """Tokens of a conversation, or of a text alone.
 
     Args:
-        messages: Anthropic or OpenAI messages, or one text.
+        messages: in any dialect of `formats`, or one text.
         system: the system prompt, where it is given beside the messages.
         tools: the tool definitions.
         model: whose tokens; without one the older Claude family's.

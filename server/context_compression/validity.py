@@ -8,16 +8,16 @@ conversation is valid when there is nothing to repair.
 """
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count, groupby
 from types import MappingProxyType
-from typing import Any
 
 from context_compression.messages import (
     COMPRESSED,
     STRANGER,
+    UNNAMED,
     Block,
     Edited,
     Message,
@@ -82,8 +82,8 @@ def repair(
     if renamed := mender.renamed:  # hosts that number calls anew for each prompt repeat all of them
         more = f" and {len(renamed) - 2} more" if len(renamed) > 2 else ""
         repairs.append(f"call ids used before were renamed: {', '.join(renamed[:2])}{more}")
-    if rules.detached:
-        _name_items_once(kept, origins, repairs, rules.detached)
+    if rules.reasoning_apart:
+        _name_items_once(kept, origins, repairs)
         _drop_lone_reasoning(kept, origins, repairs)
     first = next((i for i, m in enumerate(kept) if m.role not in ("system", "developer")), None)
     if rules.user_first and first is not None and kept[first].role != "user":
@@ -107,7 +107,7 @@ def _with_whole_units(
     broken: set[int] = set()  # ids of blocks
     before = ""  # whose the message before was
     for message in messages:
-        ends = message.starts_turn and not message.text.startswith(COMPRESSED)
+        ends = message.starts_turn and bool(message.text.strip()) and not _is_ours(message)
         goes_on = message.role == "assistant" and before == "user"
         for unit in [*units]:  # a program goes on after results; other tools answer at once
             if ends or (goes_on and len(units[unit]) == 1):
@@ -133,6 +133,10 @@ def _with_whole_units(
         yield index, message.with_blocks(tuple(_without(message.blocks, broken)))
 
 
+def _is_ours(message: Message) -> bool:
+    return message.text.startswith(COMPRESSED)
+
+
 def _without(blocks: Iterable[Block], broken: Container[int]) -> Iterator[Block]:
     """Blocks but the broken ones; a call that no server tool makes any more is an ordinary one."""
     for block in blocks:
@@ -153,7 +157,7 @@ class _Mender:
         self._seen: set[str] = set()
         self._names: dict[str, Iterator[str]] = {}  # of each id those it has not had yet
         self._calls: dict[str, list[str]] = {}  # of the assistant's turn: id as recorded -> as kept
-        self._tools: dict[str, str] = {}  # of its calls: id as kept -> name of the tool
+        self._tools: dict[str, ToolCall] = {}  # of the same: id as kept -> the call
         self._rules = rules
         self._turn: list[tuple[int, Message]] = []
         self._exchange: list[tuple[int, Message]] = []
@@ -219,11 +223,15 @@ class _Mender:
             self._keep(None, added)
 
     def _may_go_on(self, exchange: Sequence[tuple[int, Message]]) -> bool:
-        """Whether more results may follow these; where all stand in one message, the first came."""
-        if self._rules.join != "turns with calls":
-            return True
+        """Whether more results may follow these: where their order tells, the first have come."""
         answered = [result.call_id for _, message in exchange for result in message.results]
-        return answered == [*self._calls][: len(answered)]
+        return not self._by_order or answered == [*self._calls][: len(answered)]
+
+    @property
+    def _by_order(self) -> bool:
+        """Whether the order of results tells which calls they answer."""
+        unnamed = any(call_id.startswith(UNNAMED) for call_id in self._calls)
+        return unnamed or self._rules.join == "turns with calls"
 
     def _joined(self, turn: Sequence[tuple[int, Message]]) -> Sequence[tuple[int, Message]]:
         """The assistant's turn as the messages that the provider takes."""
@@ -259,8 +267,10 @@ class _Mender:
         spoken = False
         for _, message in exchange:
             for block in message.blocks:
+                if isinstance(block, Text) and message.role == "tool":
+                    return False
                 if not isinstance(block, ToolResult):
-                    spoken = spoken or message.role != "tool" or isinstance(block, Text)
+                    spoken = spoken or message.role != "tool"
                 elif spoken:
                     return False
                 else:
@@ -268,7 +278,7 @@ class _Mender:
         if len(answered) != len(set(answered)):
             return False
         known = all(self._calls.get(call_id) == [call_id] for call_id in answered)
-        if self._rules.join == "turns with calls":
+        if self._by_order:
             known = known and answered == [*self._calls][: len(answered)]
         return known and (waiting or len(answered) == sum(map(len, self._calls.values())))
 
@@ -324,14 +334,16 @@ class _Mender:
             results.sort(key=lambda result: order[result.call_id])
             index, pattern = (*answers, *notes)[len(answers) - 1 if answers else 0]
             settled = [(index, _holding(pattern, results))]
-        elif self._rules.results_role == "tool" and added:  # some pair by order
+        elif self._rules.results_role == "tool" and (added or self._by_order):
             settled = [*answers, *notes]
             settled.sort(key=lambda each: order[each[1].results[0].call_id])
         else:
             settled = [*notes, *answers]
-        if settled and others and settled[-1][0] == others[0][0]:  # one message may hold both
-            (index, first), (_, second) = settled.pop(), others[0]
-            others[0] = (index, _holding(exchange[index], [*first.blocks, *second.blocks]))
+        of_user = self._rules.results_role == "user"
+        if of_user and settled and others and settled[-1][0] == others[0][0]:  # it may hold both
+            (_, first), (index, second) = settled.pop(), others[0]
+            both = [*first.blocks, *second.blocks]
+            others[0] = index, second if index is None else _holding(exchange[index], both)
         for index, message in (*settled, *others):
             self._keep(index, message)
 
@@ -345,8 +357,8 @@ class _Mender:
         calls = how_many(len(call_ids), "tool call")
         self.repairs.append(f"{calls} had no result: a note stands for it")
         results = [
-            ToolResult(call_id, (Text(NO_RESULT),), True, name=self._tools.get(call_id, ""))
-            for call_id in call_ids
+            ToolResult(id, (Text(NO_RESULT),), True, name=call.name, kind=call.kind)
+            for id, call in ((call_id, self._tools[call_id]) for call_id in call_ids)
         ]
         if self._rules.results_role == "tool":
             return [Message("tool", (result,)) for result in results]
@@ -364,7 +376,7 @@ class _Mender:
                 kept = next(name for name in names if name not in self._seen)
                 self._seen.add(kept)
                 self._calls.setdefault(block.id, []).append(kept)
-                self._tools[kept] = block.name
+                self._tools[kept] = block
                 if kept != block.id:
                     self.renamed.append(f"{block.id} to {kept}")
                     block = replace(block, id=kept)
@@ -392,7 +404,6 @@ def _name_items_once(
     messages: list[Message],
     origins: list[int | None],
     repairs: list[str],
-    detached: Callable[[Mapping[str, Any]], Mapping[str, Any]],
 ) -> None:
     """Take the id of an item that came before from a later one; what is nothing without it goes."""
     seen: set[str] = set()
@@ -402,12 +413,13 @@ def _name_items_once(
         if any(isinstance(block, Opaque | Thinking) for block in message.blocks):
             del messages[at], origins[at]
         else:
-            messages[at] = Edited(message.role, message.blocks, detached(message.source))
+            messages[at] = Edited(message.role, message.blocks, message.source, detached=True)
 
 
 def _named_again(messages: Sequence[Message], seen: set[str]) -> Iterator[int]:
     for at, message in enumerate(messages):
-        name = message.source.get("id") if message.source else None
+        detached = isinstance(message, Edited) and message.detached
+        name = message.source.get("id") if message.source and not detached else None
         if isinstance(name, str) and name in seen:
             yield at
         elif isinstance(name, str):
@@ -431,8 +443,13 @@ def _join_all(messages: list[Message], origins: list[int | None], repairs: list[
 
 
 def one_of(messages: Sequence[Message]) -> Message:
-    """One message with all that some hold: results first, calls last, the rest in order."""
+    """One message with all that some hold: results first, calls last, the rest in order.
+
+    Of reasoning that is a key of its message only the first stays: a message has one.
+    """
     blocks = [block for message in messages for block in message.blocks]
+    thoughts = [b for b in blocks if isinstance(b, Thinking) and not b.bound]
+    blocks = [b for b in blocks if not any(b is later for later in thoughts[1:])]
     blocks.sort(key=_place)
     first = next((m for m in messages if m.source is not None), messages[0])
     return Edited(messages[0].role, tuple(blocks), first.source)

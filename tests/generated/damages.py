@@ -60,7 +60,8 @@ def _unknown(dialect: Dialect, messages: Messages, at: int, to: int) -> None:
     if dialect == "ollama":
         return  # its content is a text, where nothing unknown can stand
     if dialect == "responses" and key != "content":
-        messages.insert(at, block)
+        after_reasoning = at > 0 and messages[at - 1].get("type") == "reasoning"
+        messages.insert(at - after_reasoning, block)
         return
     content = messages[at].get(key)
     messages[at][key] = [*content, block] if isinstance(content, list) else [block]

@@ -10,7 +10,7 @@ from context_compression.settings import GUARDED, NAMES
 
 pytestmark = pytest.mark.anyio
 
-MOST_CHARACTERS = 6_000
+MOST_CHARACTERS = 6_250
 READING = {"context_status", "context_summary", "context_restore"}
 
 

@@ -64,8 +64,8 @@ def compress(
 ) -> None:
     """Print CONVERSATION, shorter and valid; the account of it follows.
 
-    CONVERSATION is a transcript (also as .gz), which is never changed, or a session's id (its first
-    four characters are enough). The originals are kept in the store.
+    CONVERSATION is a transcript or a file of messages (also as .gz), which is never changed, or a
+    session's id (its first four characters are enough). The originals are kept in the store.
     """
     if (plan_id is None) != (summary is None) or (plan_id and (dry_run or undo)):
         raise click.UsageError(

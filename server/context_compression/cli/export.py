@@ -25,9 +25,9 @@ from context_compression.system_prompt import summary_in
 def export(options: Options, conversation: str, host: str, as_json: bool, **how: Any) -> None:
     """Write CONVERSATION, compressed, as a new session that a host resumes; print how.
 
-    CONVERSATION is a transcript, which is never changed, or a session's id: that one is written as
-    it stands, unless a target is given. The new session belongs to this folder, whose store keeps
-    the originals for context_restore.
+    CONVERSATION is a transcript or a file of messages, which is never changed, or a session's id:
+    that one is written as it stands, unless a target is given. The new session belongs to this
+    folder, whose store keeps the originals for context_restore.
     """
     asked = Asked.of(options, conversation, **how)
     session, transcript = asked.opened.session, asked.opened.transcript

@@ -45,8 +45,8 @@ STRATEGIES: Mapping[str, Strategy] = {
 SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
 BELOW_THRESHOLD = 0.9
-"""Share of the room below the threshold that is used where the target lies below the floor: the rest
-is for what comes next."""
+"""Share of the room below the threshold that is used where the target lies below the floor: the
+rest is for what comes next."""
 LEAST_OF_TARGET = 0.25
 """Share of the settings' target that is left for the view, however much a host adds to it."""
 ALL_RECENT = "nothing to compress before the recent messages"

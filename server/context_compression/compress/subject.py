@@ -105,7 +105,7 @@ class Subject:
 
     @property
     def drops_thinking(self) -> bool:
-        """Whether signed thinking goes with what it is bound to, as the settings or the model say."""
+        """Whether signed thinking goes with what it is bound to: by the settings, or the model."""
         wanted = self.settings.thinking
         anywhere = wanted == "auto" and takes_thinking_anywhere(self.ask.model)
         return not (wanted == "keep" or anywhere)
@@ -157,7 +157,7 @@ class Subject:
         )
         wanted = pinned(messages, self.ask.pins)
         found = {i for i, origin in enumerate(self.mended.origins) if origin in wanted}
-        if self.rules.detached:  # what is pinned needs its reasoning
+        if self.rules.reasoning_apart:  # what is pinned needs its reasoning
             found |= {before for i in found for before in reasoning_of(self.mended.messages, i)}
         return frozenset(found)
 

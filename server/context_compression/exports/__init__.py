@@ -54,7 +54,7 @@ def export(
     """Write a view as a new session of a host.
 
     Args:
-        view: Anthropic or OpenAI messages.
+        view: messages in any dialect of `formats`.
         host: one of `EXPORTERS`.
         copy: what the new session says of itself.
         written_by: the host whose transcript the view was made of, where that is known.

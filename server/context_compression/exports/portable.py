@@ -47,7 +47,7 @@ def portable(
     """A view for a host, without what the system said before the first answer: hosts say their own.
 
     Args:
-        view: Anthropic or OpenAI messages.
+        view: messages in any dialect of `formats`.
         thinking: whether the host can be given reasoning; its signatures hold at its provider only.
         opaque: likewise blocks that we do not know.
         documents: whether its messages may hold documents.

@@ -38,7 +38,7 @@ from context_compression.messages import Edited, Message, is_array, is_object
 from context_compression.provider_rules import ProviderRules
 
 CONTENT_KEYS = frozenset(
-    {"content", "parts", "tool_calls", "function_call", "refusal", "audio", *openai_chat.REASONING}
+    {"content", "parts", "tool_calls", "function_call", "refusal", "audio", *openai_chat.BESIDE}
 )
 """Where a message of any dialect may hold what is said."""
 WANTED = (
@@ -81,7 +81,7 @@ class Format(Protocol):
 
 
 DIALECTS = (ai_sdk, bedrock, gemini, responses, openai_chat, anthropic)
-"""In the order they are asked; only the last two have messages that others could take for theirs."""
+"""In the order they are asked; those of the last two others could take for theirs."""
 
 
 @dataclass(frozen=True)

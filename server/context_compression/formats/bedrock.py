@@ -111,10 +111,11 @@ def _write_block(block: Block) -> Any:
         case ToolCall():
             if block.source is not None and _read_block(block.source) == block:
                 return block.source
-            inner: Mapping[str, Any] = (block.source or {}).get("toolUse", {})
+            whole: Mapping[str, Any] = block.source or {}
+            inner: Mapping[str, Any] = whole.get("toolUse", {})
             given = block.arguments if is_object(block.arguments) else {"input": block.arguments}
             call = {**inner, "toolUseId": block.id, "name": block.name, "input": given}
-            return {**(block.source or {}), "toolUse": call}
+            return {**whole, "toolUse": call}
         case ToolResult():
             return _write_result(block)
         case _:
@@ -124,8 +125,9 @@ def _write_block(block: Block) -> Any:
 def _write_result(result: ToolResult) -> Any:
     if result.source is not None and _read_block(result.source) == result:
         return result.source
-    inner: Mapping[str, Any] = (result.source or {}).get("toolResult", {})
+    whole: Mapping[str, Any] = result.source or {}
+    inner: Mapping[str, Any] = whole.get("toolResult", {})
     content = [_write_block(part) for part in result.content] or [{"text": "(no text)"}]
     written = {**inner, "toolUseId": result.call_id, "content": content}
     written |= {"status": "error"} if result.is_error else {}
-    return {**(result.source or {}), "toolResult": written}
+    return {**whole, "toolResult": written}

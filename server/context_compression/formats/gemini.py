@@ -14,6 +14,7 @@ thought signatures. Keys are spelled as JSON has them (`functionCall`) or as Pyt
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from context_compression.formats.ids import Ids, kind_of
@@ -154,7 +155,7 @@ def _text_of(said: Any) -> str:
 
 def _with_code_units(blocks: list[Block], ids: Ids) -> list[Block]:
     """Code that Gemini ran and what came of it: one unit each."""
-    for at, (first, second) in enumerate(zip(blocks, blocks[1:], strict=False)):
+    for at, (first, second) in enumerate(pairwise(blocks[:])):
         if not (isinstance(first, Opaque) and isinstance(second, Opaque)):
             continue
         begins, ends = camel(first.source), camel(second.source)

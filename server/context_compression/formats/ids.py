@@ -7,12 +7,12 @@ ours stands for each such call while we work; it is never written.
 import re
 from typing import Literal, TypeAlias
 
-from context_compression.messages import Role
+from context_compression.messages import UNNAMED, Role
 
 Kind: TypeAlias = Literal["call", "function"]
 """Of an id of ours: an ordinary call's, or that of a legacy `function_call`."""
 
-OURS = re.compile(r"@(call|function|result)-\d+")
+OURS = re.compile(rf"{UNNAMED}(call|function|result)-\d+")
 
 
 def kind_of(call_id: str) -> str:
@@ -63,4 +63,4 @@ class Ids:
 
     def _next(self, kind: str) -> str:
         self._number += 1
-        return f"@{kind}-{self._number}"
+        return f"{UNNAMED}{kind}-{self._number}"

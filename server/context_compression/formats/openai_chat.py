@@ -42,8 +42,8 @@ from context_compression.provider_rules import ProviderRules
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 """Keys of a message in which reasoning stands."""
-BESIDE = ("tool_calls", "function_call", "refusal", "audio", "images", *REASONING)
-"""Keys of a message, beside its content, that are read as blocks."""
+BESIDE = (*REASONING, "images")
+"""Keys whose values count as content: reasoning, and Ollama's pictures."""
 SIGNED = "extra_content"
 """The key of a call in which Gemini's signature stands; it is asked back in the current turn."""
 DROPPED = " "
@@ -57,7 +57,7 @@ def certainty(message: Mapping[str, Any]) -> int:
     called = message.get("tool_calls") or message.get("function_call")
     if called or message.get("role") in ("tool", "function"):
         return 2
-    if any(message.get(key) for key in BESIDE):
+    if message.get("refusal") or message.get("audio") or any(message.get(key) for key in BESIDE):
         return 1
     content = message.get("content")
     parts = content if is_array(content) else ()
@@ -105,7 +105,7 @@ class OpenAIChatFormat:
         if message.results:
             return _write_result(message.results[0], pattern)
         written: dict[str, Any] = {**pattern, "role": message.role}
-        for key in (*BESIDE, "tool_call_id"):
+        for key in ("tool_calls", "tool_call_id", "refusal", "audio", "function_call", *BESIDE):
             written.pop(key, None)
         if message.role != "tool":
             written.pop("tool_name", None)
@@ -239,7 +239,7 @@ def _write_call(call: ToolCall) -> Any:
     named = {} if kind_of(call.id) else {"id": call.id}
     if as_it_was and named.get("id", "") in ("", call.source.get("id")):
         return call.source
-    text = is_object(there) and call.arguments or call.arguments_text
+    text = call.arguments if is_object(there) else call.arguments_text
     pattern = {k: v for k, v in call.source.items() if as_it_was or k != SIGNED}
     return {**pattern, **named, key: {**inner, "name": call.name, argument: text}}
 
@@ -284,4 +284,5 @@ def _write_part(block: Block) -> Any:
 
 def _is_key(source: Any) -> bool:
     """Whether a block stands for a key of the message and not for a content part."""
-    return is_object(source) and "type" not in source and not source.keys().isdisjoint(BESIDE)
+    keys = {"refusal", "audio", "function_call", "tool_calls", *BESIDE}
+    return is_object(source) and bool(source.keys() & keys) and "type" not in source

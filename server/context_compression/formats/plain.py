@@ -5,7 +5,7 @@ surrogate without its other half, is in Python's texts and JSON files, but no pr
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, cast
 
 from context_compression.messages import is_array, is_object
@@ -65,7 +65,7 @@ def _is_plain(value: Any) -> bool:
     stack = [value]
     while stack:
         item = stack.pop()
-        kind = type(item)
+        kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
         if kind is dict:
             stack.extend(item.values())
         elif kind is list or kind is tuple:
@@ -122,7 +122,7 @@ def without_halves(value: Any) -> Any:
     if is_object(value):
         return {without_halves(key): without_halves(item) for key, item in value.items()}
     if is_array(value):
-        return [without_halves(item) for item in cast("Sequence[Any]", value)]
+        return [without_halves(item) for item in value]
     return value
 
 

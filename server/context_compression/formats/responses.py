@@ -73,17 +73,12 @@ def certainty(message: Mapping[str, Any]) -> int:
     return int(message.get("type") == "message" and isinstance(content, str))
 
 
-def without_id(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item as one that the provider has not seen yet."""
-    return {key: value for key, value in item.items() if key != "id"}
-
-
 class ResponsesFormat:
     """Reads and writes items of OpenAI Responses, each as a message of its own."""
 
     name = "responses"
     system_apart = False
-    rules = ProviderRules(results_role="tool", detached=without_id)
+    rules = ProviderRules(results_role="tool", reasoning_apart=True)
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The item as a message."""
@@ -92,9 +87,9 @@ class ResponsesFormat:
             role: Role = message["role"] if message["role"] in _ROLES else "user"
             return Message(role, _read_content(message.get("content")), message)
         call_id = message.get("call_id") or message.get("id")
-        if kind in CALLS and isinstance(call_id, str):
+        if isinstance(kind, str) and kind in CALLS and isinstance(call_id, str):
             name, arguments = (message.get(key) for key in CALLS[kind])
-            call = ToolCall(call_id, str(name), parsed(arguments), message)
+            call = ToolCall(call_id, str(name), parsed(arguments), message, kind=str(kind))
             return Message("assistant", (call,), message)
         if kind in RESULTS and isinstance(call_id, str):
             content = _read_content(message.get("output"))
@@ -106,6 +101,8 @@ class ResponsesFormat:
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as an item; keys we do not know stay."""
         pattern = dict(message.source) if isinstance(message, Edited) and message.source else {}
+        if isinstance(message, Edited) and message.detached:
+            pattern.pop("id", None)
         block = message.blocks[0] if len(message.blocks) == 1 else None
         match block:
             case ToolCall():
@@ -123,7 +120,7 @@ _ROLES = ("system", "developer", "user", "assistant")
 
 
 def _read_content(content: Any) -> tuple[Block, ...]:
-    """Blocks of a `content` or `output`: a string is one text, another value than a list unknown."""
+    """Blocks of a `content` or `output`: a string is one text; what is no list is unknown."""
     if content is None or content == "":
         return ()
     if isinstance(content, str):
@@ -170,12 +167,14 @@ def _write_call(call: ToolCall, pattern: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, Any]:
     known = pattern.get("type") in RESULTS
-    written: dict[str, Any] = dict(pattern) if known else {"type": "function_call_output"}
+    written: dict[str, Any] = (
+        dict(pattern) if known else {"type": f"{result.kind or 'function_call'}_output"}
+    )
     if "call_id" in written or not known:  # a local shell's answer goes by its `id`
         written["call_id"] = result.call_id
-    if result.content and result.content[0] != Opaque(written.get("output")):
-        written["output"] = _write_content(result.content, "input")
-    return written if "output" in written else {**written, "output": ""}
+    if result.content != (Opaque(written.get("output")),):  # what we do not know stays
+        written["output"] = _write_content(result.content, "input") if result.content else ""
+    return written
 
 
 def _write_message(message: Message, pattern: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,11 +190,12 @@ def _write_content(blocks: Sequence[Block], said: str, *, parts: bool = False) -
     text = blocks[0] if len(blocks) == 1 and not parts else None
     if isinstance(text, Text) and text.source is None:
         return text.text
-    return [_write_part(block, said) for block in blocks] or ""
+    written: list[Any] = [_write_part(block, said) for block in blocks]
+    return written or ""
 
 
 def _write_part(block: Block, said: str) -> Any:
     if isinstance(block, Text) and block.source is None:
-        made = {"type": f"{said}_text", "text": block.text}
+        made: dict[str, Any] = {"type": f"{said}_text", "text": block.text}
         return made | ({"annotations": []} if said == "output" else {})
     return block.source

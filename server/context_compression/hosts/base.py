@@ -26,7 +26,7 @@ class Transcript:
     session_id: str
     """The host's own id of the conversation, else the file's name; safe as a folder name."""
     messages: list[dict[str, Any]]
-    """Anthropic or OpenAI messages; texts and blocks are the objects that were read."""
+    """In a dialect of `formats`; texts and blocks are the objects that were read."""
     usage: tuple[int, int] | None = None
     """`(tokens, messages)`: what the provider counted for the last request, system prompt and tools
     included, and how many of `messages`, from the first on, that is. The answer is among them where

@@ -13,7 +13,6 @@ from context_compression.ledger import entries, from_json, merge, to_json
 from context_compression.messages import COMPRESSED, Text
 from context_compression.plan import Archive, canonical
 from context_compression.result import Kept, Result
-from context_compression.session.reading import as_text
 from context_compression.session.state import State, original_of, state_of, timestamp
 from context_compression.store import SessionLog, Store
 from context_compression.store.files import read_text

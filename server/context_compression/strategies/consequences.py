@@ -35,12 +35,12 @@ NO_ANSWER = assistant(f"{COMPRESSED} My answer is not shown here.")
 def with_consequences(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
     """The edits that are made, and those that follow from them."""
     bound = plan.bound and plan.drops_thinking
-    if not (bound or plan.rules.detached or plan.rules.alternates):
+    if not (bound or plan.rules.reasoning_apart or plan.rules.alternates):
         return edits
     made: Sequence[Edit] = [edit for edit in edits if edit.needed or shrinks(plan, edit)]
     if bound:
         made = without_bound(plan, made)
-    if plan.rules.detached:
+    if plan.rules.reasoning_apart:
         made = _with_reasoning_beside(plan, made)
     return _alternating(plan, made) if plan.rules.alternates and made else made
 
@@ -79,8 +79,8 @@ def without_stale_thinking(messages: Sequence[Message], repaired: Repaired) -> R
         repaired: the same, mended.
     """
     pairs = enumerate(zip(repaired.messages, repaired.origins, strict=True))
-    same = (at for at, (m, origin) in pairs if origin != at or m is not messages[origin])
-    first = next(same, len(repaired.messages))
+    changed = (at for at, (m, _) in pairs if at >= len(messages) or m is not messages[at])
+    first = next(changed, len(repaired.messages))
     loop = next((at for at in range(first, -1, -1) if _starts_turn(repaired.messages, at)), 0)
     left = [
         without_thinking(message) if at >= loop else message
@@ -135,9 +135,7 @@ def _with_reasoning_beside(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
     def change(message: Message, index: int) -> Message:
         if index in gone:
             return message.with_blocks(())
-        assert plan.rules.detached
-        raw = plan.rules.detached(message.source) if message.source else None
-        return Edited(message.role, message.blocks, raw)
+        return Edited(message.role, message.blocks, message.source, detached=True)
 
     return _changed(plan, edits, sorted(gone | detached), change, "reasoning")
 

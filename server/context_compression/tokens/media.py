@@ -12,8 +12,8 @@ from context_compression.tokens.families import Family
 PAGE = 2_200  # tokens of a PDF page: about 1,590 for its picture, the rest for its text
 PAGE_BYTES = 50_000  # of a PDF whose pages cannot be counted
 UNSEEN_PAGES, MOST_UNSEEN_PAGES = 4, 10
-"""Pages that a document is counted with which is given by an id or an address, and its upper bound:
-nobody here can see how many there are. A letter has one, a paper ten; more would be due too often."""
+"""Pages that a document is counted with which is given by an id or an address, and at most: nobody
+here can see how many it has. A letter has one, a paper ten; more would be due too often."""
 HEAD = 262_144  # base64 characters of a JPEG searched for its size; it may begin with a thumbnail
 SLICE = 1_048_576  # base64 characters decoded at a time
 
@@ -106,7 +106,7 @@ def document_tokens(source: Any) -> int | None:
 
 
 def is_reference(source: Any) -> bool:
-    """Whether a document is named by an id or an address, so that nothing of it can be seen here."""
+    """Whether a document is named by an id or an address, so that none of it can be seen here."""
     if isinstance(source, Mapping):
         mapping = cast("Mapping[str, Any]", source)
         named = any(key in NAMING and isinstance(value, str) for key, value in mapping.items())

@@ -24,7 +24,7 @@ class StatusArguments(Arguments):
     conversation: str | None = None
     """session id, transcript path, or current (default): the host's live transcript"""
     messages: Messages | None = None
-    """the conversation itself, from programs that hold it: Anthropic or OpenAI"""
+    """as they are sent to a model, from programs that hold them"""
     response_format: Literal["concise", "detailed"] = "concise"
     """detailed: all settings, up to 100 refs"""
 
