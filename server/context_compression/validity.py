@@ -196,8 +196,8 @@ class _Mender:
         self._settle_what_nobody_answers(exchange)
         for index, message in self._joined(self._turn):
             self._keep(index, message)
-        # where nothing but results came, the step is open: more may come
-        waiting = at_end and all(_only_results(message) for _, message in exchange)
+        # where nothing but the program's answers came, the step is open: more may come
+        waiting = at_end and all(_only_answers(message) for _, message in exchange)
         waiting = waiting and self._may_go_on(exchange)
         if self._in_order(exchange, waiting):
             for index, message in self._answers_joined(exchange):
@@ -247,7 +247,8 @@ class _Mender:
                 return turn
         first, last = turn[start][0], turn[-1][0]
         self.repairs.append(f"messages {first} to {last} were one turn of the assistant's: joined")
-        return [*turn[:start], (first, one_of([message for _, message in turn[start:]]))]
+        joined = _with_strings_joined(one_of([message for _, message in turn[start:]]))
+        return [*turn[:start], (first, joined)]
 
     def _answers_joined(
         self, exchange: Sequence[tuple[int, Message]]
@@ -454,6 +455,20 @@ def one_of(messages: Sequence[Message]) -> Message:
     return Edited(messages[0].role, tuple(blocks), first.source)
 
 
+def _with_strings_joined(message: Message) -> Message:
+    """The message with one text for those that were strings: some take nothing else (Ollama)."""
+    first, *more = [block for block in message.blocks if _is_string(block)] or [None]
+    if first is None or not more:
+        return message
+    whole = Text("\n".join(b.text for b in (first, *more) if isinstance(b, Text)))
+    left = (whole if b is first else b for b in message.blocks if b is first or not _is_string(b))
+    return message.with_blocks(tuple(left))
+
+
+def _is_string(block: Block) -> bool:
+    return isinstance(block, Text) and block.source is None
+
+
 def _place(block: Block) -> int:
     return -1 if isinstance(block, ToolResult) else int(isinstance(block, ToolCall))
 
@@ -498,8 +513,10 @@ def _holding(message: Message, blocks: Sequence[Block]) -> Message:
     return kept if kept.role != "tool" or kept.results else replace(kept, role="user")
 
 
-def _only_results(message: Message) -> bool:
-    return all(isinstance(block, ToolResult) for block in message.blocks)
+def _only_answers(message: Message) -> bool:
+    """Whether it holds results, or what else a tool's message may: an approved call is run."""
+    answers = (ToolResult, Opaque) if message.role == "tool" else ToolResult
+    return all(isinstance(block, answers) for block in message.blocks)
 
 
 def _names(call_id: str) -> Iterator[str]:

@@ -33,10 +33,10 @@ from context_compression.formats.plain import (
     why_not_json,
     without_halves,
 )
+from context_compression.formats.roles import ROLES
 from context_compression.messages import Edited, Message, is_array, is_object
 from context_compression.provider_rules import ProviderRules
 
-ROLES = {"system", "developer", "user", "assistant", "tool", "function", "model"}
 CONTENT_KEYS = frozenset(
     {"content", "parts", "tool_calls", "function_call", "refusal", "audio", *openai_chat.BESIDE}
 )
@@ -138,7 +138,39 @@ def parse(messages: Sequence[Any]) -> Conversation:
     for index, message in enumerate(raw):
         check(index, message, of_items=of_items)
     dialect = detect(raw)
-    return Conversation(raw, tuple(_read(raw, dialect)), dialect)
+    if dialect is not responses.FORMAT:
+        _refuse_items(raw, dialect)
+    read = tuple(_read(raw, dialect))
+    _refuse_unread(raw, read, dialect)
+    return Conversation(raw, read, dialect)
+
+
+def _refuse_items(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
+    """Only items of OpenAI Responses have no role."""
+    found = next((index for index, message in enumerate(raw) if "role" not in message), None)
+    if found is not None:
+        raise InvalidConversation(
+            f"Message {found} is an item of OpenAI Responses among messages of the dialect "
+            f"{dialect.name}. Pass all of them in one dialect."
+        )
+
+
+def _refuse_unread(
+    raw: Sequence[Mapping[str, Any]], read: Sequence[Message], dialect: Format
+) -> None:
+    """What another dialect says where this one does not look would be taken for empty."""
+    for index, (message, value) in enumerate(zip(raw, read, strict=True)):
+        if not value.blocks and _says(message):
+            raise InvalidConversation(
+                f"Message {index} holds nothing that the dialect {dialect.name} knows, in which "
+                "others are written. Pass all of them in one dialect."
+            )
+
+
+def _says(message: Mapping[str, Any]) -> bool:
+    """Whether anything stands where content may stand in any dialect."""
+    values = (message.get(key) for key in CONTENT_KEYS)
+    return any(value.strip() if isinstance(value, str) else value for value in values)
 
 
 def _read(raw: Sequence[Mapping[str, Any]], dialect: Format) -> list[Message]:

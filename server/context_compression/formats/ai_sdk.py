@@ -7,7 +7,8 @@ Shapes and rules from the AI SDK's reference (ModelMessage, its parts and prompt
 * an approval that is answered was asked for;
 * the SDK writes for any provider, so the first message is the user's, as the strictest want it;
 * `reasoning` with a signature of Anthropic's, or Bedrock's, is bound to what stands before it. What
-  OpenAI gave an `itemId` with reasoning is refused without that reasoning: the id goes with it.
+  OpenAI gave an `itemId` with reasoning is refused without that reasoning: the id goes with it;
+* a call that Gemini signed in the current turn goes back as it is.
 """
 
 import json
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context_compression.formats.ids import Ids
+from context_compression.formats.roles import role_of
 from context_compression.messages import (
     Block,
     Document,
@@ -33,6 +35,8 @@ from context_compression.provider_rules import ProviderRules
 TOOLS = ("tool-call", "tool-result", "tool-approval-request", "tool-approval-response")
 SIGNED = ("signature", "redactedData")
 """Keys of a provider's options by which it knows its reasoning again, bound to what is before."""
+SIGNATURE = "thoughtSignature"
+"""The option by which Gemini knows a call again; one that was changed is not the one it signed."""
 OPTIONS = ("providerOptions", "providerMetadata")
 
 
@@ -65,10 +69,10 @@ class AISDKFormat:
         """The message as a value."""
         content = message.get("content")
         if isinstance(content, str):
-            return Message(message["role"], (Text(content),) if content else (), message)
+            return Message(role_of(message), (Text(content),) if content else (), message)
         parts = content if is_array(content) else ()
-        blocks = tuple(_read_part(part, of_tool=message["role"] == "tool") for part in parts)
-        return Message(message["role"], blocks, message)
+        blocks = tuple(_read_part(part, of_tool=role_of(message) == "tool") for part in parts)
+        return Message(role_of(message), blocks, message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a dict; keys we do not know stay."""
@@ -79,7 +83,7 @@ class AISDKFormat:
             return {**pattern, "role": message.role, "content": blocks[0].text}
         content = [_write_part(block) for block in blocks]
         if _has_reasoning(pattern.get("content")) and not _has_reasoning(content):
-            content = [_without_item_id(part) for part in content]
+            content = [_without_option(part, "itemId") for part in content]
         return {**pattern, "role": message.role, "content": content}
 
 
@@ -101,7 +105,8 @@ def _read_part(part: Any, *, of_tool: bool = False) -> Block:
             if part.get("providerExecuted"):
                 return Opaque(part, call_id, opens=True)
             arguments = part.get("input", part.get("args", {}))
-            return ToolCall(call_id, name, arguments, part)
+            signed = any(option.get(SIGNATURE) for option in _options(part))
+            return ToolCall(call_id, name, arguments, part, signed=signed)
         case {"type": "tool-result", "toolCallId": str(call_id)}:
             if not of_tool:
                 return Opaque(part, call_id)
@@ -165,7 +170,7 @@ def _write_part(block: Block) -> Any:
         case ToolCall():
             if block.source is not None and _read_part(block.source) == block:
                 return block.source
-            pattern: Mapping[str, Any] = block.source or {"type": "tool-call"}
+            pattern = _without_option(block.source or {"type": "tool-call"}, SIGNATURE)
             given = "args" if "args" in pattern else "input"
             return {
                 **pattern,
@@ -201,16 +206,16 @@ def _has_reasoning(content: Any) -> bool:
     return is_array(content) and any(is_object(p) and p.get("type") == "reasoning" for p in content)
 
 
-def _without_item_id(part: Any) -> Any:
-    """A part without the ids by which OpenAI asks for the reasoning it came with."""
+def _without_option(part: Any, gone: str) -> Any:
+    """A part without what its providers know by a name: whatever that told of is not there."""
     if not is_object(part):
         return part
     made = dict(part)
     for key in OPTIONS:
         given = part.get(key)
-        if is_object(given) and any(is_object(v) and "itemId" in v for v in given.values()):
+        if is_object(given) and any(is_object(v) and gone in v for v in given.values()):
             made[key] = {
-                name: {k: v for k, v in option.items() if k != "itemId"}
+                name: {k: v for k, v in option.items() if k != gone}
                 if is_object(option)
                 else option
                 for name, option in given.items()

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from context_compression.formats.ids import Ids
+from context_compression.formats.roles import role_of
 from context_compression.messages import (
     Block,
     Document,
@@ -59,7 +60,7 @@ class AnthropicFormat:
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""
-        return Message(message["role"], read_content(message.get("content")), message)
+        return Message(role_of(message), read_content(message.get("content")), message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a dict; keys we do not know stay."""

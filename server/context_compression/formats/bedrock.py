@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_compression.formats.ids import Ids
+from context_compression.formats.roles import role_of
 from context_compression.messages import (
     Block,
     Document,
@@ -54,7 +55,7 @@ class BedrockFormat:
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""
-        return Message(message["role"], _read_content(message.get("content")), message)
+        return Message(role_of(message), _read_content(message.get("content")), message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as a dict; keys we do not know stay."""

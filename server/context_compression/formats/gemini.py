@@ -45,13 +45,19 @@ SAID = ("output", "result", "error", "content")
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 where it has parts of this dialect, 1 where they may be new ones: no other has the key."""
+    """2 where a part is of this dialect or a text as such, 1 where none has a `type`, else 0."""
     parts = message.get("parts")
-    if "content" in message or not is_array(parts):
+    if isinstance(parts, str):
+        return 1
+    if "content" in message or not is_array(parts) or not parts:
         return 0
-    if not all(is_object(part) and "type" not in part for part in parts):
+    if any(is_object(part) and "type" in part for part in parts):
         return 0
-    return 2 if any(PARTS & {*camel(part)} for part in parts) else 1
+    return 2 if any(isinstance(part, str) or _is_known(part) for part in parts) else 1
+
+
+def _is_known(part: Any) -> bool:
+    return is_object(part) and not PARTS.isdisjoint(camel(part))
 
 
 def camel(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,14 +75,13 @@ class GeminiFormat:
     )
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
-        """The content as a message; a `content` in its place is a text."""
+        """The content as a message; a text may stand in the place of its parts."""
         ids = ids or Ids()
         role = "assistant" if message.get("role") in ("model", "assistant") else "user"
-        if role == "assistant":
-            ids.next_turn()
+        ids.turn_of(role)
         parts = message.get("parts")
         if not is_array(parts):
-            content = message.get("content")
+            content = parts or message.get("content")
             return Message(role, (Text(content),) if isinstance(content, str) else (), message)
         blocks = [_read_part(part, ids) for part in parts]
         return Message(role, tuple(_with_code_units(blocks, ids)), message)
@@ -109,6 +114,8 @@ def _read_part(part: Any, ids: Ids) -> Block:
             return _read_response(call_id, name, response, part)
         case {"text": str(text), "thought": True}:
             return Thinking(text, source=part)
+        case {"text": "", "thoughtSignature": str()}:
+            return Opaque(part)  # at the end of a stream a signature comes by itself
         case {"text": str(text)}:
             return Text(text, part)
         case {"inlineData": data} | {"fileData": data} if is_object(data):

@@ -7,7 +7,7 @@ ours stands for each such call while we work; it is never written.
 import re
 from typing import Literal, TypeAlias
 
-from context_compression.messages import UNNAMED
+from context_compression.messages import UNNAMED, Role
 
 Kind: TypeAlias = Literal["call", "function"]
 """Of an id of ours: an ordinary call's, or that of a legacy `function_call`."""
@@ -26,10 +26,13 @@ class Ids:
 
     def __init__(self) -> None:
         self._number = 0
+        self._role: Role = "user"  # whose the message before was
         self._open: list[tuple[str, str]] = []  # ids and names of calls without a result so far
 
     def call(self, name: str, kind: Kind = "call") -> str:
-        """An id for a call of a tool."""
+        """An id for a call of a tool; before a `function_call`, always alone, none is open."""
+        if kind == "function":
+            self._open.clear()
         call_id = self._next(kind)
         self._open.append((call_id, name))
         return call_id
@@ -45,9 +48,14 @@ class Ids:
         self._open.remove(found)
         return found[0]
 
-    def next_turn(self) -> None:
-        """Calls made so far are answered no more: the model speaks again."""
-        self._open.clear()
+    def turn_of(self, role: Role) -> None:
+        """Whose message is next: when the model speaks again, its calls are answered no more.
+
+        What a stream brought may stand in several messages of the model's; they are one turn.
+        """
+        if role == "assistant" and self._role != "assistant":
+            self._open.clear()
+        self._role = role
 
     def unit(self) -> str:
         """An id for a call that the provider ran itself, and its result."""

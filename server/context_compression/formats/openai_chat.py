@@ -2,9 +2,10 @@
 
 Shapes from the Chat Completions reference: content as string or parts (text, refusal, image_url,
 input_audio, file), `refusal`, roles developer and tool, function and custom tool calls, the legacy
-`function_call` with its message of role function. Those who speak alike bring more: Ollama's calls
-have no ids; parts may be `input_text` or `output_text`; reasoning stands in `reasoning_content`
-(DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter), `thinking` (Ollama).
+`function_call` with its message of role function, spoken answers as `audio`. Those who speak alike
+bring more: Ollama's calls have no ids, its `images` and `thinking` stand beside the text; Gemini
+signs its calls in `extra_content`; parts may be `input_text` or `output_text`; reasoning stands in
+`reasoning_content` (DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter).
 
 Rules, from that reference and the providers' own:
 
@@ -21,7 +22,9 @@ from typing import Any
 
 from context_compression.formats.ids import Ids, kind_of
 from context_compression.formats.plain import why_not_json
+from context_compression.formats.roles import role_of
 from context_compression.messages import (
+    COMPRESSED,
     Block,
     Document,
     Image,
@@ -40,6 +43,8 @@ REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 """Keys of a message in which reasoning stands."""
 BESIDE = (*REASONING, "images")
 """Keys whose values count as content: reasoning, and Ollama's pictures."""
+SIGNED = "extra_content"
+"""The key of a call in which Gemini's signature stands; it is asked back in the current turn."""
 DROPPED = " "
 """What stands for `reasoning_content` that was dropped beside a call."""
 PARTS = ("image_url", "input_audio", "file", "refusal")
@@ -51,7 +56,7 @@ def certainty(message: Mapping[str, Any]) -> int:
     called = message.get("tool_calls") or message.get("function_call")
     if called or message.get("role") in ("tool", "function"):
         return 2
-    if message.get("refusal") or any(message.get(key) for key in BESIDE):
+    if message.get("refusal") or message.get("audio") or any(message.get(key) for key in BESIDE):
         return 1
     content = message.get("content")
     parts = content if is_array(content) else ()
@@ -68,9 +73,10 @@ class OpenAIChatFormat:
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
         """The message as a value."""
         ids = ids or Ids()
-        role = "assistant" if message["role"] == "model" else message["role"]
+        role = role_of(message)
+        ids.turn_of(role)
         content = read_content(message.get("content"))
-        if role in ("tool", "function"):
+        if role == "tool":
             call_id = message.get("tool_call_id")
             name = str(message.get("tool_name") or message.get("name") or "")
             if not isinstance(call_id, str):
@@ -78,11 +84,13 @@ class OpenAIChatFormat:
             return Message(
                 "tool", (ToolResult(call_id, content, source=message, name=name),), message
             )
-        if role == "assistant":
-            ids.next_turn()
-        blocks = [*_read_reasoning(message), *content, *_read_images(message)]
+        if is_array(message.get("images")):
+            content = _with_pictures(content, message["images"])
+        blocks = [*_read_reasoning(message), *content]
         if isinstance(message.get("refusal"), str):
             blocks.append(Opaque({"refusal": message["refusal"]}))
+        if is_object(message.get("audio")):
+            blocks.append(Opaque({"audio": message["audio"]}))
         if message.get("function_call"):
             blocks.append(_read_function_call(message["function_call"], ids))
         calls = message.get("tool_calls")
@@ -96,7 +104,7 @@ class OpenAIChatFormat:
         if message.results:
             return _write_result(message.results[0], pattern)
         written: dict[str, Any] = {**pattern, "role": message.role}
-        for key in ("tool_calls", "tool_call_id", "refusal", "function_call", *BESIDE):
+        for key in ("tool_calls", "tool_call_id", "refusal", "audio", "function_call", *BESIDE):
             written.pop(key, None)
         if message.role != "tool":
             written.pop("tool_name", None)
@@ -112,6 +120,10 @@ class OpenAIChatFormat:
                 written |= _joined(written, block.source)
             else:
                 parts.append(block)
+        texts = [block.text for block in parts if isinstance(block, Text)]
+        if "images" in pattern and len(texts) == len(parts):
+            written.setdefault("images", [])
+            parts = [Text("\n".join(texts))]
         called = calls or "function_call" in written
         written["content"] = _write_content(tuple(parts), pattern) if parts or not called else None
         if called and "reasoning_content" in pattern and "reasoning_content" not in written:
@@ -145,6 +157,14 @@ def _read_part(part: Any) -> Block:
             return Opaque(part)
 
 
+def _with_pictures(content: Sequence[Block], pictures: Sequence[Any]) -> tuple[Block, ...]:
+    """What a message of Ollama's shows; a note of ours was written behind its one text."""
+    text = content[0].text if len(content) == 1 and isinstance(content[0], Text) else ""
+    said, mark, note = text.rpartition(f"\n{COMPRESSED} ")
+    texts = (Text(said), Text(f"{mark[1:]}{note}")) if said else content
+    return (*texts, *(Image({"images": [picture]}) for picture in pictures))
+
+
 def _read_reasoning(message: Mapping[str, Any]) -> list[Block]:
     """What a message holds of reasoning, each key of it a block."""
     found: list[Block] = []
@@ -159,12 +179,6 @@ def _read_reasoning(message: Mapping[str, Any]) -> list[Block]:
             text = "\n".join(filter(None, said))
             found.append(Thinking(text, bound=sealed, source={key: value}))
     return found
-
-
-def _read_images(message: Mapping[str, Any]) -> list[Block]:
-    """Ollama's pictures, which stand beside the content."""
-    images = message.get("images")
-    return [Image({"images": [image]}) for image in images] if is_array(images) else []
 
 
 def _joined(written: Mapping[str, Any], of: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,7 +203,8 @@ def _read_call(call: Any, ids: Ids) -> Block:
     call_id = call["id"] if isinstance(call.get("id"), str) and call["id"] else ids.call(name)
     if call.get("type") == "custom":
         return ToolCall(call_id, name, str(inner.get("input", "")), call)
-    return ToolCall(call_id, name, parsed(inner.get("arguments")), call)
+    signed = bool(call.get(SIGNED))
+    return ToolCall(call_id, name, parsed(inner.get("arguments")), call, signed=signed)
 
 
 def _read_function_call(call: Any, ids: Ids) -> Block:
@@ -224,7 +239,8 @@ def _write_call(call: ToolCall) -> Any:
     if as_it_was and named.get("id", "") in ("", call.source.get("id")):
         return call.source
     text = call.arguments if is_object(there) else call.arguments_text
-    return {**call.source, **named, key: {**inner, "name": call.name, argument: text}}
+    pattern = {k: v for k, v in call.source.items() if as_it_was or k != SIGNED}
+    return {**pattern, **named, key: {**inner, "name": call.name, argument: text}}
 
 
 def _write_function_call(call: ToolCall) -> Any:
@@ -267,5 +283,5 @@ def _write_part(block: Block) -> Any:
 
 def _is_key(source: Any) -> bool:
     """Whether a block stands for a key of the message and not for a content part."""
-    keys = {"refusal", "function_call", "tool_calls", *BESIDE}
+    keys = {"refusal", "audio", "function_call", "tool_calls", *BESIDE}
     return is_object(source) and bool(source.keys() & keys) and "type" not in source

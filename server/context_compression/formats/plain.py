@@ -38,7 +38,8 @@ def why_not_json(value: Any) -> str | None:
         elif is_array(item) and not isinstance(item, bytearray):
             stack.extend((part, depth + 1) for part in item)
         else:
-            return f"a {type(item).__name__}, which is no JSON value"
+            how = " (write it in base64)" if isinstance(item, bytes | bytearray) else ""
+            return f"a {type(item).__name__}, which is no JSON value{how}"
     return None
 
 

@@ -12,8 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 from context_compression.compress import Ask, Keeper, compress
-from context_compression.errors import NothingToUndo, StoreDamaged, StoreUnwritable, UnknownRef
-from context_compression.formats import parse
+from context_compression.errors import (
+    InvalidConversation,
+    NothingToUndo,
+    StoreDamaged,
+    StoreUnwritable,
+    UnknownRef,
+)
+from context_compression.formats import Conversation, parse
 from context_compression.plan import ref_of
 from context_compression.result import Result
 from context_compression.session.archiver import Archiver, Rehearsal, promises
@@ -33,6 +39,9 @@ from context_compression.store.refs import if_too_short
 from context_compression.system_prompt import with_summary
 from context_compression.tokens import Counter, TextCounter
 from context_compression.usage import Messages, Usage, for_model, usage
+
+LOOKED_BACK = 20
+"""Messages recorded before that tell what one is that cannot be told by itself."""
 
 
 class Recorded:
@@ -88,9 +97,25 @@ class Recorded:
         Raises:
             InvalidConversation: not messages in a format we know; nothing was recorded.
         """
-        raw = parse(messages).raw
+        raw = self._read(messages).raw
         now = timestamp()
         self._log.append(*({"type": "message", "created_at": now, "message": dict(m)} for m in raw))
+
+    def _read(self, messages: Sequence[Mapping[str, Any]]) -> Conversation:
+        """What is new; among items of OpenAI Responses there may be any, alone none we do not know.
+
+        Raises:
+            InvalidConversation: not messages in a format we know.
+        """
+        try:
+            return parse(messages)
+        except InvalidConversation:
+            before = self.state().recorded[-LOOKED_BACK:]
+            with suppress(InvalidConversation):
+                whole = parse([*before, *messages])
+                new = slice(len(before), None)
+                return Conversation(whole.raw[new], whole.messages[new], whole.format)
+            raise
 
     def follow(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Bring the record up to a conversation that somebody else keeps, such as a transcript.

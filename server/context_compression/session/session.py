@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 
 from context_compression.compress import Ask, acompress, compress, without_thinking
 from context_compression.errors import BudgetTooSmall, StoreError
-from context_compression.formats import parse
 from context_compression.overflow import is_foreign_thinking, is_overflow
 from context_compression.pacing import POLL_SECONDS, Event, Pace, Reason
 from context_compression.result import Result
@@ -75,8 +74,9 @@ class Session(ByCaller):
         Raises:
             InvalidConversation: not messages in a format we know; nothing was recorded.
         """
+        read = self._read(messages)
         super().record(*messages)
-        if any(message.role == "assistant" for message in parse(messages).messages):
+        if any(message.role == "assistant" for message in read.messages):
             self._pace.answered()
 
     def prepare(self) -> list[dict[str, Any]]:
