@@ -52,10 +52,10 @@ def test_a_session_grows_and_is_compressed_again_in_each_dialect(
     session = Session(tmp_path, "s", settings={"token_budget": 12_000})
     for message in messages:
         session.record(message)
-        view = session.prepare()
+        session.prepare()
 
     assert session.status().compressions > 1
-    assert refused(view, dialect) == []
+    assert refused(session.view(), dialect) == []
     assert session.store.verify() == []
     originals = {json.dumps(original) for _, _, original in session.archived()}
     reopened = Session(tmp_path, "s")

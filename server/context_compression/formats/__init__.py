@@ -140,6 +140,7 @@ def parse(messages: Sequence[Any]) -> Conversation:
     dialect = detect(raw)
     if dialect is not responses.FORMAT:
         _refuse_items(raw, dialect)
+    _refuse_tools_of_others(raw, dialect)
     read = tuple(_read(raw, dialect))
     _refuse_unread(raw, read, dialect)
     return Conversation(raw, read, dialect)
@@ -147,12 +148,28 @@ def parse(messages: Sequence[Any]) -> Conversation:
 
 def _refuse_items(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
     """Only items of OpenAI Responses have no role."""
+    if dialect is gemini.FORMAT:
+        return  # a content without a role is the user's
     found = next((index for index, message in enumerate(raw) if "role" not in message), None)
     if found is not None:
         raise InvalidConversation(
             f"Message {found} is an item of OpenAI Responses among messages of the dialect "
             f"{dialect.name}. Pass all of them in one dialect."
         )
+
+
+def _refuse_tools_of_others(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
+    """A call or a result of another dialect would be carried as it is, and its pair torn."""
+    module = next(module for module in DIALECTS if module.FORMAT is dialect)
+    for index, message in enumerate(raw):
+        if _is_plain_text(message) or module.certainty(message):
+            continue
+        other = next((m.FORMAT.name for m in DIALECTS if m.certainty(message) == 2), None)
+        if other is not None:
+            raise InvalidConversation(
+                f"Message {index} calls a tool, answers or speaks as the dialect {other} does, "
+                f"among messages of the dialect {dialect.name}. Pass all of them in one dialect."
+            )
 
 
 def _refuse_unread(
@@ -187,8 +204,8 @@ def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
     """
     first: Format | None = None
     for message in messages:
-        if isinstance(message.get("content"), str) and len(message) == 2:
-            continue  # a role and a text: any dialect's
+        if _is_plain_text(message):
+            continue
         for module in DIALECTS:
             certainty = module.certainty(message)
             if certainty == 2:
@@ -199,6 +216,11 @@ def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
         return first
     of_openai = any(m.get("role") in ("system", "developer", "tool") for m in messages)
     return openai_chat.FORMAT if of_openai else anthropic.FORMAT
+
+
+def _is_plain_text(message: Mapping[str, Any]) -> bool:
+    """Whether it is a role and a text, as in any dialect."""
+    return isinstance(message.get("content"), str) and len(message) == 2
 
 
 def may_be_message(value: Any) -> bool:
@@ -232,6 +254,8 @@ def check(index: int, message: Any, *, of_items: bool = False) -> None:
     role = message.get("role")
     if responses.is_item(message) or (of_items and isinstance(message.get("type"), str)):
         pass  # most items have no role
+    elif role is None and gemini.certainty(message) == 2:
+        pass  # nor need a single content of the user's have one
     elif not isinstance(role, str) or role not in ROLES:
         allowed = ", ".join(sorted(ROLES))
         raise InvalidConversation(f"Message {index} has role {role!r}; allowed: {allowed}.")

@@ -194,5 +194,7 @@ def _write_content(blocks: Sequence[Block], said: str, *, parts: bool = False) -
 def _write_part(block: Block, said: str) -> Any:
     if isinstance(block, Text) and block.source is None:
         made: dict[str, Any] = {"type": f"{said}_text", "text": block.text}
-        return made | ({"annotations": []} if said == "output" else {})
+        if said == "output":
+            made["annotations"] = []
+        return made
     return block.source
