@@ -230,7 +230,7 @@ def test_pinned_messages_stay_as_they_came_but_for_thinking_that_would_be_refuse
     blocks = [block for message in parse(result.messages).messages for block in message.blocks]
     for pin in pins:
         pinned = conversation.messages[pin]
-        if not (pinned.has_thinking or conversation.format.rules.alternates):
+        if not (pinned.has_bound_thinking or conversation.format.rules.alternates):
             assert id(messages[pin]) in shown
         else:
             assert all(

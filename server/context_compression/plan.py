@@ -373,6 +373,13 @@ def pinned(messages: Sequence[Message], pins: Sequence[int | str]) -> frozenset[
     return frozenset(found)
 
 
+def owner_of(messages: Sequence[Message], index: int) -> int:
+    """The message that reasoning which stands alone belongs to; any other is its own."""
+    while messages[index].only_thinks and index + 1 < len(messages):
+        index += 1
+    return index
+
+
 def reasoning_of(messages: Sequence[Message], index: int) -> Iterator[int]:
     """The messages of nothing but reasoning that stand right before one."""
     while index and messages[index - 1].only_thinks:

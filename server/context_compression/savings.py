@@ -114,14 +114,14 @@ class Tally:
                 pass
 
     def _take_message(self, message: Mapping[str, Any], freed: int) -> None:
-        """What the model says, in one message or several behind each other, answers one request."""
+        """What the model says answers a request; its items without a role do so together."""
         if not _is_answer(message):
             self.answering = False
             if self.outside:
                 self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
             return
         self.called = self.called or any(map(OURS.search, _calls(message)))
-        if not self.answering:
+        if not self.answering or "role" in message:
             self.requests += 1
             self.kept_out += freed + self.at_source
             self.brought_back += self.restored

@@ -216,7 +216,7 @@ def test_a_call_that_shortening_would_lengthen_stays_with_its_thought() -> None:
     ]
     messages = session(said("user", "Go."), *steps, said("assistant", "Done."), said("user", "Ok."))
 
-    result = extract(messages, 0.1, min_recent_messages=1)
+    result = extract(messages, 0.1, min_recent_messages=1, thinking="keep")
 
     assert result.target_met
     assert messages[5] in result.messages

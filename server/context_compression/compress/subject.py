@@ -13,7 +13,7 @@ from context_compression.edits import Edit, View
 from context_compression.evidence import is_talk
 from context_compression.formats import Conversation, parse
 from context_compression.messages import Message, Text, ToolResult
-from context_compression.plan import Archive, Plan, pinned, reasoning_of
+from context_compression.plan import Archive, Plan, owner_of, pinned, reasoning_of
 from context_compression.provider_rules import ProviderRules
 from context_compression.settings import Settings
 from context_compression.strategies.consequences import (
@@ -157,8 +157,10 @@ class Subject:
         )
         wanted = pinned(messages, self.ask.pins)
         found = {i for i, origin in enumerate(self.mended.origins) if origin in wanted}
-        if self.rules.reasoning_apart:  # what is pinned needs its reasoning
-            found |= {before for i in found for before in reasoning_of(self.mended.messages, i)}
+        if self.rules.reasoning_apart:  # what is pinned needs its reasoning, and that its owner
+            mended = self.mended.messages
+            found |= {owner_of(mended, index) for index in found}
+            found |= {before for index in found for before in reasoning_of(mended, index)}
         return frozenset(found)
 
     @cached_property
