@@ -1,25 +1,13 @@
-"""What providers accept, and the repair of what they would not.
+"""Calls and results brought together, turn by turn."""
 
-Rules that all share: a tool call is answered exactly once, behind it, before anything else is said;
-a result answers a call just before it; call ids are unique; the halves of a server tool come
-together; only the assistant thinks; no message is empty. `ProviderRules` says in what they differ.
-Neighbouring messages of the assistant's are one turn: their calls are answered behind the last. A
-conversation is valid when there is nothing to repair.
-"""
-
-import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from hashlib import sha256
-from itertools import count, groupby
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from context_compression.messages import (
     COMPRESSED,
     STRANGER,
     UNNAMED,
     Block,
-    Edited,
     Message,
     Opaque,
     Text,
@@ -27,133 +15,31 @@ from context_compression.messages import (
     ToolCall,
     ToolResult,
     texts_of,
-    user,
 )
 from context_compression.plurals import how_many
 from context_compression.provider_rules import ProviderRules
+from context_compression.validity.joining import one_of, with_strings_joined
+from context_compression.validity.new_ids import ids_like
 
 NO_RESULT = "[No result was recorded for this call.]"
 ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\n"
-NO_START = f"{COMPRESSED} The start of this conversation is not part of it."
-NO_HALVES: Mapping[int, Message] = MappingProxyType({})
-TAIL = re.compile(r"[A-Za-z0-9]{9,}\Z")
-"""The end of an id that is long enough to become another of the same form."""
-CHANGED = 8
-"""Characters of such an id that change."""
 
 
-@dataclass(frozen=True)
-class Repaired:
-    """A valid conversation, where each message came from, and what was mended.
+class Mender:
+    """Walks from one turn of the assistant's to the next, settling calls and results in between.
 
-    `origins[i]` is the index in the input of `messages[i]`, or `None` for one that was added.
+    Attributes:
+        messages: as they are kept.
+        origins: where each came from; `None` for one that was added.
+        repairs: what was mended, in plain words.
+        renamed: call ids, as a repair tells it.
     """
-
-    messages: tuple[Message, ...]
-    origins: tuple[int | None, ...]
-    repairs: tuple[str, ...]
-
-
-def problems(messages: Sequence[Message], rules: ProviderRules) -> tuple[str, ...]:
-    """What a provider would refuse, in plain words; empty for a valid conversation."""
-    return repair(messages, rules).repairs
-
-
-def repair(
-    messages: Sequence[Message],
-    rules: ProviderRules,
-    without_halves: Mapping[int, Message] = NO_HALVES,
-) -> Repaired:
-    """Mend what a provider would refuse; valid messages go through as the same objects.
-
-    Args:
-        messages: the conversation.
-        rules: what the provider refuses.
-        without_halves: by index, what stands for messages that hold half of a character.
-    """
-    mender = _Mender(rules)
-    for index in sorted(without_halves):
-        mender.repairs.append(f"message {index} held half of a character: U+FFFD stands for it")
-    whole = [without_halves.get(index, message) for index, message in enumerate(messages)]
-    for index, message in _with_whole_units(whole, mender.repairs):
-        mender.add(index, message)
-    mender.close(at_end=True)
-    kept, origins, repairs = mender.messages, mender.origins, mender.repairs
-    if renamed := mender.renamed:  # hosts that number calls anew for each prompt repeat all of them
-        more = f" and {len(renamed) - 2} more" if len(renamed) > 2 else ""
-        repairs.append(f"call ids used before were renamed: {', '.join(renamed[:2])}{more}")
-    if rules.reasoning_apart:
-        _name_items_once(kept, origins, repairs)
-        _drop_lone_reasoning(kept, origins, repairs)
-    first = next((i for i, m in enumerate(kept) if m.role not in ("system", "developer")), None)
-    if rules.user_first and first is not None and kept[first].role != "user":
-        kept.insert(first, user(NO_START))
-        origins.insert(first, None)
-        repairs.append("the conversation did not begin with the user: a note was put first")
-    if rules.join == "all":
-        _join_all(kept, origins, repairs)
-    return Repaired(tuple(kept), tuple(origins), tuple(repairs))
-
-
-def _with_whole_units(
-    messages: Sequence[Message], repairs: list[str]
-) -> Iterator[tuple[int, Message]]:
-    """The messages with their indices; what is left of a server tool's unit without the rest goes.
-
-    A unit may be open at the end: the provider goes on with it.
-    """
-    units: dict[str, list[Block]] = {}  # those that are open, with what was seen of each
-    seen: set[str] = set()
-    broken: set[int] = set()  # ids of blocks
-    before = ""  # whose the message before was
-    for message in messages:
-        ends = message.starts_turn and bool(message.text.strip()) and not _is_ours(message)
-        goes_on = message.role == "assistant" and before == "user"
-        for unit in [*units]:  # a program goes on after results; other tools answer at once
-            if ends or (goes_on and len(units[unit]) == 1):
-                broken.update(map(id, units.pop(unit)))
-        before = message.role
-        for block in message.blocks:
-            if not isinstance(block, Opaque | ToolCall) or not block.unit:
-                continue
-            if isinstance(block, Opaque) and block.opens and block.unit not in seen:
-                seen.add(block.unit)
-                units[block.unit] = [block]
-            elif block.unit not in units or (isinstance(block, Opaque) and block.opens):
-                broken.add(id(block))
-            elif isinstance(block, Opaque):
-                del units[block.unit]
-            else:
-                units[block.unit].append(block)
-    for index, message in enumerate(messages):
-        if not broken or broken.isdisjoint(map(id, message.blocks)):
-            yield index, message
-            continue
-        repairs.append(f"message {index} held half of a server tool's call and result: left out")
-        yield index, message.with_blocks(tuple(_without(message.blocks, broken)))
-
-
-def _is_ours(message: Message) -> bool:
-    return message.text.startswith(COMPRESSED)
-
-
-def _without(blocks: Iterable[Block], broken: Container[int]) -> Iterator[Block]:
-    """Blocks but the broken ones; a call that no server tool makes any more is an ordinary one."""
-    for block in blocks:
-        if id(block) not in broken:
-            yield block
-        elif isinstance(block, ToolCall):
-            yield replace(block, unit="")
-
-
-class _Mender:
-    """Walks from one turn of the assistant's to the next, settling calls and results in between."""
 
     def __init__(self, rules: ProviderRules) -> None:
         self.messages: list[Message] = []
         self.origins: list[int | None] = []
         self.repairs: list[str] = []
-        self.renamed: list[str] = []  # call ids, as a repair tells it
+        self.renamed: list[str] = []
         self._seen: set[str] = set()
         self._names: dict[str, Iterator[str]] = {}  # of each id those it has not had yet
         self._calls: dict[str, list[str]] = {}  # of the assistant's turn: id as recorded -> as kept
@@ -163,6 +49,7 @@ class _Mender:
         self._exchange: list[tuple[int, Message]] = []
 
     def add(self, index: int, message: Message) -> None:
+        """The next message."""
         filled = tuple(_filled(message.blocks))
         if not filled:
             self.repairs.append(f"message {index} was empty: left out")
@@ -247,7 +134,7 @@ class _Mender:
                 return turn
         first, last = turn[start][0], turn[-1][0]
         self.repairs.append(f"messages {first} to {last} were one turn of the assistant's: joined")
-        joined = _with_strings_joined(one_of([message for _, message in turn[start:]]))
+        joined = with_strings_joined(one_of([message for _, message in turn[start:]]))
         return [*turn[:start], (first, joined)]
 
     def _answers_joined(
@@ -372,7 +259,7 @@ class _Mender:
         blocks: list[Block] = []
         for block in message.blocks:
             if isinstance(block, ToolCall):
-                names = self._names.setdefault(block.id, _names(block.id))
+                names = self._names.setdefault(block.id, ids_like(block.id))
                 kept = next(name for name in names if name not in self._seen)
                 self._seen.add(kept)
                 self._calls.setdefault(block.id, []).append(kept)
@@ -387,90 +274,6 @@ class _Mender:
     def _keep(self, index: int | None, message: Message) -> None:
         self.messages.append(message)
         self.origins.append(index)
-
-
-def _drop_lone_reasoning(
-    messages: list[Message], origins: list[int | None], repairs: list[str]
-) -> None:
-    """Take out reasoning behind which nothing of the assistant's comes."""
-    for at in reversed(range(len(messages))):
-        follows = at + 1 < len(messages) and messages[at + 1].role == "assistant"
-        if messages[at].only_thinks and not follows:
-            repairs.append(f"message {origins[at]} is reasoning without what it led to: left out")
-            del messages[at], origins[at]
-
-
-def _name_items_once(
-    messages: list[Message],
-    origins: list[int | None],
-    repairs: list[str],
-) -> None:
-    """Take the id of an item that came before from a later one; what is nothing without it goes."""
-    seen: set[str] = set()
-    for at in reversed([*_named_again(messages, seen)]):
-        message = messages[at]
-        repairs.append(f"message {origins[at]} has the id of an earlier item: it has none now")
-        if any(isinstance(block, Opaque | Thinking) for block in message.blocks):
-            del messages[at], origins[at]
-        else:
-            messages[at] = Edited(message.role, message.blocks, message.source, detached=True)
-
-
-def _named_again(messages: Sequence[Message], seen: set[str]) -> Iterator[int]:
-    for at, message in enumerate(messages):
-        detached = isinstance(message, Edited) and message.detached
-        name = message.source.get("id") if message.source and not detached else None
-        if isinstance(name, str) and name in seen:
-            yield at
-        elif isinstance(name, str):
-            seen.add(name)
-
-
-def _join_all(messages: list[Message], origins: list[int | None], repairs: list[str]) -> None:
-    """Make one message of each run of neighbours of one role."""
-    made: list[tuple[Message, int | None]] = []
-    pairs = zip(messages, origins, strict=True)
-    for _, group in groupby(pairs, key=lambda pair: pair[0].role):
-        run = [*group]
-        if len(run) == 1:
-            made.append(run[0])
-            continue
-        origin = next((index for _, index in run if index is not None), None)
-        repairs.append(f"{len(run)} neighbouring messages of the {run[0][0].role}'s: joined")
-        made.append((one_of([message for message, _ in run]), origin))
-    messages[:] = [message for message, _ in made]
-    origins[:] = [origin for _, origin in made]
-
-
-def one_of(messages: Sequence[Message]) -> Message:
-    """One message with all that some hold: results first, calls last, the rest in order.
-
-    Of reasoning that is a key of its message only the first stays: a message has one.
-    """
-    blocks = [block for message in messages for block in message.blocks]
-    thoughts = [b for b in blocks if isinstance(b, Thinking) and not b.bound]
-    blocks = [b for b in blocks if not any(b is later for later in thoughts[1:])]
-    blocks.sort(key=_place)
-    first = next((m for m in messages if m.source is not None), messages[0])
-    return Edited(messages[0].role, tuple(blocks), first.source)
-
-
-def _with_strings_joined(message: Message) -> Message:
-    """The message with one text for those that were strings: some take nothing else (Ollama)."""
-    first, *more = [block for block in message.blocks if _is_string(block)] or [None]
-    if first is None or not more:
-        return message
-    whole = Text("\n".join(b.text for b in (first, *more) if isinstance(b, Text)))
-    left = (whole if b is first else b for b in message.blocks if b is first or not _is_string(b))
-    return message.with_blocks(tuple(left))
-
-
-def _is_string(block: Block) -> bool:
-    return isinstance(block, Text) and block.source is None
-
-
-def _place(block: Block) -> int:
-    return -1 if isinstance(block, ToolResult) else int(isinstance(block, ToolCall))
 
 
 def _filled(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -517,27 +320,3 @@ def _only_answers(message: Message) -> bool:
     """Whether it holds results, or what else a tool's message may: an approved call is run."""
     answers = (ToolResult, Opaque) if message.role == "tool" else ToolResult
     return all(isinstance(block, answers) for block in message.blocks)
-
-
-def _names(call_id: str) -> Iterator[str]:
-    """The ids that may stand for one: itself, then others of its length and form.
-
-    One too short for that is made longer: `"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on.
-    """
-    yield call_id
-    tail = TAIL.search(call_id)
-    for number in count(2):
-        if tail is None:
-            yield f"{call_id}-{number}"
-            continue
-        digest = sha256(f"{number} {call_id}".encode("utf-8", "replace")).digest()
-        changed = "".join(map(_alike, call_id[-CHANGED:], digest))
-        yield f"{call_id[:-CHANGED]}{changed}"
-
-
-def _alike(sign: str, byte: int) -> str:
-    """Another letter or digit of the same kind."""
-    if sign.isdigit():
-        return str(byte % 10)
-    letter = chr(ord("a") + byte % 26)
-    return letter.upper() if sign.isupper() else letter
