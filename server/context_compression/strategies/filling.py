@@ -19,6 +19,7 @@ from context_compression.plurals import how_many
 from context_compression.rendering import Span
 from context_compression.strategies import names
 from context_compression.strategies.competing import Competing
+from context_compression.strategies.declared import with_declarations
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.gaps import (
     BARE_TOKENS,
@@ -488,7 +489,7 @@ class Filling:
                 view[index] = self.forms.shaped(index, Form.SKELETON, slots)
             else:
                 quoted[index] = slots
-        view = self.with_pictures(view)
+        view = {**with_declarations(self.plan, self.with_pictures(view))}
         return view, self.notes(view, quoted, refs, ends=ends)
 
     def with_labels_of_ours(self, index: int, slots: Slots) -> Slots:
