@@ -69,7 +69,7 @@ def broken_talks(draw: DrawFn) -> Talk:
 
 UNKNOWN = (
     "is no string", "text in a message of role", "is list", "system holds a",  # parts out of place
-    "approval", "a program waits", "srvtoolu_",  # what only the provider's own tools know
+    "approval", "a program waits", "srvtoolu_", "by the provider",  # of the provider's own
 )  # fmt: skip
 """What a provider says of things that we do not know: they are carried as they came."""
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)

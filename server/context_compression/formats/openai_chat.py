@@ -54,8 +54,10 @@ TEXTS = ("text", "input_text", "output_text")
 def certainty(message: Mapping[str, Any]) -> int:
     """2 for a call or a result as only this dialect has them, 1 for another such part, else 0."""
     called = message.get("tool_calls") or message.get("function_call")
-    if called or message.get("role") in ("tool", "function"):
+    if called or message.get("role") == "function":
         return 2
+    if message.get("role") == "tool":  # the AI SDK's have a list and no id
+        return 2 if "tool_call_id" in message or isinstance(message.get("content"), str) else 1
     if message.get("refusal") or message.get("audio") or any(message.get(key) for key in BESIDE):
         return 1
     content = message.get("content")

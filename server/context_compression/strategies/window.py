@@ -99,7 +99,7 @@ def _edits(plan: Plan) -> Sequence[Edit]:
     looked_at = plan.turns[-settings.max_turns :]
     scores = {i: importance(plan.messages[i], settings.important_keywords) for i in range(start)}
     scored = [
-        (max(scores[i].score for i in unit), unit)
+        (max(scores[i].score for i in unit if i in scores), unit)  # it may reach beyond its turn
         for turn in looked_at
         if turn.stop <= start
         for unit in units(plan, turn)
