@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 NO_START = f"{COMPRESSED} The start of this conversation is not part of it."
+PASSES = 3
+"""Times what was mended is looked at again: one is enough but for input broken in several ways."""
 NO_HALVES: Mapping[int, Message] = MappingProxyType({})
 
 
@@ -61,6 +63,20 @@ def repair(
         rules: what the provider refuses.
         without_halves: by index, what stands for messages that hold half of a character.
     """
+    done = _repaired(messages, rules, without_halves)
+    for _ in range(PASSES if done.repairs else 0):
+        again = _repaired(done.messages, rules, NO_HALVES)
+        if not again.repairs:
+            break
+        origins = tuple(None if at is None else done.origins[at] for at in again.origins)
+        done = Repaired(again.messages, origins, (*done.repairs, *again.repairs))
+    return done
+
+
+def _repaired(
+    messages: Sequence[Message], rules: ProviderRules, without_halves: Mapping[int, Message]
+) -> Repaired:
+    """One pass; what it moves may show what else is broken."""
     mender = Mender(rules)
     for index in sorted(without_halves):
         mender.repairs.append(f"message {index} held half of a character: U+FFFD stands for it")
