@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 
 from context_compression.authors import author_of, is_ours, title_of
-from context_compression.formats import parse, plain
+from context_compression.formats import parse
 from context_compression.messages import (
     Block,
     Document,
@@ -159,7 +159,6 @@ def count_tokens(
     """
     if counter is not None:
         return _count(messages, system, tools, Counter(model, counter))
-    messages = messages if isinstance(messages, str) else plain(messages)
     key = (fingerprint((messages, system, tools)), model)
     found = _counted.get(key)
     if found is None:

@@ -13,6 +13,7 @@ from context_compression.tokens.counting import WORTH_A_THREAD, Counting
 TextCounter: TypeAlias = Callable[[str], int]
 """Text in, tokens out."""
 
+SCALARS = frozenset({int, float, bool, type(None)})
 _LENGTH = 40  # bits of a key that tell the length
 SHORT = 32  # characters below which counting costs what remembering costs
 
@@ -37,6 +38,8 @@ def fingerprint(value: Any) -> int:
         elif kind is list or kind is tuple:
             parts += (list, len(item))
             stack.extend(item)
+        elif kind not in SCALARS and callable(dump := getattr(item, "model_dump", None)):
+            stack.append(dump())  # an object of a provider's library
         else:
             parts += (kind, hex(item) if kind is int else repr(item))  # long ones have no decimals
     return hash(tuple(parts))
