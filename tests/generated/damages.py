@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from provider.reading import blocks, call_ids, kind, result_ids, under
+from provider.reading import blocks, call_ids, is_list, is_object, kind, result_ids, under
 
 from context_compression.testing import Dialect, said_by_model
 from generated.conversations import conversations
@@ -124,13 +124,13 @@ def _halve(dialect: Dialect, messages: Messages, at: int, to: int) -> None:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, str]]:
-    if isinstance(value, dict):
-        for key, item in value.items():  # pyright: ignore[reportUnknownVariableType]  # JSON
+    if is_object(value):
+        for key, item in value.items():
             if key in SAID and isinstance(item, str):
-                yield value, str(key)  # pyright: ignore[reportUnknownArgumentType]
+                yield value, key
             yield from _places(item)
-    elif isinstance(value, list):
-        for item in value:  # pyright: ignore[reportUnknownVariableType]
+    elif is_list(value):
+        for item in value:
             yield from _places(item)
 
 

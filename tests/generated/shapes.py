@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from provider.reading import is_object
+from provider.reading import is_list, is_object
 
 from context_compression.testing import Dialect
 from generated.talk import Messages
@@ -50,7 +50,7 @@ def within_marks(messages: Messages) -> None:
 
 def _content(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message.get("content")
-    return content if isinstance(content, list) else []  # pyright: ignore[reportUnknownVariableType]  # JSON
+    return content if is_list(content) else []
 
 
 @st.composite

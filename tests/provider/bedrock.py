@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from provider.reading import Json, Messages, blocks, call_ids, result_ids, twice
+from provider.reading import Json, Messages, blocks, call_ids, is_list, result_ids, twice
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 
@@ -48,11 +48,11 @@ def _shape(number: int, message: Json) -> Iterator[str]:
     (reference, Message).
     """
     content: Any = message.get("content")
-    if not isinstance(content, list) or not content:
+    if not is_list(content) or not content:
         yield f"message {number} has no list of blocks"
         return
     found = blocks(message)
-    if len(found) < len(content) or any("type" in block for block in found):  # pyright: ignore[reportUnknownArgumentType]  # JSON
+    if len(found) < len(content) or any("type" in block for block in found):
         yield f"message {number} has a block of another API"
     if any("text" in block and not str(block["text"]).strip() for block in found):
         yield f"message {number} has a blank text"

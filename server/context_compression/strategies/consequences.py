@@ -68,7 +68,11 @@ def without_bound(plan: Plan, edits: Sequence[Edit], first: int | None = None) -
     start = min(starts)
     turn = next((turn for turn in plan.turns if start in turn), range(start, start))
     gone = [index for index in plan.bound if index >= turn.start or index >= start]
-    return _changed(plan, edits, gone, without_thinking, "thinking") if gone else edits
+    return (
+        _changed(plan, edits, gone, lambda message, _: unbound(message), "thinking")
+        if gone
+        else edits
+    )
 
 
 def without_stale_thinking(messages: Sequence[Message], repaired: Repaired) -> Repaired:
@@ -83,8 +87,7 @@ def without_stale_thinking(messages: Sequence[Message], repaired: Repaired) -> R
     first = next(changed, len(repaired.messages))
     loop = next((at for at in range(first, -1, -1) if _starts_turn(repaired.messages, at)), 0)
     left = [
-        without_thinking(message) if at >= loop else message
-        for at, message in enumerate(repaired.messages)
+        unbound(message) if at >= loop else message for at, message in enumerate(repaired.messages)
     ]
     pairs_left = [pair for pair in zip(left, repaired.origins, strict=True) if pair[0].blocks]
     return replace(
@@ -104,7 +107,7 @@ def takes_turns(messages: Sequence[Message]) -> bool:
     return alternated(entries, results_apart=True) == entries
 
 
-def without_thinking(message: Message, index: int = 0) -> Message:
+def unbound(message: Message) -> Message:
     """A message without its bound thinking; itself where it has none."""
     if not message.has_bound_thinking:
         return message

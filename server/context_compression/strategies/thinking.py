@@ -20,5 +20,5 @@ def edits(plan: Plan) -> list[Edit]:
         if message.has_thinking:
             left = tuple(block for block in message.blocks if not isinstance(block, Thinking))
             becomes = (message.with_blocks(left),) if left else ()
-            found.append(Edit(index, index + 1, becomes, NAME))
+            found.append(Edit(index, index + 1, becomes, NAME, needed=True))
     return found

@@ -69,6 +69,8 @@ OTHER = Family("other", 1.0, 1.30, 4, 10, 0, 8, 12, 0, image_tokens=1_568, image
 _CLAUDE = re.compile(r"claude|anthropic|\b(?:opus|sonnet|haiku|fable)\b")
 # 4-5, 4.6, 5; a date has more digits.
 _VERSION = re.compile(r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+BINDING = (5, 1)
+"""Version of Claude from which on thinking is bound to what stands before it."""
 _OPENAI = re.compile(r"(?:^|[/:.])(?:chatgpt-4o|gpt-(?:4o|4\.[15]|[5-9]|oss)|o[1-9]\b|codex)")
 _WINDOWS = tuple(
     (re.compile(rf"(?:^|[/:.])(?:{name})"), window)
@@ -114,9 +116,8 @@ def binds_thinking(model: str | None) -> bool:
     Claude does from version 5.1 on (Claude docs, "Prefix checks on thinking blocks"). Older models
     refuse the parameters that go with it, so a name without a version counts as one of those.
     """
-    name = (model or "").lower()
-    version = _claude_version(name) if _CLAUDE.search(name) else None
-    return version is not None and version >= (5, 1)
+    version = _version_of_claude(model)
+    return version is not None and version >= BINDING
 
 
 def takes_thinking_anywhere(model: str | None) -> bool:
@@ -124,9 +125,13 @@ def takes_thinking_anywhere(model: str | None) -> bool:
 
     Claude does before version 5.1; of a model we do not know it is not known.
     """
+    version = _version_of_claude(model)
+    return version is not None and version < BINDING
+
+
+def _version_of_claude(model: str | None) -> tuple[int, int] | None:
     name = (model or "").lower()
-    version = _claude_version(name) if _CLAUDE.search(name) else None
-    return version is not None and version < (5, 1)
+    return _claude_version(name) if _CLAUDE.search(name) else None
 
 
 def _claude_version(name: str) -> tuple[int, int] | None:
