@@ -27,7 +27,8 @@ from context_compression.compress.subject import SURELY_LONG
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
 from context_compression.formats import parse
 from context_compression.messages import COMPRESSED, Message, strings_in
-from context_compression.plan import Archive, ref_of
+from context_compression.plan import Archive
+from context_compression.refs import ref_of
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
 from context_compression.tokens.counting import Counting

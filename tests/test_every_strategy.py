@@ -31,7 +31,7 @@ from context_compression.constraints import constraints
 from context_compression.formats import parse
 from context_compression.formats.plain import without_halves
 from context_compression.messages import Thinking
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
 RECORDED = (

@@ -10,7 +10,8 @@ from provider import call_ids, refused, result_ids
 
 from context_compression import Settings, compress
 from context_compression.formats import anthropic, parse
-from context_compression.plan import Plan, pinned, ref_of
+from context_compression.plan import Plan, pinned
+from context_compression.refs import ref_of
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
 from context_compression.validity import repair

@@ -16,7 +16,7 @@ from context_compression.authors import user_words
 from context_compression.formats import parse
 from context_compression.messages import COMPRESSED
 from context_compression.pacing import GROWTH, Event
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.testing import ScriptedSummarizer
 
 RECORDED = {

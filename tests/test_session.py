@@ -31,7 +31,7 @@ from context_compression.errors import (
 )
 from context_compression.formats import parse
 from context_compression.messages import COMPRESSED
-from context_compression.plan import canonical, ref_of
+from context_compression.refs import canonical, digest_of, ref_of
 from context_compression.selection import RECEIPT
 from context_compression.session import name_for
 from context_compression.testing import Run, conversation, tool_step
@@ -132,7 +132,7 @@ def test_previews_are_known_again_where_the_thinking_of_a_turn_is_divided(tmp_pa
 
     previews = [text for text in results_in(session.view()) if RECEIPT.match(text)]
     assert previews
-    assert {*map(ref_of, previews)} <= session.state().previews
+    assert {*map(digest_of, previews)} <= session.state().previews
 
 
 def test_what_an_older_version_kept_out_goes_on_naming_the_whole(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_what_begins_like_a_preview_becomes_none_by_being_compressed(
 
     state = session.state()
     (shown,) = (text for text in results_in(session.view()) if "the answer" in text)
-    assert ref_of(shown) not in state.previews
+    assert digest_of(shown) not in state.previews
     assert bool(state.previews) == beside
 
 

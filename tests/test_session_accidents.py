@@ -14,7 +14,7 @@ from written import LOG, MORE, reopened, talk
 
 from context_compression import Session
 from context_compression.errors import StoreDamaged, StoreUnwritable
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.testing import Run, tool_step
 
 WORKED = [

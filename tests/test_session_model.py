@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from context_compression import BudgetTooSmall, Result, Session
 from context_compression.formats import parse
-from context_compression.plan import canonical, ref_of
+from context_compression.refs import canonical, ref_of
 from context_compression.settings import Settings
 from context_compression.testing import Dialect, Run, said_by_user, tool_step
 

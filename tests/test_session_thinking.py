@@ -12,7 +12,7 @@ from written import ASK, MORE, TELL, reopened
 from context_compression import Session
 from context_compression.errors import InvalidSettings
 from context_compression.pacing import Event
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.testing import Run, tool_step
 from context_compression.testing.messages_api import foreign_thinking, too_long
 

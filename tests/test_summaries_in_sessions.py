@@ -19,7 +19,7 @@ from context_compression.errors import StoreDamaged
 from context_compression.formats import parse
 from context_compression.ledger import entries, from_json, merge
 from context_compression.messages import COMPRESSED
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, ScriptedSummarizer, tool_step
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from provider import refused
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, usage
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.summarizer import SummaryRequest
 from context_compression.system_prompt import END, MARK, NOTE, summary_in, with_summary
 from context_compression.testing import (

@@ -3,12 +3,10 @@
 A plan is made once for a conversation; strategies read it and propose edits.
 """
 
-import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from context_compression.authors import answer_of, holds_excerpts, user_words
 from context_compression.cuts import Cutter
@@ -27,10 +25,10 @@ from context_compression.messages import (
 )
 from context_compression.outdated import Outdated
 from context_compression.provider_rules import ProviderRules, anthropic_like
+from context_compression.refs import Refs
 from context_compression.rendering import Span
 from context_compression.settings import Settings
 
-_JSON = json.JSONEncoder(ensure_ascii=False)
 MENTIONED_TOKENS = 3_000
 """Tokens of the user's words in a message up to which those count as used: with a long text nobody
 means each."""
@@ -74,9 +72,10 @@ class Archive:
         path: where an offloaded text will lie, by ref; `None` without a store.
         restored: refs that were brought back, not a few lines; they are not offloaded again.
         refs: what is archived already.
-        previews: refs of the texts that stand in the view in place of others.
+        previews: hashes of the texts that stand in the view in place of others.
         wholes: refs of such others of which no more is known: a text that names one is believed.
         original: the text archived under a ref; `None` when it cannot be had.
+        ref_of: gives refs to what is not archived yet.
         ledger: the evidence of everything compressed before.
         prompt: the user's own instruction for summaries of a name; `None` where there is none.
         settled: how many messages an earlier compression left; what was recorded since follows.
@@ -89,6 +88,7 @@ class Archive:
     previews: Container[str] = frozenset[str]()
     wholes: Container[str] = frozenset[str]()
     original: Callable[[str], str | None] = _nothing
+    ref_of: Refs = field(default_factory=Refs)
     ledger: Sequence[Entry] = ()
     prompt: Callable[[str], str | None] = _nothing
     settled: int = 0
@@ -120,7 +120,7 @@ class Plan:
     batch: int = 0
     rules: ProviderRules = field(default_factory=anthropic_like)
     drops_thinking: bool = True
-    archive: Archive = Archive()
+    archive: Archive = field(default_factory=Archive)
     focus: str | None = None
     model: str | None = None
     cutter: Cutter = field(default_factory=Cutter)
@@ -393,19 +393,3 @@ def _contains(message: Message, text: str) -> bool:
         or any(text in r.text for r in message.results)
         or any(text in call.arguments_text for call in message.calls)
     )
-
-
-def ref_of(original: Any) -> str:
-    """The ref of something archived: 12 hex digits of the SHA-256 of its text, or of its JSON."""
-    text = original if isinstance(original, str) else canonical(original)
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:  # two surrogates that make a pair are one character: so says JSON
-        joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-        data = joined.encode("utf-8", "surrogatepass")
-    return sha256(data).hexdigest()[:12]
-
-
-def canonical(value: Any) -> str:
-    """JSON as it is archived: keys in the order they came, nothing escaped that need not be."""
-    return _JSON.encode(value)

@@ -30,11 +30,13 @@ class Ref:
         what: in a few words.
         indices: of the messages it covers.
         block: which block's text it is, for a ref to one text; `None` for whole messages.
+        sha256: of the original, 64 hex digits: of its text, or of the JSON of a message.
     """
 
     what: str
     indices: tuple[int, ...]
     block: int | None = None
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Result:
             changed before them.
         reasons: why, for each input message that changed, by index.
         refs: what was archived, by ref.
-        previews: refs of the texts that this compression put in place of longer ones.
+        previews: hashes of the texts that this compression put in place of longer ones.
         originals: the same as content: texts, messages as they came, lists of such messages; also
             where a store keeps them.
         layout: how the view is made: `(start, stop)` of input messages, or a new message.

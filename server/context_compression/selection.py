@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from context_compression import authors, evidence
 from context_compression.messages import COMPRESSED, Block, Message, Text, ToolResult
-from context_compression.plan import TEXT_WITH_REF, Archive, Counter, Plan, ref_of
+from context_compression.plan import TEXT_WITH_REF, Archive, Counter, Plan
 from context_compression.plurals import how_many
+from context_compression.refs import DIGITS, REF, digest_of
 from context_compression.rendering import Span
 from context_compression.words import Lexicon
 
@@ -21,7 +22,8 @@ REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
 CHARS_PER_TOKEN = 3.3
 """Only for choosing; what was chosen is counted exactly afterwards."""
 RECEIPT = re.compile(
-    r"\[[^\n]{1,200}: [\d,]+ tokens, [^\n]{1,200}; ref ([0-9a-f]{12})[;\]][^\n]{0,400}(?:\n|\Z)"
+    r"\[[^\n]{1,200}: [\d,]+ tokens, [^\n]{1,200};"
+    rf" ref ({REF})[;\]][^\n]{{0,400}}(?:\n|\Z)"
 )
 """How a preview of ours begins."""
 
@@ -54,27 +56,29 @@ def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
     found = RECEIPT.match(text)
     if not found or found[1] not in archive.refs:
         return None
-    return found if found[1] in archive.wholes or ref_of(text) in archive.previews else None
+    digest = digest_of(text)  # of which older versions kept the beginning alone
+    is_made = digest in archive.previews or digest[:DIGITS] in archive.previews
+    return found if is_made or found[1] in archive.wholes else None
 
 
 def previews_in(before: Message, after: Message, archive: Archive) -> Iterator[str]:
-    """The refs of results in a message that are previews of those it had before."""
+    """The hashes of results in a message that are previews of those it had before."""
     wholes = {result.call_id: result.text for result in before.results}
     for result in after.results:
         whole, found = wholes.get(result.call_id, result.text), RECEIPT.match(result.text)
         if found and result.text != whole and found[1] == ref_of_whole(whole, archive):
-            yield ref_of(result.text)
+            yield digest_of(result.text)
 
 
-def own_ref(text: str) -> str:
+def own_ref(text: str, archive: Archive) -> str:
     """The ref of a text, where it has one beside that of its message; else nothing."""
-    return ref_of(text) if len(text) > TEXT_WITH_REF else ""
+    return archive.ref_of(text) if len(text) > TEXT_WITH_REF else ""
 
 
 def ref_of_whole(text: str, archive: Archive) -> str:
     """The ref of a text; of a preview that of the whole, which holds all of it."""
     found = receipt_of(text, archive)
-    return found[1] if found else ref_of(text)
+    return found[1] if found else archive.ref_of(text)
 
 
 def receipt(what: str, ref: str, archive: Archive, *, with_file: bool = False) -> str:

@@ -23,6 +23,7 @@ from context_compression.messages import (
     is_object,
 )
 from context_compression.redaction import redact
+from context_compression.refs import REF
 from context_compression.selection import clip
 
 BLOCK_CHARS = (6_000, 3_000, 1_500, 800, 400, 200)
@@ -38,7 +39,7 @@ MARKS = re.compile(
     r"(?:\[…[^\]\n]*)?\n\.\.\. \[truncated [^\]\n]*\] \.\.\.\n(?:[^\]\n]*\])?|\n|\[…[^\]\n]*\]|…"
 )
 """Between what a preview shows: marks of what is missing, one that cuts another with it."""
-RECEIPT = re.compile(r"^\[[^\n]*; ref ([0-9a-f]{12})(?:; file ([^\n;\]]+))?[^\n]*\]")
+RECEIPT = re.compile(rf"^\[[^\n]*; ref ({REF})(?:; file ([^\n;\]]+))?[^\n]*\]")
 
 
 def serialize(

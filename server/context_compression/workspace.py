@@ -17,7 +17,7 @@ from context_compression.hosts import Access, Readings, Transcript
 from context_compression.hosts.base import name_of
 from context_compression.hosts.caller import NOBODY, Asking, Caller
 from context_compression.hosts.current import find_current, is_of_this_project
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.session import Session, name_for
 from context_compression.session.state import is_another, opening
 from context_compression.settings import GUARDED, Settings, variables

@@ -15,7 +15,7 @@ from context_compression.hooks.at_source import LIMITS
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
 from context_compression.messages import is_object
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.testing import conversation, log
 from context_compression.testing.messages_api import MessagesAPI
 from context_compression.workspace import Workspace

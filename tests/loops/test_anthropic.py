@@ -18,7 +18,7 @@ from context_compression import Session, count_tokens
 from context_compression.formats import anthropic, parse
 from context_compression.loops.anthropic import acreate, arun_tools, create, run_tools
 from context_compression.pacing import Event
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.summarizer import SummaryReply, SummaryRequest
 from context_compression.system_prompt import MARK, summary_in, with_summary
 from context_compression.testing import ScriptedSummarizer, conversation, log

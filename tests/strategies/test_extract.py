@@ -23,7 +23,8 @@ from context_compression.cuts import Cutter, spans
 from context_compression.formats import parse
 from context_compression.messages import Image, Text, ToolResult
 from context_compression.pieces import Pool, Source
-from context_compression.plan import Plan, ref_of
+from context_compression.plan import Plan
+from context_compression.refs import ref_of
 from context_compression.rendering import render
 from context_compression.strategies import competing, filling, gaps
 from context_compression.strategies import extract as extraction

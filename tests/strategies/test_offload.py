@@ -10,7 +10,8 @@ from provider import result_ids
 
 from context_compression import Session, Settings, compress, count_tokens
 from context_compression.formats import parse
-from context_compression.plan import Archive, ref_of
+from context_compression.plan import Archive
+from context_compression.refs import ref_of
 from context_compression.selection import receipt_of
 from context_compression.testing import PIXEL, Run, tool_step
 

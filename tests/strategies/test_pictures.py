@@ -24,7 +24,7 @@ from context_compression import (
 )
 from context_compression.formats import parse
 from context_compression.messages import Image
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.strategies import filling
 from context_compression.strategies.pictures import images_in
 from context_compression.testing import Dialect

@@ -9,7 +9,7 @@ from generated import Messages
 
 from context_compression import Session, compress, count_tokens, truncate_tool_output
 from context_compression.formats import parse
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.testing import Run, tool_step
 
 ASK: dict[str, Any] = {"role": "user", "content": "Read it to me."}

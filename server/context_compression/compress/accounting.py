@@ -1,12 +1,14 @@
 """What became of a conversation's messages in a view: kept, edited or gone, and under which ref."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from context_compression.authors import title_of
 from context_compression.edits import View
 from context_compression.messages import Edited, Message, Text, ToolResult
-from context_compression.plan import TEXT_WITH_REF, Archive, ref_of
+from context_compression.plan import TEXT_WITH_REF, Archive
+from context_compression.refs import Refs
 from context_compression.result import Ref
 from context_compression.selection import previews_in
 from context_compression.usage import Messages
@@ -24,10 +26,16 @@ class Accounting:
     """
 
     def __init__(
-        self, raw: Messages, messages: Sequence[Message], mended: Repaired, view: View
+        self,
+        raw: Messages,
+        messages: Sequence[Message],
+        mended: Repaired,
+        view: View,
+        ref_of: Refs,
     ) -> None:
         """Of input messages, as they came and as they were read, mended, and edited to a view."""
         self._raw, self._messages, self._mended, self._view = raw, messages, mended, view
+        self._ref_of = ref_of
         origins = mended.origins
         unedited = {*self._unedited()}
         shown = {origins[origin] for origin in view.origins if origin is not None}
@@ -55,7 +63,7 @@ class Accounting:
         return next(came, len(self._raw))
 
     def previews(self, archive: Archive) -> tuple[str, ...]:
-        """Refs of the results that this compression shortened to previews."""
+        """Hashes of the results that this compression shortened to previews."""
         before = self._mended.messages
         return tuple(
             ref
@@ -102,8 +110,8 @@ class Accounting:
 
     def add(self, original: Any, meaning: Ref) -> None:
         """Give a ref to an original; where it has one, that stands for what it did."""
-        ref = ref_of(original)
-        self.refs.setdefault(ref, meaning)
+        ref = self._ref_of(original)
+        self.refs.setdefault(ref, replace(meaning, sha256=self._ref_of.digest(ref)))
         self.originals.setdefault(ref, original)
 
 

@@ -79,7 +79,8 @@ def _as_it_came(subject: Subject, outcome: Outcome) -> Result:
 def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Result:
     ask, mended, raw = subject.ask, subject.mended, subject.conversation.raw
     sent, system = subject.placed(view)
-    accounting = Accounting(raw, subject.conversation.messages, mended, view)
+    archive = subject.plan.archive
+    accounting = Accounting(raw, subject.conversation.messages, mended, view, archive.ref_of)
     accounting.archive(subject.repaired, sent)
     notes = outcome.notes
     if system is not ask.system:
@@ -111,7 +112,7 @@ def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Resu
         reasons=accounting.reasons(),
         refs=accounting.refs,
         originals=accounting.originals,
-        previews=accounting.previews(subject.plan.archive),
+        previews=accounting.previews(archive),
         layout=layout(raw, messages),
         repairs=mended.repairs,
         notes=notes,

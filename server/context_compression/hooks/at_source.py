@@ -10,11 +10,12 @@ from types import MappingProxyType
 
 from context_compression.errors import InvalidSettings
 from context_compression.messages import Message, Text, ToolCall, ToolResult, strings_in
-from context_compression.plan import Archive, Plan, ref_of
+from context_compression.plan import Archive, Plan
+from context_compression.refs import digest_of
 from context_compression.selection import describe
 from context_compression.session import Session
 from context_compression.session.archiver import brought_back
-from context_compression.session.state import timestamp
+from context_compression.session.keeping import Texts
 from context_compression.settings import Settings
 from context_compression.strategies.offload import to_preview
 from context_compression.tokens import Counter
@@ -65,34 +66,38 @@ def offloaded(
         return None
     if call.name.endswith(OURS) or _reads_the_store(call, session):
         return None
-    log, state, ref = session.store.session(session.id), session.state(), ref_of(text)
-    archive = Archive(True, lambda ref: str(log.offloaded_path(ref)), brought_back(state))
-    if ref in archive.restored:
-        return None
-    counter = Counter(session.model, session.counter)
+    log = session.store.session(session.id)
+    with log.archiving():
+        state = session.state()
+        texts = Texts(log, state)
+        archive = Archive(
+            True, lambda ref: str(log.offloaded_path(ref)), brought_back(state), ref_of=texts.ref_of
+        )
+        if texts.ref_of(text) in archive.restored:
+            return None
+        settings = session.settings.changed({"offload_min_tokens": least})
+        kept, what, freed = _preview(
+            answered, settings, Counter(session.model, session.counter), archive
+        )
+        if freed <= 0:
+            return None
+        texts.add(text, what, previews=[digest_of(kept)], call=call.id, tokens_freed=freed)
+    return kept
+
+
+def _preview(
+    answered: Answered, settings: Settings, counter: Counter, archive: Archive
+) -> tuple[str, str, int]:
+    """What stands in place of an answer, what that is in a few words, and the tokens it frees."""
+    call, text = answered.call, answered.text
     result = ToolResult(call.id, (Text(text),))
     messages = (*answered.said, Message("assistant", (call,)), Message("user", (result,)))
-    settings = session.settings.changed({"offload_min_tokens": least})
     plan = Plan(messages, (0,) * len(messages), counter, settings, archive=archive)
-    kept = to_preview(plan, settings.offload_min_tokens)(result, call.name, len(messages) - 1, ())
+    shorten = to_preview(plan, settings.offload_min_tokens)
+    kept = shorten(result, call.name, len(messages) - 1, ()).text
     entering = text if answered.shown is None else answered.shown
-    freed = counter.text(entering) - counter.text(kept.text)
-    if freed <= 0:
-        return None
     what = describe(result, call.name, counter.block(result))
-    about = {"what": what, "text": text, "message": None, "block": None}
-    log.write_offloaded(ref, text)
-    log.append(
-        {
-            "type": "offload",
-            "created_at": timestamp(),
-            "refs": {} if ref in state.refs else {ref: about},
-            "previews": [ref_of(kept.text)],
-            "call": call.id,
-            "tokens_freed": freed,
-        }
-    )
-    return kept.text
+    return kept, what, counter.text(entering) - counter.text(kept)
 
 
 def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:

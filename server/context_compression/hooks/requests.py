@@ -11,7 +11,7 @@ from typing import Any
 from context_compression.errors import BudgetTooSmall
 from context_compression.hosts.base import folder_name
 from context_compression.hosts.lines import string
-from context_compression.plan import ref_of
+from context_compression.refs import digest_of
 from context_compression.session import Session
 from context_compression.workspace import Workspace
 
@@ -54,11 +54,11 @@ def laid_out(view: Sequence[Message], messages: Sequence[Message]) -> list[int |
     """
     places: dict[str, list[int]] = {}
     for index, message in enumerate(messages):
-        places.setdefault(ref_of(message), []).append(index)
+        places.setdefault(digest_of(message), []).append(index)
     parts: list[int | Message] = []
     position = 0
     for message in view:
-        found = places.get(ref_of(message), [])
+        found = places.get(digest_of(message), [])
         nth = bisect_left(found, position)
         if nth < len(found):
             parts.append(found[nth])

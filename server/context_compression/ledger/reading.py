@@ -10,14 +10,15 @@ from context_compression.ledger.entry import Entry, Kind, merge
 from context_compression.ledger.file_actions import FileAction
 from context_compression.ledger.outcomes import reported_errors, test_counts
 from context_compression.messages import Message, Text, ToolCall, ToolResult, is_object, strings_in
+from context_compression.refs import REF
 from context_compression.words import WORD, kind_of, trimmed
 
 URL = re.compile(r"https?://[^\s<>\"'`\\|{}\[\]），。]+")
 NO_ID = ("UTF-", "SHA-", "ISO-")
 ID_NAME = re.compile(r"(?:^|_)id$|[a-z]Id$")
 OUR_TOOL = re.compile(r"(?:^|_)context_(?:status|compress|config|summary|offload|restore)$")
-REF = re.compile(
-    r"(?:(?:; |: |^)ref |restore\(ref=\"|/offloaded/)([0-9a-f]{12})(?=[\];,\".]|$)", re.M
+NAMED_REF = re.compile(
+    rf"(?:(?:; |: |^)ref |restore\(ref=\"|/offloaded/)({REF})(?=[\];,\".]|$)", re.M
 )
 """As our receipts and notes name what is archived: no ids of the conversation's own."""
 REFUSED = "tool use was rejected"
@@ -161,7 +162,7 @@ class _Reader:
             yield from (Entry("url", url, at=at) for url in [*dict.fromkeys(urls)][-MOST_WORDS:])
         words = dict.fromkeys(WORD.findall(text))
         ids = [word for raw in words if not raw.isalpha() and (word := self._id(raw))]
-        refs = set(REF.findall(text)) if ids else ()
+        refs = set(NAMED_REF.findall(text)) if ids else ()
         ids = [word for word in ids if word not in refs]
         yield from (Entry("id", word, at=at) for word in ids[-MOST_WORDS:])
 

@@ -11,8 +11,8 @@ from context_compression.llms.forecast import Forecast, foresee, of_cache
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
-from context_compression.plan import canonical, ref_of
 from context_compression.plurals import how_many
+from context_compression.refs import canonical, ref_of
 from context_compression.result import Ref, Result
 from context_compression.session import Session
 from context_compression.summarizer import Summarizer

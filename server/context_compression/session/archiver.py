@@ -11,15 +11,18 @@ from context_compression.errors import StoreError
 from context_compression.formats import parse
 from context_compression.ledger import entries, from_json, merge, to_json
 from context_compression.messages import COMPRESSED, Text
-from context_compression.plan import Archive, canonical
+from context_compression.plan import Archive
+from context_compression.refs import REF, canonical
 from context_compression.result import Kept, Result
-from context_compression.session.state import State, original_of, state_of, timestamp
+from context_compression.session.keeping import digest_under, refs_beside
+from context_compression.session.state import State, place_of, state_of, timestamp
 from context_compression.store import SessionLog, Store
 from context_compression.store.files import read_text
+from context_compression.store.originals import original_of
 from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
 
-OFFLOADED = re.compile(r"/offloaded/([0-9a-f]{12})\.txt")
+OFFLOADED = re.compile(rf"/offloaded/({REF})\.txt")
 BROUGHT_BACK = 0.25
 """Share of an original; who restored that much may want all of it."""
 
@@ -49,15 +52,27 @@ class Archiver:
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Originals first, then all there is to read, then the line that makes the view count."""
         self._before_writing()
-        replaced = self._replaced(result)
-        if self._news:
-            self._log.append(*self._news)
-        view = state_of(self._log).view[: len(messages)]
-        if view != list(messages) and view != json.loads(json.dumps(messages)):
+        with self._log.archiving():
+            return self._keep(messages, result)
+
+    def _check(self, messages: Sequence[Mapping[str, Any]], result: Result) -> State:
+        """The state of now, in which the messages are still those, and the refs still free."""
+        state = state_of(self._log)
+        view = state.view[: len(messages)]
+        same = view == list(messages) or view == json.loads(json.dumps(messages))
+        taken = ((digest_under(self._log, state, ref), r.sha256) for ref, r in result.refs.items())
+        if not same or any(there not in (None, digest) for there, digest in taken):
             raise StoreError(
                 f"Something else was recorded in {self._log.id} meanwhile, so the view was "
                 "not changed. Compress again."
             )
+        return state
+
+    def _keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
+        replaced = self._replaced(result)
+        if self._news:
+            self._log.append(*self._news)
+        state = self._check(messages, result)
         now, n = timestamp(), self._next_number()
         name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         position = {index: at for at, index in enumerate(result.compressed)}
@@ -67,7 +82,9 @@ class Archiver:
         for ref, about in result.refs.items():
             index = about.indices[0] if about.indices else None
             place = None if index is None else position[index]
-            refs[ref] = {"what": about.what, "message": place, "block": about.block}
+            refs[ref] = {
+                "what": about.what, "message": place, "block": about.block, "sha256": about.sha256,
+            }  # fmt: skip
             if index is None:  # no message holds it: the log itself does
                 refs[ref]["text"] = result.originals[ref]
             elif about.block is not None and ref in in_files:  # the view tells where it is
@@ -80,6 +97,7 @@ class Archiver:
                 "n": n,
                 "strategy": result.strategy,
                 "messages_in": len(messages),
+                **place_of(state),
                 "tokens_before": result.tokens_before,
                 "tokens_after": result.tokens_after,
                 "compressed": result.compressed,
@@ -226,6 +244,7 @@ def promises(log: SessionLog, state: State) -> Archive:
         previews=state.previews,
         wholes=state.wholes,
         original=original,
+        ref_of=refs_beside(log, state),
         ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
         prompt=lambda name: read_text(log.root / "prompts" / f"{name}.md"),
         settled=len(state.view) - state.behind if state.compressions else 0,

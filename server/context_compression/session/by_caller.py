@@ -7,7 +7,7 @@ from typing import Any
 
 from context_compression.compress import start
 from context_compression.errors import PlanError, SummaryError
-from context_compression.plan import ref_of
+from context_compression.refs import digest_of
 from context_compression.result import Result
 from context_compression.session.recorded import Recorded
 from context_compression.session.state import State, age_of, news_of, timestamp, undoing
@@ -75,7 +75,7 @@ class ByCaller(Recorded):
                 "created_at": timestamp(),
                 "plan_id": token_hex(6),
                 "messages_in": len(state.view),
-                "covered": ref_of(state.view),
+                "covered": digest_of(state.view),
                 "undoes": len(later.compressions) - len(state.compressions),
                 "options": {name: value for name, value in options.items() if value is not None},
             }
@@ -107,7 +107,8 @@ class ByCaller(Recorded):
                     "minutes ago. Call context_compress without plan_id to get a new one."
                 )
             news = self._undoing_for(plan, state)
-            if ref_of(state.view[: plan["messages_in"]]) != plan["covered"]:
+            covered = digest_of(state.view[: plan["messages_in"]])
+            if not covered.startswith(plan["covered"]):  # of which older versions kept 12 digits
                 raise PlanError(
                     f"What plan {plan_id} covers has changed since it was made, so its summary "
                     "does not fit any more. Call context_compress without plan_id to get a new one."

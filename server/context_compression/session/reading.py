@@ -6,8 +6,8 @@ from typing import Any
 from context_compression.errors import ContextCompressionError, StoreError
 from context_compression.formats import parse
 from context_compression.messages import Opaque, texts_of
-from context_compression.plan import canonical
 from context_compression.plurals import in_range
+from context_compression.refs import canonical
 from context_compression.store import Pattern
 
 NO_LINE = "no line matches"

@@ -15,19 +15,18 @@ from context_compression.compress import Ask, Keeper, compress
 from context_compression.errors import (
     InvalidConversation,
     NothingToUndo,
-    StoreDamaged,
+    StoreError,
     StoreUnwritable,
     UnknownRef,
 )
 from context_compression.formats import Conversation, parse
-from context_compression.plan import ref_of
 from context_compression.result import Result
 from context_compression.session.archiver import Archiver, Rehearsal, promises
+from context_compression.session.keeping import Texts
 from context_compression.session.reading import NO_LINE, as_text, in_lines, select
 from context_compression.session.state import (
     State,
     news_of,
-    original_of,
     rewinds,
     state_of,
     timestamp,
@@ -35,6 +34,7 @@ from context_compression.session.state import (
 )
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.store.originals import original_of
 from context_compression.store.refs import if_too_short
 from context_compression.system_prompt import with_summary
 from context_compression.tokens import Counter, TextCounter
@@ -254,15 +254,13 @@ class Recorded:
 
     def original(self, ref: str) -> Any:
         """What was archived under a full ref: a text, or a message as it came."""
-        about = self._log.about(ref).get(ref) or self.state().refs.get(ref)
-        if about is None:
-            raise UnknownRef(f"Nothing is archived under {ref!r}.")
-        original = original_of(about, self._log.read_original)
-        if ref_of(original) != ref:
-            raise StoreDamaged(
-                f"{self._log.folder} does not hold what ref {ref} stands for; the file was changed."
-            )
-        return original
+        try:
+            return self._log.original(ref)
+        except StoreError:
+            told = self.state().refs.get(ref)  # the log may not be spelled as we do
+            if told is None:
+                raise
+            return self._log.original(ref, [told])
 
     def archived(self) -> Iterator[tuple[str, str, Any]]:
         """All that is archived here, the oldest first: ref, what it is, and the original.
@@ -276,19 +274,8 @@ class Recorded:
 
     def offload(self, text: str, *, what: str = "text") -> str:
         """Move a text to the archive; returns its ref."""
-        ref = ref_of(text)
-        if self._log.full_ref(ref) is None:
-            about = {"what": what, "text": text, "message": None, "block": None}
-            self._log.write_offloaded(ref, text)
-            self._log.append(
-                {
-                    "type": "offload",
-                    "created_at": timestamp(),
-                    "refs": {ref: about},
-                    "previews": [],
-                }
-            )
-        return ref
+        with self._log.archiving():
+            return Texts(self._log, self.state()).add(text, what)
 
     def undo(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
         """Take the last compression back; returns the view, with all recorded since.

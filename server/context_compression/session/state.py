@@ -1,7 +1,7 @@
 """What a session's log says: the view now, and how it came about."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 from context_compression.authors import HOST_NOTES
-from context_compression.errors import StoreDamaged
 from context_compression.formats import may_be_message, parse
 from context_compression.messages import (
     Message,
@@ -51,7 +50,7 @@ class State:
     numbers: set[int] = field(default_factory=lambda: {0})
     tally: Tally = field(default_factory=Tally)
     previews: set[str] = field(default_factory=set[str])
-    """refs of the texts that were put in the place of others"""
+    """hashes of the texts that were put in the place of others"""
     wholes: set[str] = field(default_factory=set[str])
     """refs of others in events of older versions, which do not tell what was put in their place"""
     origin: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -113,7 +112,7 @@ class State:
 
     def _learn(self, event: Mapping[str, Any]) -> None:
         for ref, about in event.get("refs", {}).items():
-            self.refs.setdefault(ref, {**about, "file": event.get("originals")})
+            self.refs[ref] = {**about, "file": event.get("originals")}
         if is_array(previews := event.get("previews")):
             self.previews.update(ref for ref in previews if isinstance(ref, str))
         else:
@@ -180,7 +179,8 @@ def _replayed_on(known: Replayed, events: Sequence[Mapping[str, Any]]) -> State:
         else:
             kind = event.get("type")
             state.warnings.append(
-                f"events.jsonl: event {number} ({kind}) makes no sense and was passed over"
+                f"events.jsonl: event {number} ({kind}) makes no sense after those before it "
+                "and was passed over"
             )
     return state
 
@@ -203,16 +203,19 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
             said = event.get("system", {})
             whole = is_object(said) and all(isinstance(text, str) for text in said.values())
             fits = 0 <= covered <= len(state.view) and _fits(event, covered)
+            fits = fits and _is_over(event, state)
             return (
                 whole and fits and _are_refs(event) and isinstance(event.get("originals", ""), str)
             )
         case {"type": "compression" | "message"}:
             return False
         case {"type": "undo"}:
-            return bool(state.compressions) and isinstance(event.get("messages_in"), int)
+            fits = bool(state.compressions) and isinstance(event.get("messages_in"), int)
+            return fits and event.get("n", _last(state)) == _last(state)
         case {"type": "rewind"}:
             to = event.get("to")
-            return isinstance(to, int) and 0 <= to <= len(state.recorded)
+            fits = isinstance(to, int) and 0 <= to <= len(state.recorded)
+            return fits and _at_most(event.get("of", 0), len(state.recorded))
         case {"type": "restore"}:
             known = isinstance(event.get("ref"), str) and isinstance(event.get("tokens"), int)
             share = event.get("share", 1)
@@ -225,6 +228,30 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
             return isinstance(event.get("plan_id"), str) and isinstance(event.get("text"), str)
         case _:
             return isinstance(event.get("type"), str)
+
+
+def place_of(state: State) -> dict[str, Any]:
+    """What a compression's event says of the state it is made in.
+
+    Positions in it count messages. By this a reader sees that one of them was lost, and does not
+    apply them to others.
+    """
+    return {"over": _last(state), "of": len(state.view)}
+
+
+def _is_over(event: Mapping[str, Any], state: State) -> bool:
+    """Whether nothing is missing of the state that a compression was made in."""
+    last = _last(state)
+    return event.get("over", last) == last and _at_most(event.get("of", 0), len(state.view))
+
+
+def _last(state: State) -> int:
+    """The number of the last compression that counts; 0 where there is none."""
+    return state.compressions[-1]["n"] if state.compressions else 0
+
+
+def _at_most(value: Any, most: int) -> bool:
+    return isinstance(value, int) and value <= most
 
 
 def _are_refs(event: Mapping[str, Any]) -> bool:
@@ -275,7 +302,8 @@ def news_of(
             min(len(recorded), len(messages)),
         )
         if shared < len(recorded):
-            events.append({"type": "rewind", "created_at": now, "to": shared})
+            of = len(recorded)
+            events.append({"type": "rewind", "created_at": now, "to": shared, "of": of})
     events += (
         {"type": "message", "created_at": now, "message": dict(m)} for m in messages[shared:]
     )
@@ -347,26 +375,6 @@ def undoing(compression: Mapping[str, Any], now: str) -> dict[str, Any]:
     """The event that takes a compression back."""
     covered = {key: compression[key] for key in ("n", "messages_in")}
     return {"type": "undo", "created_at": now, **covered}
-
-
-def original_of(about: Mapping[str, Any], read: Callable[[str, int], Any]) -> Any:
-    """What the log says a ref stands for: a text, or a message as it came.
-
-    `read` gives a message of a file of originals, by its position.
-    """
-    if about.get("text") is not None:
-        return about["text"]
-    try:
-        message = read(about["file"], about["message"])
-        return message if about["block"] is None else text_in(message, about["block"])
-    except (IndexError, TypeError) as error:
-        raise StoreDamaged(f"The log tells of an original that is not there: {error}.") from error
-
-
-def text_in(message: Mapping[str, Any], block: int) -> str:
-    """The text of one block of a message."""
-    found = parse([message]).messages[0].blocks[block]
-    return found.text if isinstance(found, Text | ToolResult) else ""
 
 
 def laid_out(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from context_compression.messages import (
     strings_in,
     texts_of,
 )
-from context_compression.plan import ref_of
+from context_compression.refs import DIGITS, digest_of, is_proven, ref_of
 from context_compression.store.log import SessionLog
 
 BATCH_BYTES = 2**22
@@ -184,7 +184,7 @@ def documents(
         case {"type": "offload"}:
             for ref, entry in about.items():
                 match entry:
-                    case {"text": str(text), "what": str(what)} if ref_of(text) == ref:
+                    case {"text": str(text), "what": str(what)} if is_proven(ref, entry, text):
                         yield Document(ref, what, "", "", text)
                     case _:
                         pass
@@ -212,7 +212,7 @@ class _Compression:
         @lru_cache(1)
         def original(position: int) -> tuple[str, Message]:
             raw = originals[position]
-            return ref_of(raw), parse([raw]).messages[0]
+            return digest_of(raw), parse([raw]).messages[0]
 
         self.original = original
 
@@ -231,9 +231,9 @@ class _Compression:
                     yield found
 
     def _text(self, ref: str, what: str, position: int, slot: int) -> Document | None:
-        whole, message = self.original(position)
-        block = message.blocks[slot]
-        if not isinstance(block, Text | ToolResult) or ref_of(block.text) != ref:
+        digest, message = self.original(position)
+        whole, block = digest[:DIGITS], message.blocks[slot]
+        if not isinstance(block, Text | ToolResult) or not digest_of(block.text).startswith(ref):
             return None
         said = self.said(whole)
         call = said.answers.get(slot, NO_CALL) if said else NO_CALL
@@ -243,14 +243,15 @@ class _Compression:
         )  # fmt: skip
 
     def _message(self, ref: str, what: str, position: int) -> Document | None:
-        whole, message = self.original(position)
-        if whole != ref or all(map(self._stands_alone, message.blocks)):
+        digest, message = self.original(position)
+        if not digest.startswith(ref) or all(map(self._stands_alone, message.blocks)):
             return None
         text = "\n".join(text for block in message.blocks for text in texts_of(block))
         tools = " ".join(call.name for call in message.calls)
+        said = self.said(digest[:DIGITS])
         return Document(
             ref, what, ref, self.file, text,
-            Call(tools, ""), any(map(_tells_of_failure, message.blocks)), self.said(ref) is None,
+            Call(tools, ""), any(map(_tells_of_failure, message.blocks)), said is None,
         )  # fmt: skip
 
     def _stands_alone(self, block: Block) -> bool:

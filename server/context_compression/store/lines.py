@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from context_compression.plurals import how_many
 from context_compression.store import files
+from context_compression.store.checksums import parsed, was_changed, with_sum
 
 HEAD_BYTES = 4096
 """More than any header has."""
@@ -99,7 +100,7 @@ class LineFile:
             open(files.ordinary(self.path), "rb") as file,
         ):
             for line in file:
-                if mark in line and (item := _parsed(line)) is not None:
+                if mark in line and (item := parsed(line)) is not None:
                     yield item
 
     def data(self) -> bytes:
@@ -141,7 +142,7 @@ class LineFile:
             file.seek(mark.offset)
             data = file.read(at_least) + file.readline()
         whole = data[: data.rfind(b"\n") + 1]
-        items = [item for line in whole.split(b"\n") if (item := _parsed(line)) is not None]
+        items = [item for line in whole.split(b"\n") if (item := parsed(line)) is not None]
         ending = (mark.ending + whole)[-ENDING_BYTES:]
         return (
             [item for item in items if not self._is_header(item)],
@@ -153,7 +154,7 @@ class LineFile:
 
         Where the disk refuses, the file is cut back to what it was.
         """
-        added = b"".join(files.to_json(dict(value)) + b"\n" for value in values)
+        added = b"".join(map(_line, values))
         header = files.to_json({"type": self.kind, "version": files.FORMAT, **about}) + b"\n"
         with (
             files.writing(self.path),
@@ -161,7 +162,7 @@ class LineFile:
         ):
             file.seek(0)
             head = file.read(HEAD_BYTES)
-            self._is_header(_parsed(head.partition(b"\n")[0]))
+            self._is_header(parsed(head.partition(b"\n")[0]))
             size = file.seek(0, os.SEEK_END)
             if b"\n" not in head and size <= HEAD_BYTES:  # new, or its very header was torn
                 added = header + added
@@ -195,9 +196,10 @@ class LineFile:
         items, warnings = list(seen.whole.items), list(seen.whole.warnings)
         lines = complete.split(b"\n") if newline else []
         for number, line in enumerate(lines, seen.number + 1):
-            item = _parsed(line)
+            item = parsed(line)
             if item is None and line.strip():
-                warnings.append(f"{self.path.name}: line {number} cannot be read {_shown(line)}")
+                wrong = "was changed" if was_changed(line) else "cannot be read"
+                warnings.append(f"{self.path.name}: line {number} {wrong} {_shown(line)}")
             if item is not None and not self._is_header(item):
                 items.append(item)
                 if number == 1:
@@ -214,7 +216,7 @@ class LineFile:
 
     def _with_torn(self, whole: Events, tail: bytes) -> Events:
         """An end that lacks only its newline is read, as it will be when a newline follows."""
-        item = _parsed(tail)
+        item = parsed(tail)
         found = [] if item is None or self._is_header(item) else [item]
         warning = f"{self.path.name}: the last line is torn {_shown(tail)}"
         return Events(whole.items + found, [*whole.warnings, warning])
@@ -227,12 +229,8 @@ class LineFile:
         return True
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+def _line(value: Mapping[str, Any]) -> bytes:
+    return with_sum(files.to_json(dict(value))) + b"\n"
 
 
 def _shown(line: bytes) -> str:

@@ -11,13 +11,17 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from context_compression.errors import StoreError, UnknownRef
+from context_compression.errors import ContextCompressionError, StoreDamaged, StoreError, UnknownRef
+from context_compression.plurals import how_many
+from context_compression.refs import DIGITS, is_proven
 from context_compression.store import files
 from context_compression.store.lines import Events, LineFile, Mark
-from context_compression.store.refs import REF_DIGITS, entries, following, latest, message_at
+from context_compression.store.originals import original_of
+from context_compression.store.refs import entries, following, latest, message_at
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """What an id or a ref may be: the name of a file, and of nothing outside our folder."""
@@ -178,18 +182,43 @@ class SessionLog:
 
     def about(self, ref: str) -> dict[str, Mapping[str, Any]]:
         """What the events say of the refs that begin so, with the `file` of their originals."""
-        if not re.fullmatch(r"[0-9a-fA-F]{4,12}", ref):
+        if not re.fullmatch(r"[0-9a-fA-F]{4,64}", ref):
             return {}
         asked = (ref.lower(), self.stamp)  # to restore one, it is asked several times
         if self._told[0] != asked:
             log, digits = self._events.data(), asked[0]
-            if len(digits) == REF_DIGITS:
-                last = latest(log, digits)
-                found = [last] if last else []
-            else:
-                found = entries(log, digits)
-            self._told = (asked, dict(found))
+            last = latest(log, digits) if len(digits) >= DIGITS else None
+            self._told = (asked, dict([last] if last else entries(log, digits)))
         return self._told[1]
+
+    def original(self, ref: str, places: Iterable[Mapping[str, Any]] = ()) -> Any:
+        """What was archived under a ref in full: a text, or a message as it came.
+
+        Every place where the log says it is is tried, the newest first, then other `places`.
+
+        Raises:
+            UnknownRef: the log names none.
+            StoreDamaged: in none of them is what the ref stands for.
+        """
+        told = [about for full, about in entries(self._events.data(), ref) if full == ref]
+        problem: StoreError = UnknownRef(f"Nothing is archived under {ref!r}.")
+        for about in (*reversed(told), *places):
+            try:
+                original = original_of(about, self.read_original)
+            except StoreError as error:
+                problem = error
+                continue
+            if is_proven(ref, about, original):
+                return original
+            problem = StoreDamaged(
+                f"{self.folder} does not hold what ref {ref} stands for; the file was changed."
+            )
+        raise problem
+
+    def archiving(self) -> AbstractContextManager[None]:
+        """Keeps other threads and processes from giving refs in this conversation."""
+        busy = "another process is archiving in this conversation"
+        return files.holding(self.root, f"{self.id}.refs", busy)
 
     def following(self, ref: str) -> str | None:
         """The ref of the message archived right behind the one of `ref`; of a text, nothing."""
@@ -200,9 +229,7 @@ class SessionLog:
         """All that is archived here: by ref, what the events' `refs` say of it, the latest last."""
         found: dict[str, Any] = {}
         for event in self._events.having("refs"):
-            refs = event.get("refs")
-            if event.get("type") in {"compression", "offload"} and isinstance(refs, dict):
-                found.update(cast("dict[str, Any]", refs))
+            found |= _refs_in(event)
         return found
 
     def full_ref(self, ref: str) -> str | None:
@@ -230,7 +257,24 @@ class SessionLog:
                 digest = hashlib.sha256((self.folder / name).read_bytes()).hexdigest()
                 if recorded.get(name, digest) != digest:
                     found.append(f"{here}/{name} was changed: its hash does not match the log's")
+        if lost := self._not_coming_back():
+            what = f"{how_many(len(lost), 'ref')} of {here} cannot be brought back"
+            found.append(f"{what}: {', '.join(lost)}")
         return found
+
+    def _not_coming_back(self) -> list[str]:
+        """The refs archived here whose original is in none of the places that the log tells."""
+        read = lru_cache(2)(self.read_originals)  # the refs of a compression follow each other
+        whole: dict[str, bool] = {}
+        for event in self._events.having("refs"):
+            for ref, about in _refs_in(event).items():
+                if not whole.get(ref):
+                    place = {"file": event.get("originals"), **about}
+                    whole[ref] = False
+                    with suppress(ContextCompressionError):
+                        original = original_of(place, lambda file, at: read(file)[at])
+                        whole[ref] = is_proven(ref, about, original)
+        return [ref for ref, comes_back in whole.items() if not comes_back]
 
     def remove(self) -> None:
         """Deletes everything here, once nobody is at work in it."""
@@ -279,6 +323,15 @@ def the_one(ref: str, known: Iterable[str]) -> str | None:
     if len(found) > 1:
         raise UnknownRef(f"{ref} is the beginning of several refs; take one: {', '.join(found)}.")
     return found[0] if found else None
+
+
+def _refs_in(event: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What an event says of the refs it gave; what makes no sense is left out."""
+    refs = event.get("refs")
+    if event.get("type") not in {"compression", "offload"} or not isinstance(refs, dict):
+        return {}
+    told = cast("dict[str, Any]", refs)
+    return {ref: about for ref, about in told.items() if isinstance(about, dict)}
 
 
 def _checked(name: str, what: str) -> str:

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-REF_DIGITS = 12  # of one in full
-SHORTEST_REF = 4  # digits that name one
-_KEY = re.compile(rb'"([0-9a-f]{12})":')
-_MESSAGE = re.compile(rb'"([0-9a-f]{12})":\{"what":"[^"\\]*","message":\d+,"block":null[,}]')
+from context_compression.refs import SHORTEST
+from context_compression.store.checksums import was_changed
+
+_KEY = re.compile(rb'"([0-9a-f]{12,64})":')
+_MESSAGE = re.compile(rb'"([0-9a-f]{12,64})":\{"what":"[^"\\]*","message":\d+,"block":null[,}]')
 _EVENTS = (b'{"type":"compression"', b'{"type":"offload"')
 _ORIGINALS = b'"originals":"'
 _REFS = b'"refs":{'
@@ -23,7 +24,7 @@ _DECODER = json.JSONDecoder()
 
 def if_too_short(ref: str) -> str:
     """`"6da"` -> `" (at least 4 digits name a ref)"`; of longer ones there is nothing to say."""
-    return f" (at least {SHORTEST_REF} digits name a ref)" * (len(ref) < SHORTEST_REF)
+    return f" (at least {SHORTEST} digits name a ref)" * (len(ref) < SHORTEST)
 
 
 def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -88,13 +89,13 @@ def following(log: bytes, ref: str) -> str | None:
 
 
 def _event(log: bytes, at: int) -> range | None:
-    """Where the event stands of whose refs `at` is one; `None` where it is no ref of an event.
+    """Where the event stands of whose refs `at` is one; `None` for no ref, or a changed event.
 
     Behind them an event holds no keys but ours, before them whatever the view's messages hold.
     """
     start, stop = log.rfind(b"\n", 0, at) + 1, log.find(b"\n", at)
     stop = stop if stop >= 0 else len(log)
-    if not log.startswith(_EVENTS, start):
+    if not log.startswith(_EVENTS, start) or was_changed(log[start:stop]):
         return None
     return range(start, stop) if start < log.rfind(_REFS, start, stop) < at else None
 

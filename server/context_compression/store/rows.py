@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from context_compression.plan import ref_of
+from context_compression.refs import ref_of
 from context_compression.store.documents import Call, Document, Reading, Said
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog

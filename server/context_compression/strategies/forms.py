@@ -36,7 +36,7 @@ from context_compression.messages import (
     is_object,
     strings_in,
 )
-from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
+from context_compression.plan import TEXT_WITH_REF, Plan
 from context_compression.plurals import how_many
 from context_compression.rendering import Span, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, tool_names
@@ -189,7 +189,7 @@ class Forms:
             return block
         head = opening_of(text) if nothing else NOTE_CHARS // 2
         said = () if again else typed(text)
-        return Text(render(text, [(0, head), *said, *spans], own_ref(text)))
+        return Text(render(text, [(0, head), *said, *spans], own_ref(text, self.plan.archive)))
 
     def _is_said_again(self, text: str, index: int, slot: int) -> bool:
         """Whether a later text in the user's role says what a long one, a skill or a note says."""
@@ -209,7 +209,7 @@ class Forms:
                 if holds_excerpts(block.text):
                     spans = with_labels(block.text, spans, self.quoting.label_begins)
                 spans += slots.get((slot, ""), ())
-                block = Text(render(block.text, spans, ref_of(block.text)))
+                block = Text(render(block.text, spans, self.plan.archive.ref_of(block.text)))
             blocks.append(block)
         kept = tuple(blocks)
         return message if kept == message.blocks else message.with_blocks(kept)
@@ -227,7 +227,8 @@ class Forms:
                     blocks.append(self._short_note(block, index, slot, spans))
                 case Text():
                     if spans:
-                        blocks.append(Text(render(block.text, spans, own_ref(block.text))))
+                        ref = own_ref(block.text, self.plan.archive)
+                        blocks.append(Text(render(block.text, spans, ref)))
                 case Thinking():
                     pass
                 case _:

@@ -5,7 +5,7 @@ from itertools import chain
 
 from context_compression.messages import ToolResult
 from context_compression.pieces import Pool, Source
-from context_compression.plan import Plan, ref_of
+from context_compression.plan import Plan
 from context_compression.rendering import Span, render
 from context_compression.selection import (
     CHARS_PER_TOKEN,
@@ -38,7 +38,7 @@ def to_preview(plan: Plan, least: int) -> Shorten:
             kept = result.with_text(render(text, [earlier.span(), *spans]))
         else:
             what = describe(result, name, tokens)
-            line = receipt(what, ref_of(text), plan.archive, with_file=True)
+            line = receipt(what, plan.archive.ref_of(text), plan.archive, with_file=True)
             kept = result.with_text(f"{line}\n{render(text, spans)}" if spans else line)
         return kept if tokens_of_text(kept, plan.counter) < tokens else result
 

@@ -14,11 +14,12 @@ from typing import NamedTuple
 from context_compression.authors import is_ours
 from context_compression.messages import COMPRESSED, Block, Image, Message, Text, ToolResult
 from context_compression.plan import Plan
+from context_compression.refs import REF
 from context_compression.strategies.gaps import MARK_TOKENS
 
 MARK = re.compile(
     rf"(?:{re.escape(COMPRESSED)} )?"
-    r"\[(?:picture|[\d,]+ pictures|[^\n\]]{1,200}) left out(?:; ref [0-9a-f]{12})?\]"
+    rf"\[(?:picture|[\d,]+ pictures|[^\n\]]{{1,200}}) left out(?:; ref {REF})?\]"
 )
 """A text of ours that stands for pictures, or for what a tool of the provider's found; beside what
 somebody says it tells that it is ours."""

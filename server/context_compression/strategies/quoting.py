@@ -30,7 +30,7 @@ from context_compression.messages import (
     named_strings,
     user,
 )
-from context_compression.plan import TEXT_WITH_REF, Plan, ref_of
+from context_compression.plan import TEXT_WITH_REF, Plan
 from context_compression.rendering import NEWLINE, Span, gap, marked_with, render
 from context_compression.selection import own_ref, ref_of_whole, shortened
 from context_compression.strategies.files import Files, files_of
@@ -234,7 +234,7 @@ class Quoting:
                             text += self.why(block, quoted)
                         note += f"\n[{label}]{NEWLINE if NEWLINE in text else ' '}{text}"
                         above = call_of(block)
-                    elif isinstance(block, Text) and (ref := own_ref(text)):
+                    elif isinstance(block, Text) and (ref := own_ref(text, self.plan.archive)):
                         note += f"\n[{self.label(message, block, key, above)}] {gap(text, ref)}"
                         above = None
             if message.starts_turn and (pictures := images_in(message)):
@@ -259,7 +259,8 @@ class Quoting:
         ref = self._refs.get(index)
         if ref is None:
             source = self.plan.messages[index].source
-            ref = self._refs[index] = "" if source is None else ref_of(source)
+            ref = "" if source is None else self.plan.archive.ref_of(source)
+            self._refs[index] = ref
         return ref
 
     def ref_in_gaps(self, index: int, block: Block, key: str) -> str:
@@ -270,7 +271,7 @@ class Quoting:
         """
         match block:
             case Text():
-                return own_ref(block.text)
+                return own_ref(block.text, self.plan.archive)
             case ToolCall() if key != "line":
                 return self.ref_of_message(index)
             case _:

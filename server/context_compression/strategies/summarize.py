@@ -18,7 +18,7 @@ from context_compression.errors import SummaryError
 from context_compression.grounding import struck, ungrounded
 from context_compression.ledger import Entry, Kind, entries, file_lists, file_tags, merge, render
 from context_compression.messages import COMPRESSED, Message, Text, texts_of
-from context_compression.plan import Plan, ref_of
+from context_compression.plan import Plan
 from context_compression.plurals import how_many
 from context_compression.redaction import redact
 from context_compression.result import SummaryRecord
@@ -253,7 +253,7 @@ class Summary:
         """Edits for head, summary, anchored messages and tail; what of the tail does not fit."""
         plan = self.plan
         kept = anchored(plan, self.room)
-        note = self.message(text, ledger, ref_of(record.whole_ledger))
+        note = self.message(text, ledger, plan.archive.ref_of(record.whole_ledger))
         left = self.room - cost(plan, kept, {self.middle[0]: note})
         fits = True
         skipped: list[int] = []

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from context_compression.edits import Edit
 from context_compression.messages import Message, ToolResult
-from context_compression.plan import Plan, ref_of
+from context_compression.plan import Plan
 from context_compression.rendering import Span
 from context_compression.selection import tokens_of_text, tool_names
 
@@ -72,7 +72,8 @@ def with_short_results(
 
     def settle(result: ToolResult, slot: int) -> ToolResult:
         name = names.get(result.call_id, "tool")
-        if name.endswith("context_restore") or ref_of(result.text) in plan.archive.restored:
+        archive = plan.archive
+        if name.endswith("context_restore") or archive.ref_of(result.text) in archive.restored:
             return result
         return shorten(result, name, index, slots.get((slot, ""), ()))
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from context_compression.messages import ToolResult
-from context_compression.plan import Plan, ref_of
+from context_compression.plan import Plan
+from context_compression.refs import ref_of
 from context_compression.rendering import Span
 from context_compression.selection import clip
 from context_compression.settings import Settings
@@ -23,7 +24,7 @@ def propose(plan: Plan) -> Proposal:
         text = result.text
         if len(text) <= limit or len(MARK.sub("", text, count=1)) <= limit:
             return result
-        return result.with_text(clip(text, limit, ref_of(text)))
+        return result.with_text(clip(text, limit, plan.archive.ref_of(text)))
 
     return without_model(shorten_results(plan, shorten, "truncate"))
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from context_compression.messages import COMPRESSED, Message, strings_in
+from context_compression.refs import REF
 from context_compression.tokens.counter import Count, Counter
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-_OURS = re.compile(rf"^{re.escape(COMPRESSED)}|; ref [0-9a-f]{{12}}[;\]]")
+_OURS = re.compile(rf"^{re.escape(COMPRESSED)}|; ref {REF}[;\]]")
 
 
 @dataclass(frozen=True, slots=True)

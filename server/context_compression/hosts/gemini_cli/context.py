@@ -7,7 +7,7 @@ from typing import Any
 from context_compression.hosts.blocks import call, linked, media, result, text
 from context_compression.hosts.lines import as_object, string
 from context_compression.messages import is_array, is_object
-from context_compression.plan import canonical
+from context_compression.refs import canonical
 
 SHOWN = ("info", "error", "warning")  # to the user, not to the model
 

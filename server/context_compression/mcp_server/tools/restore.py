@@ -14,20 +14,20 @@ from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import fenced, page
 from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, answer, skipped
-from context_compression.plan import ref_of
 from context_compression.plurals import how_many, in_range
+from context_compression.refs import REF, SHORTEST, ref_of
 from context_compression.session import NO_LINE, Session, select
 from context_compression.store import Store
 from context_compression.store.query import Query
-from context_compression.store.refs import SHORTEST_REF, if_too_short
+from context_compression.store.refs import if_too_short
 from context_compression.tokens import Counter
 
 NEWEST = 5  # refs named where one is unknown
-NAMED_REF = re.compile(r"\bref\W{1,3}([0-9a-f]{4,12})\b", re.IGNORECASE)
+NAMED_REF = re.compile(r"\bref\W{1,3}([0-9a-f]{4,64})\b", re.IGNORECASE)
 """A ref that was copied with its mark: `[… 9 lines; ref c3f91a20b77d]`."""
-REF_FILE = re.compile(r"(?:^|[/\\])([0-9a-f]{12})\.txt\s*$")
+REF_FILE = re.compile(rf"(?:^|[/\\])({REF})\.txt\s*$")
 """The file of what was offloaded, named by its ref."""
-REF_QUERY = re.compile(r"(?:ref\W{1,3})?([0-9a-f]{12})(?:\.txt)?", re.IGNORECASE)
+REF_QUERY = re.compile(rf"(?:ref\W{{1,3}})?({REF})(?:\.txt)?", re.IGNORECASE)
 """A query that is nothing but a ref."""
 LONGEST_MARK = 600
 """Characters in which a ref is looked for."""
@@ -151,7 +151,7 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
     Raises:
         UnknownRef: there is none, and nothing else either.
     """
-    for entry in store.summaries() if len(ref) >= SHORTEST_REF else ():
+    for entry in store.summaries() if len(ref) >= SHORTEST else ():
         text = str(entry.get("content", ""))
         if (full := ref_of(text)).startswith(ref.lower()):
             return full, f"summary of {entry.get('session')}", text

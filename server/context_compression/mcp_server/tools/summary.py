@@ -10,8 +10,8 @@ from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import PAGE, fenced
-from context_compression.plan import ref_of
 from context_compression.plurals import how_many, in_range
+from context_compression.refs import ref_of
 from context_compression.settings import NO_BOOL
 from context_compression.workspace import CHECKPOINT
 
