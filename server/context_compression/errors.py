@@ -136,6 +136,10 @@ class StoreDamaged(StoreError):
     """A file in the folder cannot be read."""
 
 
+class NotOurs(StoreError):
+    """The folder is somebody else's, or may be. Nothing was read or changed."""
+
+
 class UnknownRef(StoreError):
     """Nothing is archived under this ref."""
 

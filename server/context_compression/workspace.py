@@ -121,10 +121,11 @@ class Workspace:
         environ = os.environ if environ is None else environ
         cwd = Path.cwd() if cwd is None else cwd
         home = Path.home() if home is None else home
-        found = Store(store) if store else Store.find(cwd, home=home, environ=environ)
+        found = Store.of_user(store, home) if store else Store.find(cwd, home=home, environ=environ)
         doors = _doors(environ)
         allowed = (*doors.allowed_paths, *allow)
-        access = Access((cwd, found.folder, *map(Path, allowed)), doors.read_host_transcripts)
+        roots = (*_project(cwd, home), found.folder, *map(Path, allowed))
+        access = Access(roots, doors.read_host_transcripts)
         if allow:
             overrides["allowed_paths"] = allowed
         return cls(found, environ, home, cwd, access, overrides)
@@ -339,6 +340,14 @@ class Workspace:
         """The session of a conversation a program holds itself."""
         name = name_for(messages, self.store)
         return Session(self.store, name, settings=settings or self.settings(), model=model)
+
+
+def _project(cwd: Path, home: Path) -> tuple[Path, ...]:
+    """The working directory, where it is a project: from the home folder on upward it is not.
+
+    A host may start its servers there, and all of the user's files would be open.
+    """
+    return () if home.resolve().is_relative_to(cwd.resolve()) else (cwd,)
 
 
 def _doors(environ: Mapping[str, str]) -> Settings:

@@ -16,6 +16,7 @@ from context_compression.cli.export import export
 from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import say, working, write, write_json
+from context_compression.cli.trust import trust
 from context_compression.errors import ContextCompressionError
 from context_compression.hooks import HOSTS as HOOKED
 from context_compression.hooks import NOTHING, answer
@@ -158,7 +159,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         if finding.ok is False:
             say(f"warning: {finding.says}. {finding.mend}")
     settings = workspace.settings()
-    for doubt in settings.doubts:
+    for doubt in filter(None, [workspace.store.not_applied, *settings.doubts]):
         say(doubt)
     if as_json:
         write_json(settings.model_dump(mode="json"))
@@ -194,6 +195,7 @@ COMMANDS = (
     restore,
     summaries,
     config,
+    trust,
     install,
     uninstall,
     doctor,

@@ -48,7 +48,8 @@ def told_afterwards(workspace: Workspace, id: str) -> str | None:
     log, state = workspace.store.session(id), session.state()
     if state.compressions or not state.refs:
         return None
-    ledger = render(promises(log, state).ledger, LEDGER_TOKENS, measure=Counter().text)
+    known = promises(session.store, log, state).ledger
+    ledger = render(known, LEDGER_TOKENS, measure=Counter().text)
     texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
     return "\n".join(
         [

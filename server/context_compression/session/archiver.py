@@ -17,7 +17,6 @@ from context_compression.result import Kept, Result
 from context_compression.session.keeping import digest_under, refs_beside
 from context_compression.session.state import State, place_of, state_of, timestamp
 from context_compression.store import SessionLog, Store
-from context_compression.store.files import read_text
 from context_compression.store.originals import original_of
 from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
@@ -47,7 +46,7 @@ class Archiver:
     @property
     def archive(self) -> Archive:
         """Receipts may name `context_restore` and the file of an offloaded text."""
-        return promises(self._log, self._state)
+        return promises(self._store, self._log, self._state)
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Originals first, then all there is to read, then the line that makes the view count."""
@@ -111,7 +110,7 @@ class Archiver:
             }
         )
         removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
-        return Kept(len(removed), (*replaced, *warnings))
+        return Kept(len(removed), (*replaced, *warnings, *_not_applied(self._store)))
 
     def _replaced(self, result: Result) -> tuple[str, ...]:
         """That a smaller view goes, which a compression of the same conversation left before."""
@@ -180,10 +179,15 @@ class Rehearsal:
     """Promises what the archive would hold, and keeps nothing."""
 
     archive: Archive
+    store: Store
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Nothing is written."""
-        return Kept()
+        return Kept(warnings=_not_applied(self.store))
+
+
+def _not_applied(store: Store) -> tuple[str, ...]:
+    return (store.not_applied,) if store.not_applied else ()
 
 
 def told_of(result: Result) -> dict[str, Any]:
@@ -222,7 +226,7 @@ def brought_back(state: State) -> frozenset[str]:
     return back | inside
 
 
-def promises(log: SessionLog, state: State) -> Archive:
+def promises(store: Store, log: SessionLog, state: State) -> Archive:
     """What receipts may promise in this session, and what a strategy may look up."""
 
     def original(ref: str) -> str | None:
@@ -246,7 +250,7 @@ def promises(log: SessionLog, state: State) -> Archive:
         original=original,
         ref_of=refs_beside(log, state),
         ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
-        prompt=lambda name: read_text(log.root / "prompts" / f"{name}.md"),
+        prompt=store.prompt,
         settled=len(state.view) - state.behind if state.compressions else 0,
     )
 

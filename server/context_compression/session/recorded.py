@@ -150,7 +150,7 @@ class Recorded:
         settings = self._settings(options.pop("settings", None))
         state = self.state()
         shown = state.view if messages is None else messages
-        rehearsal = Rehearsal(promises(self._log, state))
+        rehearsal = Rehearsal(promises(self.store, self._log, state), self.store)
         summarizer = options.pop("summarizer", None)
         system = self._system_in(state, messages)
         ask = self._ask(shown, system, rehearsal, settings=settings, **options)

@@ -92,5 +92,5 @@ def status_of(
         largest=largest(parsed, counter),
         could_free=plain.tokens_freed,
         refs={ref: about["what"] for ref, about in state.refs.items()},
-        warnings=state.warnings,
+        warnings=[*filter(None, [session.store.not_applied]), *state.warnings],
     )

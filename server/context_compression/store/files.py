@@ -5,9 +5,10 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, cast
 
 from filelock import FileLock, Timeout
@@ -16,6 +17,8 @@ from context_compression.errors import StoreDamaged, StoreError, StoreTooNew, St
 
 FORMAT = 1
 """The version that our JSON files carry."""
+ID = "id"
+"""The file of a folder of ours with a random name of its own."""
 LOCK_SECONDS = 30.0
 
 
@@ -87,10 +90,30 @@ def make_folder(root: Path, *inside: str) -> Path:
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, exist_ok=True)
                 sync_folder(folder.parent)
+                if not level:
+                    name(root)
         ignore = root / ".gitignore"
         if not ignore.exists():
             replace_file(ignore, b"*\n")
     return folder
+
+
+_tell: dict[Path, Callable[[Path], object]] = {}
+
+
+def when_made(root: Path, tell: Callable[[Path], object]) -> None:
+    """Have `tell` called when this process makes the folder `root`, with nothing in it but its id.
+
+    So what it writes down is known before anything is kept there.
+    """
+    _tell[root] = tell
+
+
+def name(root: Path) -> None:
+    """Give a new folder the id by which it is known again."""
+    replace_file(root / ID, token_hex(16).encode() + b"\n")
+    if tell := _tell.get(root):
+        tell(root)
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -150,7 +173,7 @@ def read_json(path: Path, *, default: Any) -> Any:
 
 def read_text(path: Path) -> str | None:
     """The text in UTF-8 at `path`, `None` where there is no file; no link is followed."""
-    if path.is_symlink() or path.parent.is_symlink():
+    if path.parent.is_symlink():
         raise damaged(path, "is a link, and none is followed here")
     data = _read_bytes(path)
     try:
@@ -168,8 +191,11 @@ def _read_bytes(path: Path) -> bytes | None:
 
 
 def ordinary(path: Path) -> Path:
-    """The path; `StoreDamaged` where a device or a pipe is there, which might never end."""
-    if not stat.S_ISREG(path.stat().st_mode):
+    """The path; `StoreDamaged` where a link is there, or a device, which might never end."""
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        raise damaged(path, "is a link, and none is followed here")
+    if not stat.S_ISREG(mode):
         raise damaged(path, "is no ordinary file")
     return path
 

@@ -7,14 +7,15 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from context_compression.errors import StoreError
+from context_compression.errors import NotOurs, StoreError
 from context_compression.store import files
 from context_compression.store.log import FILE_NAME, SessionLog, the_one
+from context_compression.store.places import place_of
+from context_compression.store.trust import PROMPTS, Folders, check_owner, speaking
 
 if TYPE_CHECKING:
     from context_compression.store.search import Found
 
-NAME = ".compression"
 INDEX = "search.sqlite"
 
 
@@ -27,37 +28,59 @@ class Store:
         self._config = self.folder / "config.json"
         self._summaries = self.folder / "summaries.json"
         self._logs: dict[str, SessionLog] = {}
+        self._folders: Folders | None = None
 
     @classmethod
     def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> "Store":
-        """The store for work done in `start`.
+        """The store for work done in `start`, see `places.place_of`."""
+        return cls.of_user(place_of(start, home=home, environ=environ), home)
 
-        `CONTEXT_COMPRESSION_DIR` (relative to `start`), else the nearest `.compression` upward to
-        the repository's root, else one made there. Without a repository only `start` counts: what
-        lies above may be anybody's; so from `home`. From `/`, or where one cannot write, the one in
-        `home`. A link is not taken for one: who wrote the repository would decide where we write
-        and may read.
+    @classmethod
+    def of_user(cls, folder: str | Path, home: Path) -> "Store":
+        """The store at `folder`, whose settings and prompts are applied only if the user made it.
+
+        Those of `Store(folder)`, which a program names, always are.
         """
-        start, home = start.resolve(), home.resolve()
-        if named := environ.get("CONTEXT_COMPRESSION_DIR"):
-            first, *rest = Path(named).parts
-            return cls(home.joinpath(*rest) if first == "~" else start / named)
-        upward = [start, *start.parents] if start != home else [start]
-        root = next((folder for folder in upward if os.path.exists(folder / ".git")), start)
-        within = upward[: upward.index(root) + 1]
-        place = next((folder for folder in within if _is_folder(folder / NAME)), root)
-        written = place / NAME if os.path.lexists(place / NAME) else place
-        usable = _is_folder(written) and os.access(written, os.W_OK | os.X_OK)
-        return cls((home if place == Path(place.anchor) or not usable else place) / NAME)
+        store = cls(folder)
+        store._folders = Folders(home)
+        files.when_made(store.folder, store._folders.made)
+        return store
 
-    def read_config(self) -> dict[str, Any]:
-        """The values of `config.json`, without its version; `{}` when there is none.
+    @property
+    def not_applied(self) -> str:
+        """Why settings and prompts in this folder are not applied; "" where they are, or none."""
+        why = self._folders.why_not(self.folder) if self._folders else ""
+        return f"Settings and prompts in {self.folder} are not applied: {why}." if why else ""
+
+    def speaking(self) -> list[Path]:
+        """The files here that are not applied where the folder is not the user's own."""
+        return speaking(self.folder)
+
+    def trust(self) -> None:
+        """Have the settings and prompts that are in this folder now applied from now on.
 
         Raises:
+            StoreError: the folder cannot be read, or the home folder not be written.
+        """
+        check_owner(self.folder)
+        if self._folders:
+            self._folders.trust(self.folder)
+
+    def prompt(self, name: str) -> str | None:
+        """The user's own instruction for summaries of a name; `None` where there is none."""
+        place = self.folder / PROMPTS / f"{name}.md"
+        return None if self.not_applied else files.read_text(place)
+
+    def read_config(self) -> dict[str, Any]:
+        """The values of `config.json`, without its version; `{}` when there is none, or not ours.
+
+        Raises:
+            NotOurs: the folder belongs to somebody else, or others may write there.
             StoreDamaged: it is not a JSON object.
             StoreTooNew: a newer version wrote it.
         """
-        values = files.read_document(self._config)
+        check_owner(self.folder)
+        values = {} if self.not_applied else files.read_document(self._config)
         values.pop("version", None)
         return values
 
@@ -67,10 +90,14 @@ class Store:
 
     def update_config(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
         """Replaces the values by what `change` makes of them; nobody writes in between."""
+        if why := self.not_applied:
+            raise NotOurs(f"{why} Nothing was changed.")
         with self._locked():
             values = change(self.read_config())
             document = {"version": files.FORMAT, **values}
             files.replace_file(self._config, files.to_json(document, indent=2) + b"\n")
+            if self._folders:
+                self._folders.wrote(self.folder)
         return values
 
     def add_summary(self, entry: Mapping[str, Any]) -> None:
@@ -103,6 +130,7 @@ class Store:
 
     def session(self, id: str) -> SessionLog:
         """The log of session `id`, whether it exists or not; the same object for the same id."""
+        check_owner(self.folder)
         if id not in self._logs:
             self._logs[id] = SessionLog(self.folder, id)
         return self._logs[id]
@@ -190,12 +218,18 @@ class Store:
         return None if full is None else owners[full]
 
     def _session_folders(self) -> list[str]:
+        check_owner(self.folder)
         folder = self.folder / "sessions"
         with files.reading(folder), suppress(FileNotFoundError):
-            return sorted(name for name in os.listdir(folder) if FILE_NAME.fullmatch(name))
+            return sorted(
+                name
+                for name in os.listdir(folder)
+                if FILE_NAME.fullmatch(name) and not os.path.islink(folder / name)
+            )
         return []
 
     def _read_summaries(self) -> list[dict[str, Any]]:
+        check_owner(self.folder)
         entries = files.read_document(self._summaries).get("summaries", [])
         if not isinstance(entries, list):
             raise files.damaged(self._summaries, 'has no list of "summaries"')
@@ -208,6 +242,7 @@ class Store:
         files.replace_file(self._summaries, files.to_json(document, indent=2) + b"\n")
 
     def _locked(self) -> AbstractContextManager[None]:
+        check_owner(self.folder)
         return files.holding(self.folder, "store", "another process is writing to the store")
 
 
@@ -223,7 +258,3 @@ def _different(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             case _:
                 pass
         yield entry
-
-
-def _is_folder(path: Path) -> bool:
-    return os.path.isdir(path) and not os.path.islink(path)

@@ -66,7 +66,8 @@ def _shown(workspace: Workspace) -> CallToolResult:
         for name, value in values.items()
     }
     file = str(workspace.store.folder / "config.json")
-    more = {"config_file": file, "warnings": list(settings.doubts)}
+    warnings = [*filter(None, [workspace.store.not_applied]), *settings.doubts]
+    more = {"config_file": file, "warnings": warnings}
     return answer("\n".join(lines), {"settings": said}, more)
 
 

@@ -39,12 +39,12 @@ async def context_status(call: Call, asked: StatusArguments) -> CallToolResult:
 
     def work() -> CallToolResult:
         messages = asked.messages if transcript is None else transcript.messages
-        return _answer(about.session.status(messages, about.anchor), about, asked)
+        return _answer(call, about.session.status(messages, about.anchor), about, asked)
 
     return await call.working("counting tokens", work)
 
 
-def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolResult:
+def _answer(call: Call, status: Status, about: Opened, asked: StatusArguments) -> CallToolResult:
     used, session, transcript = status.usage, about.session, about.transcript
     due = "is due" if used.over_threshold else "is not due"
     headline = (
@@ -67,6 +67,7 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "session": session.id,
         "transcript": f"{transcript.path} ({transcript.host})" if transcript else None,
         "store": str(session.store.folder),
+        "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
         "due_from_tokens": used.threshold_tokens,
         "counted_by": f"{used.used_tokens.method}; at most {used.used_tokens.upper:,}",
         "messages": status.messages,
