@@ -59,13 +59,19 @@ class Options:
         """The workspace of this run; files the user named may be read, wherever they lie."""
         allow = [*self.allow]
         for name in given:
-            with suppress(OSError, RuntimeError):  # no path at all: reading it will say so
-                allow.append(str(Path(name).expanduser().resolve()))
+            with suppress(OSError, ValueError):  # no path at all: reading it will say so
+                allow.append(str(_place(name).resolve()))
         workspace = Workspace.here(store=self.store, allow=allow)
         for name in self.allow:
             if not os.path.exists(workspace.place(name)):
                 say(f"warning: --allow {name}: there is no such folder")
         return workspace
+
+
+def _place(name: str) -> Path:
+    with suppress(RuntimeError):  # a user nobody knows: then it is the name of a folder
+        return Path(name).expanduser()
+    return Path(name)
 
 
 def warn(opened: Opened) -> None:

@@ -39,7 +39,9 @@ CHECKPOINT = (
 def run() -> int:
     """Play the demo; returns 0 when everything was as promised, else 1."""
     with TemporaryDirectory(prefix="context-compression-demo-") as folder:
-        return anyio.run(_play, Path(folder).resolve())
+        project = Path(folder).resolve() / "project"
+        project.mkdir()
+        return anyio.run(_play, project)
 
 
 async def _play(folder: Path) -> int:
@@ -51,7 +53,7 @@ async def _play(folder: Path) -> int:
         f"{count_tokens(messages):,} tokens.\nA real server runs beside us; what follows are the "
         "answers of its six tools over stdio."
     )
-    environment = {"HOME": str(folder), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    environment = {"HOME": str(folder.parent), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "context_compression", "--store", str(folder / ".compression"), "serve"],

@@ -146,9 +146,7 @@ class Backups:
         with suppress(OSError):  # where it is not empty then, others' backups or a store are there
             folder.rmdir()
             folder.parent.rmdir()
-            if [inside.name for inside in self._root.iterdir()] == [".gitignore"]:
-                (self._root / ".gitignore").unlink()
-                self._root.rmdir()
+            files.remove_unused(self._root)
 
 
 def hash_of(data: bytes) -> str:

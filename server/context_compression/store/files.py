@@ -98,6 +98,15 @@ def make_folder(root: Path, *inside: str) -> Path:
     return folder
 
 
+def remove_unused(root: Path) -> None:
+    """Remove a folder in which nothing is but what it was made with."""
+    made = {root / ".gitignore", root / ID}
+    if made.issuperset(root.iterdir()):
+        for path in made:
+            path.unlink(missing_ok=True)
+        root.rmdir()
+
+
 _tell: dict[Path, Callable[[Path], object]] = {}
 
 

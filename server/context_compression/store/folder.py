@@ -1,13 +1,13 @@
 """The folder `.compression/`: where it is, its config, its summaries, its sessions."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from context_compression.errors import NotOurs, StoreError
+from context_compression.errors import NotOurs, StoreError, UnknownRef
 from context_compression.store import files
 from context_compression.store.log import FILE_NAME, SessionLog, the_one
 from context_compression.store.places import place_of
@@ -80,9 +80,9 @@ class Store:
             StoreTooNew: a newer version wrote it.
         """
         check_owner(self.folder)
-        values = {} if self.not_applied else files.read_document(self._config)
+        values = files.read_document(self._config)
         values.pop("version", None)
-        return values
+        return {} if self.not_applied else values
 
     def write_config(self, values: Mapping[str, Any]) -> None:
         """Replaces all values. A damaged file is an error, not overwritten."""
@@ -90,10 +90,11 @@ class Store:
 
     def update_config(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
         """Replaces the values by what `change` makes of them; nobody writes in between."""
-        if why := self.not_applied:
-            raise NotOurs(f"{why} Nothing was changed.")
         with self._locked():
-            values = change(self.read_config())
+            config = self.read_config()
+            if why := self.not_applied:
+                raise NotOurs(f"{why} Nothing was changed.")
+            values = change(config)
             document = {"version": files.FORMAT, **values}
             files.replace_file(self._config, files.to_json(document, indent=2) + b"\n")
             if self._folders:
@@ -164,7 +165,8 @@ class Store:
         `ref` may be cut to its first four or more characters; `SessionLog.full_ref` completes it.
 
         Raises:
-            UnknownRef: cut so short that it could be more than one.
+            UnknownRef: cut so short that it could be more than one; or it stands for one thing in
+                one session and for another in another, which somebody brought about.
         """
         return self._owner(ref, lambda log: log.about(ref)) or self._owner(ref, SessionLog.refs)
 
@@ -206,16 +208,14 @@ class Store:
         return found
 
     def _owner(self, ref: str, refs_of: Callable[[SessionLog], Iterable[str]]) -> SessionLog | None:
-        owners: dict[str, SessionLog] = {}
+        owners: dict[str, list[SessionLog]] = {}
         for id in self.sessions():
             log = self.session(id)
             with suppress(StoreError):  # what cannot be read here may be found elsewhere
                 for full in refs_of(log):
-                    owners.setdefault(full, log)
-            if ref in owners:
-                break
+                    owners.setdefault(full, []).append(log)
         full = the_one(ref, owners)
-        return None if full is None else owners[full]
+        return None if full is None else _newest(full, owners[full])
 
     def _session_folders(self) -> list[str]:
         check_owner(self.folder)
@@ -244,6 +244,23 @@ class Store:
     def _locked(self) -> AbstractContextManager[None]:
         check_owner(self.folder)
         return files.holding(self.folder, "store", "another process is writing to the store")
+
+
+def _newest(ref: str, owners: Sequence[SessionLog]) -> SessionLog:
+    """The first of the logs in which something is archived under a ref, the same in all."""
+    if len(owners) == 1:
+        return owners[0]
+    held: dict[str, SessionLog] = {}
+    for log in owners:
+        with suppress(StoreError):
+            held.setdefault(log.digest(ref), log)
+    if len(held) > 1:
+        where = " and in ".join(log.id for log in held.values())
+        raise UnknownRef(
+            f"{ref} stands for different things in {where}: somebody made texts whose hashes begin "
+            "alike. Name the session, too."
+        )
+    return next(iter(held.values()), owners[0])
 
 
 def _different(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

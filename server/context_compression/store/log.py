@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from context_compression.errors import ContextCompressionError, StoreDamaged, StoreError, UnknownRef
 from context_compression.plurals import how_many
-from context_compression.refs import DIGITS, is_proven
+from context_compression.refs import DIGITS, digest_of, is_proven
 from context_compression.store import files
 from context_compression.store.lines import Events, LineFile, Mark
 from context_compression.store.originals import original_of
@@ -214,6 +214,15 @@ class SessionLog:
                 f"{self.folder} does not hold what ref {ref} stands for; the file was changed."
             )
         raise problem
+
+    def digest(self, ref: str) -> str:
+        """The SHA-256 of what is archived under a ref in full.
+
+        Raises:
+            StoreError: nothing is, or it cannot be read and its hash was not written down.
+        """
+        told = self.about(ref).get(ref, {}).get("sha256")
+        return told if isinstance(told, str) else digest_of(self.original(ref))
 
     def archiving(self) -> AbstractContextManager[None]:
         """Keeps other threads and processes from giving refs in this conversation."""

@@ -7,7 +7,7 @@ from itertools import islice
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
-from context_compression.errors import StoreUnwritable, UnknownRef
+from context_compression.errors import ConversationNotFound, StoreUnwritable, UnknownRef
 from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
@@ -45,7 +45,7 @@ class RestoreArguments(Arguments):
     query: str | None = None
     """in place of ref: words, names, "a phrase"; limited by path:src/app, tool:bash, error:"""
     conversation: str | None = None
-    """search this one only; as in context_status"""
+    """search this one only, look for ref there first; as in context_status"""
     cursor: str | None = None
     """next page, from the last one's header"""
 
@@ -66,7 +66,12 @@ async def context_restore(call: Call, asked: RestoreArguments) -> CallToolResult
             "for in the archive; pattern goes with both, or alone. context_status names refs."
         )
     if asked.ref:
-        return await call.working("restoring", lambda: _restored(store, asked.ref or "", asked))
+        first = None
+        with suppress(ConversationNotFound):  # a ref is found wherever it is
+            first = await _session(call, asked.conversation)
+        return await call.working(
+            "restoring", lambda: _restored(store, asked.ref or "", asked, first)
+        )
     if asked.lines is not None:
         raise ToolError("lines goes with ref, not with query.")
     if asked.pattern is None and Query.read(query).empty:
@@ -100,11 +105,12 @@ async def _session(call: Call, conversation: str | None) -> str | None:
     return (await opened(call, conversation, None)).session.id
 
 
-def _restored(store: Store, ref: str, asked: RestoreArguments) -> CallToolResult:
-    named = NAMED_REF.search(ref[:LONGEST_MARK]) or REF_FILE.search(ref)
-    ref = named[1] if named else ref.strip()
+def _restored(store: Store, ref: str, asked: RestoreArguments, first: str | None) -> CallToolResult:
+    marked = NAMED_REF.search(ref[:LONGEST_MARK]) or REF_FILE.search(ref)
+    ref = marked[1] if marked else ref.strip()
     lines = _span(asked.lines)
-    log = store.locate(ref)
+    named = store.session(first) if first else None
+    log = named if named and named.full_ref(ref) else store.locate(ref)
     session = following = None
     if log is None:
         full, what, text = _summary(store, ref)
