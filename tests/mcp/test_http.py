@@ -168,7 +168,7 @@ def test_without_a_token_one_is_made_up_and_written_to_stderr(tmp_path: Path) ->
 from pathlib import Path
 from context_compression.mcp_server import serve_http
 from context_compression.workspace import Workspace
-serve_http(Workspace.here(home=Path.cwd()), port=0)
+serve_http(Workspace.here(home=Path.cwd().with_name("home")), port=0)
 """
     environ = {"PYTHONPATH": str(Path(__file__).parents[2] / "server")}
     with subprocess.Popen(

@@ -16,7 +16,7 @@ SERVE = """
 from pathlib import Path
 from context_compression.mcp_server import serve_stdio
 from context_compression.workspace import Workspace
-serve_stdio(Workspace.here(home=Path.cwd()), protocol={protocol!r})
+serve_stdio(Workspace.here(home=Path.cwd().with_name("home")), protocol={protocol!r})
 """
 HELLO = {
     "jsonrpc": "2.0",

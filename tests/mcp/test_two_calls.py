@@ -19,7 +19,7 @@ SERVE = """
 from pathlib import Path
 from context_compression.mcp_server import serve_stdio
 from context_compression.workspace import Workspace
-serve_stdio(Workspace.here(home=Path.cwd()))
+serve_stdio(Workspace.here(home=Path.cwd().with_name("home")))
 """
 ASKED: dict[str, Any] = {"strategy": "summarize", "target_tokens": 9_000}
 SUMMARY = "## Goal\nFix the build.\n\n## Next Steps\nRun the tests."

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Generator
@@ -17,8 +18,10 @@ from context_compression.errors import StoreDamaged, StoreError, StoreTooNew, St
 
 FORMAT = 1
 """The version that our JSON files carry."""
-ID = "id"
-"""The file of a folder of ours with a random name of its own."""
+LOCKS = ".locks"
+"""Holds what is of this machine: the locks, and a random id by which a folder is known again."""
+LONGEST_ID = 200
+"""Bytes of an id that are read."""
 LOCK_SECONDS = 30.0
 
 
@@ -65,7 +68,7 @@ def holding(root: Path, name: str, busy: str, timeout: float = LOCK_SECONDS) -> 
 
     Not reentrant. The system lets go of it when the process ends, however it ends.
     """
-    path = make_folder(root, ".locks") / name
+    path = make_folder(root, LOCKS) / name
     lock = FileLock(path, mode=0o600)
     with writing(path):
         try:
@@ -100,11 +103,8 @@ def make_folder(root: Path, *inside: str) -> Path:
 
 def remove_unused(root: Path) -> None:
     """Remove a folder in which nothing is but what it was made with."""
-    made = {root / ".gitignore", root / ID}
-    if made.issuperset(root.iterdir()):
-        for path in made:
-            path.unlink(missing_ok=True)
-        root.rmdir()
+    if {path.name for path in root.iterdir()} <= {".gitignore", LOCKS}:
+        shutil.rmtree(root)
 
 
 _tell: dict[Path, Callable[[Path], object]] = {}
@@ -118,9 +118,16 @@ def when_made(root: Path, tell: Callable[[Path], object]) -> None:
     _tell[root] = tell
 
 
+def id_of(root: Path) -> str | None:
+    """The id of a folder of ours, 32 hex digits; `None` where it has none."""
+    with suppress(OSError, UnicodeDecodeError), open(root / LOCKS / "id", "rb") as file:
+        return file.read(LONGEST_ID).decode("ascii").strip() or None
+    return None
+
+
 def name(root: Path) -> None:
-    """Give a new folder the id by which it is known again."""
-    replace_file(root / ID, token_hex(16).encode() + b"\n")
+    """Give a folder an id of its own."""
+    replace_file(make_folder(root, LOCKS) / "id", token_hex(16).encode() + b"\n")
     if tell := _tell.get(root):
         tell(root)
 

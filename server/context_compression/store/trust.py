@@ -1,7 +1,7 @@
 """Whose a store is: settings and prompts are applied only where this user made it, or trusts it.
 
-A folder `.compression/` may come with a clone or an archive file. It has an `id`; `folders.json` in
-the user's own `~/.compression` says which ids were made where. What else is found in a folder, can
+A folder `.compression/` may come with a clone or an archive file. It has an id; `folders.json` in
+the user's own `~/.compression` says which ids were made where. What else is found in a folder can
 be read and restored.
 """
 
@@ -19,8 +19,6 @@ from context_compression.store import files
 from context_compression.store.places import NAME, pointer
 
 KNOWN = "folders.json"
-LONGEST_ID = 200
-"""Bytes of an id that are read; it has 32."""
 LONGEST_GIT_INDEX = 2**26
 """Bytes of git's list of files in which ours are looked for."""
 PROMPTS = "prompts"
@@ -86,7 +84,7 @@ class Folders:
         Raises:
             StoreError: it cannot be read, or remembered.
         """
-        if _id(folder) is None:
+        if files.id_of(folder) is None:
             files.name(folder)
         self._remember(folder, {"sha256": digest_of(folder)})
 
@@ -96,7 +94,7 @@ class Folders:
             self.trust(folder)
 
     def _entry(self, folder: Path) -> dict[str, Any] | None:
-        id, place = _id(folder), os.path.realpath(folder)
+        id, place = files.id_of(folder), os.path.realpath(folder)
         with suppress(StoreError):
             for entry in reversed(self._entries()):
                 if id is not None and entry.get("id") == id and entry.get("folder") == place:
@@ -111,7 +109,7 @@ class Folders:
 
     def _remember(self, folder: Path, more: dict[str, Any]) -> None:
         place, now = os.path.realpath(folder), datetime.now(UTC).isoformat(timespec="seconds")
-        entry = {"folder": place, "id": _id(folder), "at": now, **more}
+        entry = {"folder": place, "id": files.id_of(folder), "at": now, **more}
         with files.holding(self._home, KNOWN, "another process writes the list of folders"):
             kept = [e for e in self._entries() if e.get("folder") != place]
             document = {"version": files.FORMAT, "folders": [*kept, entry]}
@@ -148,11 +146,3 @@ def is_in_git(folder: Path) -> bool:
     with suppress(OSError), open(repository / "index", "rb") as file:
         return f"{folder.name}/".encode() in file.read(LONGEST_GIT_INDEX)
     return False
-
-
-def _id(folder: Path) -> str | None:
-    try:
-        with open(folder / files.ID, "rb") as file:
-            return file.read(LONGEST_ID).decode("ascii").strip() or None
-    except (OSError, UnicodeDecodeError):
-        return None

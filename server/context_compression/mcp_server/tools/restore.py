@@ -45,7 +45,7 @@ class RestoreArguments(Arguments):
     query: str | None = None
     """in place of ref: words, names, "a phrase"; limited by path:src/app, tool:bash, error:"""
     conversation: str | None = None
-    """search this one only, look for ref there first; as in context_status"""
+    """search this one only, for ref this first; as in context_status"""
     cursor: str | None = None
     """next page, from the last one's header"""
 
