@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from context_compression.errors import StoreDamaged
+from context_compression.errors import InvalidConversation, StoreDamaged
 from context_compression.formats import parse
 from context_compression.messages import Text, ToolResult
 
@@ -21,7 +21,7 @@ def original_of(about: Mapping[str, Any], read: Callable[[str, int], Any]) -> An
     try:
         message = read(about["file"], about["message"])
         return message if about["block"] is None else text_in(message, about["block"])
-    except (IndexError, KeyError, TypeError) as error:
+    except (InvalidConversation, IndexError, KeyError, TypeError) as error:
         raise StoreDamaged(f"The log tells of an original that is not there: {error}.") from error
 
 
