@@ -101,20 +101,17 @@ def test_what_is_left_of_a_log_that_lost_a_line_is_applied_to_no_other_messages(
     store = a_store(tmp_path)
     path = tmp_path / "sessions/s/events.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
-    known = [json.loads(line).get("message") for line in lines]
-    made = [
-        part
-        for line in map(json.loads, lines)
-        for part in line.get("layout", ())
-        if isinstance(part, dict)
-    ]
+    events: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    known = [event.get("message") for event in events]
+    layouts: list[Any] = [part for event in events for part in event.get("layout", ())]
+    made = [part for part in layouts if isinstance(part, dict)]
     for lost in range(1, len(lines)):
         path.write_bytes(b"".join([*lines[:lost], b"lost\n", *lines[lost + 1 :]]))
         state = Session(Store(tmp_path), "s").state()
         assert any("cannot be read" in warning for warning in state.warnings)
         for message in state.view:
             assert message in known or message in made
-        if json.loads(lines[lost])["type"] == "message" and lost <= len(TALK):
+        if events[lost]["type"] == "message" and lost <= len(TALK):
             assert state.compressions == []
             assert [m for m in state.view if m in TALK] == [m for m in TALK if m != known[lost]]
     assert store.session("s").exists

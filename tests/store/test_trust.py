@@ -175,13 +175,14 @@ def test_the_store_in_the_home_folder_is_the_users(home: Path) -> None:
 def test_files_that_a_repository_brings_into_a_folder_of_ours_are_not_applied(home: Path) -> None:
     folder = home / "project"
     folder.mkdir()
-    run = {"cwd": folder, "check": True, "env": {"PATH": os.environ["PATH"], "HOME": str(home)}}
-    subprocess.run(["git", "init", "-q"], **run)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    subprocess.run(["git", "init", "-q"], cwd=folder, env=environ, check=True)
     here(folder, home).store.write_config({"keep_recent": 3})
     speaks(folder / ".compression", {"keep_recent": 4})
     assert here(folder, home).settings().keep_recent == 4
 
-    subprocess.run(["git", "add", "-f", ".compression/prompts"], **run)
+    added = ["git", "add", "-f", ".compression/prompts"]
+    subprocess.run(added, cwd=folder, env=environ, check=True)
 
     assert here(folder, home).settings().keep_recent == 10
     assert "are in the repository" in here(folder, home).store.not_applied
