@@ -104,7 +104,7 @@ def test_what_is_left_of_a_log_that_lost_a_line_is_applied_to_no_other_messages(
     events: list[dict[str, Any]] = [json.loads(line) for line in lines]
     known = [event.get("message") for event in events]
     layouts: list[Any] = [part for event in events for part in event.get("layout", ())]
-    made = [part for part in layouts if isinstance(part, dict)]
+    made: list[Any] = [part for part in layouts if isinstance(part, dict)]
     for lost in range(1, len(lines)):
         path.write_bytes(b"".join([*lines[:lost], b"lost\n", *lines[lost + 1 :]]))
         state = Session(Store(tmp_path), "s").state()
