@@ -48,7 +48,12 @@ class Store:
 
     @property
     def not_applied(self) -> str:
-        """Why settings and prompts in this folder are not applied; "" where they are, or none."""
+        """Why settings and prompts in this folder are not applied; "" where they are, or none.
+
+        Raises:
+            NotOurs: the folder belongs to somebody else, or others may write there.
+        """
+        check_owner(self.folder)
         why = self._folders.why_not(self.folder) if self._folders else ""
         return f"Settings and prompts in {self.folder} are not applied: {why}." if why else ""
 
@@ -79,10 +84,10 @@ class Store:
             StoreDamaged: it is not a JSON object.
             StoreTooNew: a newer version wrote it.
         """
-        check_owner(self.folder)
+        not_applied = self.not_applied
         values = files.read_document(self._config)
         values.pop("version", None)
-        return {} if self.not_applied else values
+        return {} if not_applied else values
 
     def write_config(self, values: Mapping[str, Any]) -> None:
         """Replaces all values. A damaged file is an error, not overwritten."""
