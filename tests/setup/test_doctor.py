@@ -14,6 +14,7 @@ from context_compression.setup.doctor import check, environment, examine
 from context_compression.setup.findings import VARIABLES, Finding
 from context_compression.setup.hosts import BY_NAME, Host
 from context_compression.setup.machine import Machine, Server
+from context_compression.store import Store
 
 Machines = Callable[..., Machine]
 CODEX = BY_NAME["codex"]
@@ -157,7 +158,8 @@ def test_a_store_that_others_can_read_is_said(machine_with: Machines, real_serve
 def test_damage_in_the_store_is_said(machine_with: Machines, real_server: Server) -> None:
     machine = machine_with()
     store = machine.cwd / ".compression"
-    Session(store, "mine").record({"role": "user", "content": "hello"})
+    made = Store.of_user(store, machine.home)
+    Session(made, "mine").record({"role": "user", "content": "hello"})
     (store / "summaries.json").write_text("[", encoding="utf-8")
     install(CODEX, machine, real_server)
 
