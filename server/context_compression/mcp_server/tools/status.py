@@ -12,6 +12,7 @@ from context_compression.mcp_server.opening import opened
 from context_compression.plurals import how_many
 from context_compression.session import Status
 from context_compression.settings import GUARDED, Settings
+from context_compression.showing import one_line
 from context_compression.workspace import CURRENT, Opened
 
 REFS = {"concise": 5, "detailed": 100}
@@ -72,7 +73,7 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "messages": status.messages,
         "tokens_by_kind": status.by_kind,
         "largest": [
-            f"message {item.message:,}, {item.what}: {how_many(item.tokens, 'token')}"
+            f"message {item.message:,}, {one_line(item.what)}: {how_many(item.tokens, 'token')}"
             for item in status.largest[: ITEMS[asked.response_format]]
         ],
         "offload_would_free_tokens": status.could_free,
@@ -82,7 +83,7 @@ def _answer(status: Status, about: Opened, asked: StatusArguments) -> CallToolRe
         "requests": savings.requests or None,
         "tokens_over_all_requests": told if (told := savings.told()) != {"net": 0} else None,
         "refs_total": len(status.refs),
-        "newest_refs": {ref: status.refs[ref] for ref in newest},
+        "newest_refs": {ref: one_line(status.refs[ref]) for ref in newest},
         "settings": _settings(session.settings, whole=detailed),
         "warnings": [*status.warnings, *(transcript.warnings if transcript else ())],
     }
