@@ -37,6 +37,8 @@ from .hostile_stores import (
 )
 
 SESSIONS = ("summarized", "windowed", "gone", "planned", "offloaded")
+ALL_PLACES = os.environ.get("CONTEXT_COMPRESSION_LAWS") == "long"
+"""Each place of a store costs half a second; a short run takes every fourth."""
 STRATEGIES = ("offload", "truncate", "window", "extract", "summarize")
 STRUCTURE = ("type", "role", "file", "originals", "sha256", "id", "tool_use_id", "kind", "session")
 """By these it is decided how the rest is read: forged all together, nothing would be."""
@@ -134,15 +136,19 @@ def test_no_place_of_a_store_can_be_made_to_speak_alone(
     heard, told, kinds = Counter[str](), list[str](), [*HOSTILE.values()]
     found = places(pristine.store)
 
-    for number, place in enumerate(found):
+    for number, place in [*enumerate(found)][:: 1 if ALL_PLACES else 4]:
         workspace = copy_of(pristine, tmp_path / str(number))
-        forge(workspace.store, kinds[number % len(kinds)], lambda at, place=place: at == place)
+        forge(
+            workspace.store,
+            kinds[(number + number // 4) % len(kinds)],
+            lambda at, place=place: at == place,
+        )
         answers, wrong = anyio.run(attack, workspace, ("summarized", "gone", "planned"), 1)
         heard += answers
         told += (f"{place}: {fault}" for fault in wrong)
         shutil.rmtree(workspace.store.folder)
 
-    print(f"{len(found)} places forged alone; {dict(heard)}")
+    print(f"of {len(found)} places, forged alone: {dict(heard)}")
     assert len(found) > 80
     assert not told, f"{len(told)} faults\n" + "\n".join(told[:40])
 
