@@ -26,6 +26,10 @@ Messages say what was wrong, what is allowed and what to do next: a model reads 
 
 from collections.abc import Mapping, Sequence
 
+from context_compression.showing import one_line
+
+LONGEST_CANDIDATE = 1_000  # characters; it may be a path
+
 
 class ContextCompressionError(Exception):
     """Base of every error raised on purpose."""
@@ -85,7 +89,7 @@ class ConversationNotFound(TranscriptError):
 
     def __init__(self, message: str, candidates: Sequence[str] = ()) -> None:
         self.candidates = list(candidates)
-        listed = "".join(f"\n- {candidate}" for candidate in self.candidates)
+        listed = "".join(f"\n- {one_line(each, LONGEST_CANDIDATE)}" for each in self.candidates)
         super().__init__(message + (f" Candidates:{listed}" if listed else ""))
 
 

@@ -5,6 +5,7 @@ so where a ref stands for other content already, the new one gets more of its di
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
@@ -15,6 +16,7 @@ SHORTEST = 4
 """Digits that name one."""
 REF = f"[0-9a-f]{{{DIGITS},{MOST_DIGITS}}}"
 """The pattern of a ref in full."""
+_WRITTEN = re.compile(f"[0-9a-f]{{{SHORTEST},{MOST_DIGITS}}}")
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
@@ -39,6 +41,11 @@ def ref_of(original: Any) -> str:
     return digest_of(original)[:DIGITS]
 
 
+def is_ref(key: str) -> bool:
+    """Whether something can be archived under a key of a log; under no other it could be proven."""
+    return _WRITTEN.fullmatch(key) is not None
+
+
 def is_proven(ref: str, about: Mapping[str, Any], original: Any) -> bool:
     """Whether an original is what was archived under a ref.
 
@@ -48,7 +55,7 @@ def is_proven(ref: str, about: Mapping[str, Any], original: Any) -> bool:
         original: what came back.
     """
     digest = digest_of(original)
-    return digest.startswith(ref) and about.get("sha256", digest) == digest
+    return is_ref(ref) and digest.startswith(ref) and about.get("sha256", digest) == digest
 
 
 def _free(ref: str) -> str | None:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import PydanticCustomError
 
 from context_compression.errors import InvalidSettings
+from context_compression.showing import one_line
 
 StrategyName = Literal["auto", "offload", "truncate", "window", "extract", "summarize"]
 
@@ -310,7 +311,7 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     given, bounds = error["input"], error.get("ctx", {})
     origin = origins.get(name.split(".")[0], "")
     value = json.dumps(given, ensure_ascii=False, default=str)
-    value = value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
+    value = one_line(value, SHOWN + 1)
     said = f"{name[:SHOWN]} = {value}{f' (from {origin})' * bool(origin)}"
     message = f"{said}: {error['msg'].lower()}"
     if "expected" in bounds:

@@ -11,9 +11,11 @@ import click
 
 from context_compression.cli.terminal import say, speak_utf8
 from context_compression.errors import ContextCompressionError
+from context_compression.showing import harmless, one_line
 from context_compression.workspace import Opened, Workspace
 
 INTERRUPTED = 130
+LONGEST_WARNING = 1_000  # characters; it may name a path
 
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
 
@@ -22,6 +24,9 @@ class Refused(click.ClickException):
     """One of our errors, on its way to stderr: its message says what to do, so no traceback."""
 
     exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(harmless(message))
 
 
 class Commands(click.Group):
@@ -77,7 +82,7 @@ def _place(name: str) -> Path:
 def warn(opened: Opened) -> None:
     """Say what of a transcript could not be read or was left out."""
     for warning in opened.transcript.warnings if opened.transcript else ():
-        say(f"warning: {warning}")
+        say(f"warning: {one_line(warning, LONGEST_WARNING)}")
 
 
 @click.group(

@@ -15,7 +15,7 @@ from context_compression.cli.compress import compress
 from context_compression.cli.export import export
 from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
-from context_compression.cli.terminal import say, working, write, write_json
+from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.cli.trust import trust
 from context_compression.errors import ContextCompressionError
 from context_compression.hooks import HOSTS as HOOKED
@@ -28,6 +28,7 @@ from context_compression.settings import (
     snake_case,
     variables,
 )
+from context_compression.showing import one_line
 
 
 @click.command()
@@ -101,7 +102,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         if as_json:
             write_json({"store": str(store.folder), "sessions": sessions})
         else:
-            click.echo(pages.sessions(store.folder, sessions))
+            show(pages.sessions(store.folder, sessions))
         return
     opened = options.workspace(conversation).open(conversation, model=model)
     warn(opened)
@@ -111,7 +112,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
     if as_json:
         write_json(records.status(opened.session.id, found))
     else:
-        click.echo(pages.status(opened.session.id, found))
+        show(pages.status(opened.session.id, found))
 
 
 @click.command()
@@ -128,7 +129,7 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
     if as_json:
         write_json({"summaries": found})
     else:
-        click.echo(pages.summaries(found))
+        show(pages.summaries(found))
 
 
 @click.command()
@@ -166,7 +167,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     else:
         origins = pages.origins(workspace.store.read_config(), workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
-        click.echo(pages.config(settings, origins, shown or NAMES))
+        show(pages.config(settings, origins, shown or NAMES))
 
 
 def _say_overruled(changed: set[str], kept: Settings, environ: Mapping[str, str]) -> None:
@@ -174,7 +175,7 @@ def _say_overruled(changed: set[str], kept: Settings, environ: Mapping[str, str]
     values = kept.model_dump(mode="json")
     for name, variable in variables(environ).items():
         if name in changed:
-            value = json.dumps(values[name], ensure_ascii=False)
+            value = one_line(json.dumps(values[name], ensure_ascii=False))
             say(f"warning: {name} is {value} in config.json now, but {variable} goes before it")
 
 

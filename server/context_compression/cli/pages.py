@@ -10,6 +10,7 @@ from context_compression.plurals import how_many
 from context_compression.result import Result
 from context_compression.session import Status
 from context_compression.settings import Settings, variables
+from context_compression.showing import fenced, one_line
 
 BAR = 40  # characters
 LISTED = 8  # refs
@@ -31,7 +32,7 @@ def account(
         not_counted: tokens that the host adds to the messages.
     """
     if not result.changed:
-        notes = "; ".join(result.notes) or "nothing was changed"
+        notes = "; ".join(map(one_line, result.notes)) or "nothing was changed"
         tokens = how_many(result.tokens_before, "token")
         counts = f"{how_many(result.messages_in, 'message')}, {tokens}"
         return f"{counts}: {notes}."
@@ -52,8 +53,8 @@ def account(
         f"cache stays valid for {cached}",
         *_summary(result, foreseen),
         *([BESIDE.format(not_counted)] if not_counted else []),
-        *(f"mended   {repair}" for repair in result.repairs),
-        *(f"note     {note}" for note in result.notes),
+        *(f"mended   {one_line(repair)}" for repair in result.repairs),
+        *(f"note     {one_line(note)}" for note in result.notes),
         *(
             [f"note     {gone}; a larger target keeps them"]
             if (gone := result.constraints_gone)
@@ -172,7 +173,7 @@ def status(session: str, found: Status) -> str:
     if found.refs:
         newest = list(found.refs.items())[-LISTED:]
         lines += ["", *table([("newest refs", f"of {len(found.refs)}"), *newest], left=2)]
-    lines += [f"warning: {warning}" for warning in found.warnings]
+    lines += [f"warning: {one_line(warning)}" for warning in found.warnings]
     return "\n".join(lines)
 
 
@@ -199,17 +200,17 @@ def sessions(folder: Path, found: Sequence[Record]) -> str:
 
 
 def summaries(found: Iterable[Mapping[str, Any]]) -> str:
-    """Past summaries, each under a line that says whose it is; long ones cut."""
+    """Past summaries, each quoted under a line that says whose it is; long ones cut."""
     parts: list[str] = []
     for entry in found:
         text = str(entry.get("content", ""))
         more = len(text) - SHOWN
         rest = f"\n… {how_many(more, 'more character')}; --json shows them" if more > 0 else ""
-        parts.append(
-            f"── {entry.get('created_at', '?')}  {entry.get('session', '?')}  "
-            f"{entry.get('strategy', 'summary')}  {how_many(entry.get('tokens', 0), 'token')}\n"
-            f"{text[:SHOWN]}{rest}"
-        )
+        about = (("created_at", "?"), ("session", "?"), ("strategy", "summary"))
+        told = "  ".join(one_line(entry.get(name, unknown)) for name, unknown in about)
+        tokens = entry.get("tokens")
+        size = how_many(tokens if isinstance(tokens, int) else 0, "token")
+        parts.append(f"── {told}  {size}\n{fenced(text[:SHOWN])}{rest}")
     return "\n\n".join(parts) or "There are no summaries yet."
 
 
@@ -239,9 +240,10 @@ def _value(value: Any) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
-    """Rows in columns: the first `left` flush left, the others flush right."""
+    """Rows in columns: the first `left` flush left, the others flush right; a line for each."""
     if not rows:
         return []
+    rows = [[*map(one_line, row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

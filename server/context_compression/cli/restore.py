@@ -9,16 +9,19 @@ import click
 
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
-from context_compression.cli.terminal import say, working, write, write_json
+from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.errors import UnknownRef
 from context_compression.plurals import how_many, out_of, texts_and_messages
 from context_compression.session import NO_LINE, Session
+from context_compression.showing import one_line
 from context_compression.store import Found, Hit, Store
 from context_compression.store.query import Query
 from context_compression.store.refs import if_too_short
 
 NOT_FOUND = 1
 """What it ends with where no line of what is restored has the pattern, as grep does."""
+NO_NUMBER = "…"
+"""Before a line that cannot be asked for by its number: it does not begin one of ours."""
 
 
 @click.command()
@@ -67,7 +70,7 @@ def restore(
     if as_json:
         write_json(record(found))
     else:
-        click.echo(page(found))
+        show(page(found))
     if found.note:
         say(f"note: {found.note}")
 
@@ -83,9 +86,9 @@ def _print(
     log = store.session(session) if session else store.locate(ref)
     if log is None:
         raise UnknownRef(
-            f"Nothing is archived under {ref!r}{if_too_short(ref)} in {store.folder}. The refs of "
-            "a conversation: `context-compression status ID`; the conversations: "
-            "`context-compression status`."
+            f"Nothing is archived under {one_line(repr(ref))}{if_too_short(ref)} in "
+            f"{store.folder}. The refs of a conversation: `context-compression status ID`; the "
+            "conversations: `context-compression status`."
         )
     # To look at something is not to bring it back into a view: no note of it.
     text = Session(store, log.id).restore(ref, lines=line_range(lines), pattern=pattern, note=False)
@@ -130,10 +133,10 @@ def page(found: Found) -> str:
 
 def _lines(hit: Hit, found: Found) -> Iterator[str]:
     words = f", {hit.held} of {how_many(len(found.words), 'word')}" if hit.held else ""
-    yield f"{hit.ref}  {hit.what}, {hit.session}{words}"
-    rows = [(f"{number}" if hit.numbered else "", line) for number, line in hit.lines]
+    yield f"{hit.ref}  {one_line(hit.what)}, {hit.session}{words}"
+    rows = [(f"{number}" if hit.numbered else NO_NUMBER, line) for number, line in hit.lines]
     if hit.before:
         rows.insert(0, (hit.before.role, hit.before.glimpse))
     if hit.after:
         rows.append((hit.after.role, hit.after.glimpse))
-    yield from (f"  {left:>9}  {text}" for left, text in rows)
+    yield from (f"  {one_line(left):>9}  {one_line(text)}" for left, text in rows)

@@ -9,7 +9,7 @@ import click
 
 from context_compression.cli import pages
 from context_compression.cli.app import Options, as_json
-from context_compression.cli.terminal import say, working, write_json
+from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.errors import SetupError
 
 if TYPE_CHECKING:  # loaded when used: the other commands shall not wait for it
@@ -124,7 +124,7 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
     if as_json:
         write_json({title: list(map(asdict, findings)) for title, findings in found.items()})
     else:
-        click.echo("\n\n".join(_page(title, findings) for title, findings in found.items()))
+        show("\n\n".join(_page(title, findings) for title, findings in found.items()))
     if any(finding.ok is False for findings in found.values() for finding in findings):
         raise SystemExit(WRONG)
 

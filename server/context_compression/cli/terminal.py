@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from context_compression.showing import harmless
 from context_compression.store.files import to_json
 
 BAR = 16
@@ -26,15 +27,22 @@ def speak_utf8() -> None:
 
 
 def say(text: str = "") -> None:
-    """A line about the answer, to stderr."""
-    click.echo(text, err=True)
+    """Lines about the answer, to stderr."""
+    click.echo(harmless(text), err=True)
+
+
+def show(page: str) -> None:
+    """Lines that people read, to stdout."""
+    click.echo(harmless(page))
 
 
 def write(data: bytes) -> None:
-    """Bytes to stdout, exactly these."""
+    """Bytes to stdout, exactly these; on a terminal, what would move its cursor is spelled out."""
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: command >&-
         raise OSError(errno.EBADF, "stdout is closed")
     sys.stdout.flush()
+    if sys.stdout.isatty():
+        data = harmless(data.decode("utf-8", "replace")).encode()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 

@@ -65,13 +65,15 @@ class Ask:
         target: Any = self.target_tokens
         if target is not None and (isinstance(target, bool) or not isinstance(target, int)):
             raise InvalidTarget(
-                f"target_tokens is {target!r}; it must be a whole number of tokens."
+                f"target_tokens is {target!r:.60}; it must be a whole number of tokens."
             )
         if target is not None and target < 1:
             raise InvalidTarget(f"target_tokens is {target:,}; it must be at least 1.")
         beside: Any = self.not_counted
         if isinstance(beside, bool) or not isinstance(beside, int) or beside < 0:
-            raise InvalidTarget(f"not_counted is {beside!r}; it must be a whole number of tokens.")
+            raise InvalidTarget(
+                f"not_counted is {beside!r:.60}; it must be a whole number of tokens."
+            )
         pins: Any = self.pins
         if not is_array(pins) or not all(isinstance(pin, int | str) for pin in pins):
             raise InvalidSettings(

@@ -28,6 +28,7 @@ from context_compression.messages import (
     is_object,
     user,
 )
+from context_compression.showing import one_line
 from context_compression.validity import repair
 
 LONGEST_NAME = 64  # characters of a call's id and of a tool's name: the strictest provider's limit
@@ -144,7 +145,11 @@ def _called(block: Thinking | Opaque) -> str:
     if isinstance(block, Thinking):
         return "thinking blocks"
     kind = block.source.get("type") if is_object(block.source) else None
-    return f"blocks of type {kind}" if isinstance(kind, str) else "unknown blocks"
+    return (
+        f"blocks of type {one_line(kind, LONGEST_NAME)}"
+        if isinstance(kind, str)
+        else "unknown blocks"
+    )
 
 
 def _with_results_together(messages: Sequence[Message]) -> Iterator[Message]:

@@ -6,6 +6,7 @@ from context_compression.ledger import render
 from context_compression.plurals import how_many
 from context_compression.session import Session
 from context_compression.session.archiver import promises
+from context_compression.showing import fenced, one_line
 from context_compression.tokens import Counter
 from context_compression.workspace import Workspace
 
@@ -55,8 +56,8 @@ def told_afterwards(workspace: Workspace, id: str) -> str | None:
         [
             f"All that this compaction removed is archived ({how_many(len(state.refs), 'ref')}). "
             "context_restore(ref=…) brings an original back; context_restore(query=…) searches.",
-            *([ledger] if ledger else []),
+            *([fenced(ledger)] if ledger else []),
             "The newest texts:",
-            *(f"- {ref}: {state.refs[ref]['what']}" for ref in texts[: -REFS - 1 : -1]),
+            *(f"- {ref}: {one_line(state.refs[ref]['what'])}" for ref in texts[: -REFS - 1 : -1]),
         ]
     )

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from context_compression.constraints import LONGEST_LINE
 from context_compression.ledger.entry import Entry, Kind
 from context_compression.plurals import how_many
+from context_compression.showing import in_words, one_line
 
 TITLE = "Ledger, found by code in what was compressed (newest first):"
 SECTIONS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
@@ -20,6 +22,8 @@ SECTIONS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
 """What is shown, the first evicted last."""
 LONGEST_SHOWN = 240
 """Characters of a line, but for constraints, which stay verbatim."""
+LONGEST_PATH = 1_000
+"""Characters of one in a list of files."""
 SHORTEST_LINE = 5
 
 
@@ -83,18 +87,17 @@ def _lines(entries: Iterable[Entry], kinds: Sequence[Kind]) -> list[str]:
 
 
 def _line(entry: Entry) -> str:
-    text = " ".join(entry.text.split())
-    if entry.kind != "constraint" and len(text) > LONGEST_SHOWN:
-        text = text[: LONGEST_SHOWN - 1] + "…"
+    text = in_words(entry.text, LONGEST_LINE if entry.kind == "constraint" else LONGEST_SHOWN)
+    detail = in_words(entry.detail, LONGEST_LINE)
     match entry.kind:
         case "renamed":
-            return f"- renamed {text} -> {entry.detail}"
+            return f"- renamed {text} -> {detail}"
         case "created" | "modified" | "deleted":
             return f"- {entry.kind} {text}"
         case "test":
-            return f"- {text}: {entry.detail}"
+            return f"- {text}: {detail}"
         case _:
-            return f"- {text} ({entry.detail})" if entry.detail else f"- {text}"
+            return f"- {text} ({detail})" if detail else f"- {text}"
 
 
 def file_lists(entries: Iterable[Entry]) -> tuple[list[str], list[str]]:
@@ -137,8 +140,13 @@ def file_tags(entries: Iterable[Entry]) -> str:
     """`<read-files>` and `<modified-files>`, a path on each line; `""` when there are none."""
     read, changed = file_lists(entries)
     tags = [
-        f"<{tag}>\n{chr(10).join(paths)}\n</{tag}>"
+        f"<{tag}>\n{chr(10).join(map(_path, paths))}\n</{tag}>"
         for tag, paths in (("read-files", read), ("modified-files", changed))
         if paths
     ]
     return "\n\n".join(tags)
+
+
+def _path(path: str) -> str:
+    """A path as a line between two tags, which is neither of them."""
+    return one_line(path, LONGEST_PATH).replace("</", "<\\/")

@@ -15,6 +15,7 @@ from context_compression.plurals import how_many
 from context_compression.refs import canonical, ref_of
 from context_compression.result import Ref, Result
 from context_compression.session import Session
+from context_compression.showing import one_line
 from context_compression.summarizer import Summarizer
 from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
@@ -151,7 +152,7 @@ def account(
     more: dict[str, Any] = {}
     first = headline(result)
     if not result.changed:
-        why = "; ".join(_reasons(opened, result, aimed=aimed))
+        why = "; ".join(map(one_line, _reasons(opened, result, aimed=aimed)))
         first = (
             f"history unchanged: {why}. The view has "
             f"{how_many(result.messages_in, 'message')}, {how_many(result.tokens_before, 'token')}"
@@ -293,7 +294,7 @@ def _written(result: Result) -> dict[str, Any]:
 
 def _described(result: Result, ref: str, about: Ref) -> str:
     place = "" if about.block is None else f" of message {about.indices[0]:,}"
-    return f"{about.what}{place}, {how_many(_size(result.originals[ref]), 'character')}"
+    return f"{one_line(about.what)}{place}, {how_many(_size(result.originals[ref]), 'character')}"
 
 
 def _size(original: Any) -> int:

@@ -10,9 +10,12 @@ from mcp.types import CallToolResult, TextContent
 
 from context_compression.mcp_server.quoting import sendable
 from context_compression.messages import is_array, is_object
+from context_compression.showing import harmless, one_line
 
 LONGEST = 8_000  # characters of an answer's text
 ONE_LINE = 90  # characters up to which a list or an object stands in one line
+LONGEST_FACT = 1_000  # characters of a string; a path may be long
+OF_LINES = ("note", "instructions")  # facts that are texts of ours
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 
 Facts = Mapping[str, Any]
@@ -33,7 +36,7 @@ def answer(headline: str, said: Facts, more: Facts, **hidden: Any) -> CallToolRe
         text = f"{text[:LONGEST]}… (cut here)"
     structure = _sendable({"headline": headline.partition("\n")[0], **said, **shown})
     return CallToolResult(
-        content=[TextContent(type="text", text=sendable(text))],
+        content=[TextContent(type="text", text=harmless(text))],
         structured_content={**structure, **hidden},
     )
 
@@ -46,19 +49,23 @@ def quotation(text: str) -> CallToolResult:
 def _lines(facts: Facts) -> Iterator[str]:
     for name, value in facts.items():
         label = name.replace("_", " ")
-        line = value if name == "note" else f"{label}: {inline(value)}"
+        said = value if name in OF_LINES else inline(value)
+        line = said if name == "note" else f"{label}: {said}"
         if len(line) <= ONE_LINE or not (is_object(value) or is_array(value)):
             yield line
             continue
         yield f"{label}:"
         if is_object(value):
-            yield from (f"- {part}: {inline(inside)}" for part, inside in value.items())
+            yield from (f"- {one_line(part)}: {inline(inside)}" for part, inside in value.items())
         else:
             yield from (f"- {inline(part)}" for part in value)
 
 
-def inline(value: Any) -> str:
-    """`{"paths": 3000, "met": True}` -> `"paths 3,000, met yes"`."""
+def inline(value: Any, most: int = LONGEST_FACT) -> str:
+    """`{"paths": 3000, "met": True}` -> `"paths 3,000, met yes"`; each string in `most` characters.
+
+    None of them begins a line, for what is stored may be anybody's.
+    """
     if value is None:
         return "unset"
     if isinstance(value, bool):
@@ -66,10 +73,10 @@ def inline(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if is_object(value):
-        return ", ".join(f"{name} {inline(part)}" for name, part in value.items())
+        return ", ".join(f"{one_line(n)} {inline(part, most)}" for n, part in value.items())
     if is_array(value):
-        return "; ".join(map(inline, value)) or "none"
-    return str(value)
+        return "; ".join(inline(part, most) for part in value) or "none"
+    return one_line(value, most)
 
 
 def _sendable(value: Any) -> Any:

@@ -13,7 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.caller import Asking
-from context_compression.mcp_server.quoting import sendable
+from context_compression.showing import harmless
 from context_compression.workspace import Workspace
 
 LONGEST_ERROR = 1_900  # characters; hosts cut longer ones where they like
@@ -66,7 +66,7 @@ def telling_the_model() -> Generator[None]:
     try:
         yield
     except (ContextCompressionError, ToolError) as error:
-        text = sendable(str(error))  # a path that is no UTF-8 would take the whole server down
+        text = harmless(str(error))  # a path that is no UTF-8 would take the whole server down
         if len(text) > LONGEST_ERROR:
             text = f"{text[:LONGEST_ERROR]}…"
         raise ToolError(text) from error

@@ -5,6 +5,10 @@ from typing import Annotated
 from mcp.server.mcpserver.prompts.base import Prompt
 from pydantic import Field
 
+from context_compression.showing import in_words
+
+FOCUS = 1_000  # characters
+
 
 def compact(
     focus: Annotated[str, Field(description="what the remaining work is about")] = "",
@@ -33,7 +37,7 @@ def handoff() -> str:
 
 
 def _quotable(text: str) -> str:
-    return " ".join(text.split()).replace('"', "'")
+    return in_words(text, FOCUS).replace('"', "'")
 
 
 PROMPTS = (

@@ -12,10 +12,12 @@ from hashlib import sha256
 from mcp.server.mcpserver.exceptions import ToolError
 
 from context_compression.plurals import how_many
+from context_compression.showing import LABEL, fenced
+
+__all__ = ["LABEL", "PAGE", "Page", "fenced", "page", "sendable"]
 
 PAGE = 8_000
 """Characters of one page."""
-LABEL = "quoted from the archive"
 
 _CURSOR = re.compile(r"(\d{1,12})-([0-9a-f]{8})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -55,13 +57,6 @@ def page(text: str, key: str, cursor: str | None = None) -> Page:
     stop = min(start + PAGE, len(text))
     following = f"{stop}-{_mark(key)}" if stop < len(text) else None
     return Page(text[start:stop], start, stop, len(text), following)
-
-
-def fenced(text: str) -> str:
-    """The text and one newline between lines of more backticks than it has in a row."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text {LABEL}\n{text}\n{fence}"
 
 
 def sendable(text: str) -> str:

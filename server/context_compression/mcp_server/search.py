@@ -9,6 +9,7 @@ from mcp.types import CallToolResult
 from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.quoting import fenced
 from context_compression.plurals import how_many, out_of, texts_and_messages
+from context_compression.showing import one_line
 from context_compression.store import Found, Hit
 from context_compression.store.documents import Neighbour
 
@@ -59,7 +60,7 @@ def answer(
         where = f"what session {within} archived" if within else "the archive"
         hint = f"{WITHIN} {hint}" if within else hint
         first = f"Nothing of {sought} is in {where} ({texts_and_messages(found.searched)}). {hint}"
-    note = [f"note: {found.note}"] if found.note else []
+    note = [f"note: {one_line(found.note)}"] if found.note else []
     return quotation("\n\n".join([first, *note, *(_quoted(hit, found) for hit in found.hits)]))
 
 
@@ -85,7 +86,7 @@ def _headline(found: Found, sought: str, pattern: str | None, skip: int) -> str:
 
 def _quoted(hit: Hit, found: Found) -> str:
     words = f" · {hit.held} of {how_many(len(found.words), 'word')}" if hit.held else ""
-    header = f"ref {hit.ref} · {hit.what} · session {hit.session}{words}"
+    header = f"ref {hit.ref} · {one_line(hit.what)} · session {hit.session}{words}"
     return f"{header}\n{fenced(chr(10).join(_lines(hit)))}"
 
 

@@ -14,6 +14,7 @@ from context_compression.mcp_server.call import Call
 from context_compression.messages import Message, texts_of
 from context_compression.result import Result
 from context_compression.session import PLAN_SECONDS, Asked, Session
+from context_compression.showing import one_line
 from context_compression.workspace import Opened
 
 
@@ -85,7 +86,8 @@ def _request(opened: Opened, asked: Asked, where: str, warning: str | None) -> C
     covers, parts = _covered(session, asked)
     which = f"part {asked.part:,} of {parts:,} of the" if parts > 1 else "a"
     headline = (
-        f"nothing is compressed yet: write {which} summary and pass it with plan {asked.plan_id}"
+        f"nothing is compressed yet: write {which} summary and pass it with plan "
+        f"{one_line(asked.plan_id)}"
     )
     said = {"changed": False, "plan_id": asked.plan_id, "part": asked.part, "parts": parts}
     more = {

@@ -11,6 +11,7 @@ from context_compression.refs import digest_of
 from context_compression.result import Result
 from context_compression.session.recorded import Recorded
 from context_compression.session.state import State, age_of, news_of, timestamp, undoing
+from context_compression.showing import one_line
 from context_compression.summarizer import SummaryReply
 
 PLAN_SECONDS = 3_600
@@ -101,17 +102,19 @@ class ByCaller(Recorded):
             plan = state.plans.get(plan_id)
             if plan is None:
                 raise PlanError(no_plan(plan_id, self.id))
-            if age_of(plan["created_at"]) > PLAN_SECONDS:
+            if age_of(plan) > PLAN_SECONDS:
                 raise PlanError(
-                    f"Plan {plan_id} has expired: it was made more than {PLAN_SECONDS // 60} "
-                    "minutes ago. Call context_compress without plan_id to get a new one."
+                    f"Plan {one_line(plan_id)} has expired: it was made more than "
+                    f"{PLAN_SECONDS // 60} minutes ago. Call context_compress without plan_id to "
+                    "get a new one."
                 )
             news = self._undoing_for(plan, state)
             covered = digest_of(state.view[: plan["messages_in"]])
             if not covered.startswith(plan["covered"]):  # of which older versions kept 12 digits
                 raise PlanError(
-                    f"What plan {plan_id} covers has changed since it was made, so its summary "
-                    "does not fit any more. Call context_compress without plan_id to get a new one."
+                    f"What plan {one_line(plan_id)} covers has changed since it was made, so its "
+                    "summary does not fit any more. Call context_compress without plan_id to get "
+                    "a new one."
                 )
             answers = [*state.answers.get(plan_id, []), summary]
             asked = self._continued(plan, state, news, answers, before_writing)

@@ -33,6 +33,7 @@ from context_compression.session.state import (
     undoing,
 )
 from context_compression.settings import Settings
+from context_compression.showing import one_line
 from context_compression.store import Store
 from context_compression.store.originals import original_of
 from context_compression.store.refs import if_too_short
@@ -222,7 +223,8 @@ class Recorded:
             known = ", ".join(list(self.state().refs)[-5:]) or "none yet"
             short = if_too_short(ref)
             raise UnknownRef(
-                f"Nothing is archived under {ref!r} here{short}. The newest refs: {known}."
+                f"Nothing is archived under {one_line(repr(ref))} here{short}. "
+                f"The newest refs: {known}."
             )
         original = self.original(full)
         whole = lines is None and pattern is None

@@ -19,8 +19,10 @@ from context_compression.messages import (
     is_array,
     is_object,
 )
+from context_compression.refs import is_ref
 from context_compression.savings import Tally
 from context_compression.settings import MOST
+from context_compression.showing import one_line
 from context_compression.store import SessionLog
 
 Before: TypeAlias = tuple[list[dict[str, Any]], int, str | None]
@@ -30,6 +32,12 @@ T = TypeVar("T", "State", Tally)
 
 SPOKEN = (Text, Thinking, ToolCall, ToolResult)
 """Blocks that are not pictures, documents or unknown."""
+OPTIONS = frozenset(
+    ("target_tokens", "strategy", "pins", "focus", "force", "settings", "not_counted")
+)
+"""What a plan may tell of how a compression was asked for."""
+LONGEST_TYPE = 40
+"""Characters shown of an event's type that makes no sense."""
 
 
 @dataclass
@@ -112,7 +120,8 @@ class State:
 
     def _learn(self, event: Mapping[str, Any]) -> None:
         for ref, about in event.get("refs", {}).items():
-            self.refs[ref] = {**about, "file": event.get("originals")}
+            if is_ref(ref):
+                self.refs[ref] = {**about, "file": event.get("originals")}
         if is_array(previews := event.get("previews")):
             self.previews.update(ref for ref in previews if isinstance(ref, str))
         else:
@@ -177,7 +186,7 @@ def _replayed_on(known: Replayed, events: Sequence[Mapping[str, Any]]) -> State:
         if _makes_sense(event, state):
             state.replay(event)
         else:
-            kind = event.get("type")
+            kind = one_line(event.get("type"), LONGEST_TYPE)
             state.warnings.append(
                 f"events.jsonl: event {number} ({kind}) makes no sense after those before it "
                 "and was passed over"
@@ -223,7 +232,7 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
         case {"type": "offload"}:
             return _are_refs(event)
         case {"type": "plan"}:
-            return isinstance(event.get("plan_id"), str) and "covered" in event
+            return _is_plan(event)
         case {"type": "answer"}:
             return isinstance(event.get("plan_id"), str) and isinstance(event.get("text"), str)
         case _:
@@ -262,6 +271,15 @@ def _are_refs(event: Mapping[str, Any]) -> bool:
         and all(isinstance(about.get(name, ""), int | None) for name in ("message", "block"))
         for about in refs.values()
     )
+
+
+def _is_plan(event: Mapping[str, Any]) -> bool:
+    match event:
+        case {"plan_id": str(), "covered": str(), "messages_in": int(), "options": options}:
+            known = is_object(options) and options.keys() <= OPTIONS
+            return known and isinstance(options.get("focus", ""), str | None)
+        case _:
+            return False
 
 
 def _fits(event: Mapping[str, Any], covered: int) -> bool:
@@ -388,9 +406,13 @@ def laid_out(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[dict
     return messages
 
 
-def age_of(created_at: str) -> float:
-    """Seconds since an event."""
-    return (datetime.now(UTC) - datetime.fromisoformat(created_at)).total_seconds()
+def age_of(event: Mapping[str, Any]) -> float:
+    """Seconds since an event; endless where it does not say when that was."""
+    try:
+        at = datetime.fromisoformat(event["created_at"])
+        return (datetime.now(UTC) - at).total_seconds()
+    except (KeyError, TypeError, ValueError):
+        return math.inf
 
 
 def timestamp() -> str:

@@ -11,12 +11,14 @@ from pathlib import Path
 from context_compression.errors import ContextCompressionError
 from context_compression.plurals import how_many
 from context_compression.settings import ALIASES, NAMES, Settings
+from context_compression.showing import one_line
 from context_compression.store import Store
 from context_compression.workspace import CREDENTIALS
 
 PREFIX = "CONTEXT_COMPRESSION_"
 OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE")
 """Ends of variables that are no settings."""
+PROBLEM = 1_000  # characters of what is wrong with a store
 VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
 
 
@@ -71,7 +73,8 @@ def of_store(folder: Path) -> Iterator[Finding]:
         says = f"{folder} can be read by others: it has mode {mode:o}"
         yield Finding("store", False, says, f"chmod 700 {folder}")
     wrong = Store(folder).verify()
-    yield from (Finding("store", False, problem, "See there.") for problem in wrong[:5])
+    for problem in wrong[:5]:
+        yield Finding("store", False, one_line(problem, PROBLEM), "See there.")
     if not wrong:
         kept = len(Store(folder).sessions())
         yield Finding("store", True, f"{folder}, {how_many(kept, 'conversation')}")

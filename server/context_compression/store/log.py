@@ -17,7 +17,8 @@ from typing import Any, cast
 
 from context_compression.errors import ContextCompressionError, StoreDamaged, StoreError, UnknownRef
 from context_compression.plurals import how_many
-from context_compression.refs import DIGITS, digest_of, is_proven
+from context_compression.refs import DIGITS, digest_of, is_proven, is_ref
+from context_compression.showing import one_line
 from context_compression.store import files
 from context_compression.store.lines import Events, LineFile, Mark
 from context_compression.store.originals import original_of
@@ -25,6 +26,10 @@ from context_compression.store.refs import entries, following, latest, message_a
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """What an id or a ref may be: the name of a file, and of nothing outside our folder."""
+
+
+MOST_NAMED = 20
+"""Refs of which one can be taken, in an error."""
 
 
 class SessionLog:
@@ -238,7 +243,7 @@ class SessionLog:
         """All that is archived here: by ref, what the events' `refs` say of it, the latest last."""
         found: dict[str, Any] = {}
         for event in self._events.having("refs"):
-            found |= _refs_in(event)
+            found |= {ref: about for ref, about in _refs_in(event).items() if is_ref(ref)}
         return found
 
     def full_ref(self, ref: str) -> str | None:
@@ -268,7 +273,7 @@ class SessionLog:
                     found.append(f"{here}/{name} was changed: its hash does not match the log's")
         if lost := self._not_coming_back():
             what = f"{how_many(len(lost), 'ref')} of {here} cannot be brought back"
-            found.append(f"{what}: {', '.join(lost)}")
+            found.append(f"{what}: {', '.join(map(one_line, lost))}")
         return found
 
     def _not_coming_back(self) -> list[str]:
@@ -330,7 +335,9 @@ def the_one(ref: str, known: Iterable[str]) -> str | None:
         return None
     found = sorted(full for full in among if full.startswith(ref.lower()))
     if len(found) > 1:
-        raise UnknownRef(f"{ref} is the beginning of several refs; take one: {', '.join(found)}.")
+        raise UnknownRef(
+            f"{ref} is the beginning of several refs; take one: {', '.join(found[:MOST_NAMED])}."
+        )
     return found[0] if found else None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from context_compression.errors import InvalidConversation, StoreDamaged
 from context_compression.formats import parse
 from context_compression.messages import Text, ToolResult
+from context_compression.showing import one_line
 
 
 def original_of(about: Mapping[str, Any], read: Callable[[str, int], Any]) -> Any:
@@ -22,7 +23,9 @@ def original_of(about: Mapping[str, Any], read: Callable[[str, int], Any]) -> An
         message = read(about["file"], about["message"])
         return message if about["block"] is None else text_in(message, about["block"])
     except (InvalidConversation, IndexError, KeyError, TypeError) as error:
-        raise StoreDamaged(f"The log tells of an original that is not there: {error}.") from error
+        raise StoreDamaged(
+            f"The log tells of an original that is not there: {one_line(error)}."
+        ) from error
 
 
 def text_in(message: Mapping[str, Any], block: int) -> str:

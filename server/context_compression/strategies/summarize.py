@@ -24,6 +24,7 @@ from context_compression.redaction import redact
 from context_compression.result import SummaryRecord
 from context_compression.selection import clip
 from context_compression.serialization import serialize, with_originals
+from context_compression.showing import in_words
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.floor import anchored
 from context_compression.strategies.keep import cost, keep_only
@@ -37,6 +38,8 @@ SUMMARY = re.compile(rf"{re.escape(OPENING)}\n\n<summary>\n(.*?)\n</summary>", r
 FILES = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.S)
 CURRENT_TASK = "## The Current Task So Far"
 FILE_KINDS = {"read", "created", "modified", "deleted", "renamed"}
+FOCUS = 4_000
+"""Characters of what the remaining work is said to be about."""
 ROUNDS = 3
 """How often recent messages may be taken into a summary that turned out too long."""
 SUMMARY_SHARE, LEDGER_SHARE = 0.3, 0.1
@@ -233,7 +236,7 @@ class Summary:
             parts.append(f"<previous-summary>\n{sealed}\n</previous-summary>")
         instructions = prompt("update" if earlier else name, plan, self.target_tokens)
         if plan.focus:
-            instructions += f"\n\nAdditional focus: {plan.focus}"
+            instructions += f"\n\nAdditional focus: {in_words(plan.focus, FOCUS)}"
         return SummaryRequest(
             system=prompt("system", plan, self.target_tokens),
             prompt="\n\n".join([*parts, instructions]),

@@ -10,7 +10,7 @@ from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, compact
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import refuse_guarded
-from context_compression.settings import GUARDED, Settings, changed_config, setting_name
+from context_compression.settings import GUARDED, MOST, Settings, changed_config, setting_name
 from context_compression.workspace import Workspace
 
 Config = dict[str, Any]
@@ -110,7 +110,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
 
 def _shortened(value: Any) -> Any:
     """A value; one that is longer than any list of ours as the beginning of its text."""
-    text = inline(value)
+    text = inline(value, MOST)
     return value if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 

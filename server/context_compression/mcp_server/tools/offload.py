@@ -13,6 +13,7 @@ from context_compression.mcp_server.arguments import Arguments, Positive
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened, settings_for
 from context_compression.session import Session
+from context_compression.showing import one_line
 from context_compression.tokens import Counter
 from context_compression.workspace import OFFLOADED
 
@@ -77,7 +78,7 @@ def _archived(call: Call, what: str, text: str) -> CallToolResult:
         "restore": f'context_restore(ref="{ref}")',
         "store": str(store.folder),
     }
-    return answer(f"archived as {ref}: {what}", {"ref": ref, "what": what}, more)
+    return answer(f"archived as {ref}: {one_line(what)}", {"ref": ref, "what": what}, more)
 
 
 def _read(call: Call, path: str) -> tuple[str, str]:

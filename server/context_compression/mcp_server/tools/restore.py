@@ -17,6 +17,7 @@ from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, answer
 from context_compression.plurals import how_many, in_range
 from context_compression.refs import REF, SHORTEST, ref_of
 from context_compression.session import NO_LINE, Session, select
+from context_compression.showing import one_line
 from context_compression.store import Store
 from context_compression.store.query import Query
 from context_compression.store.refs import if_too_short
@@ -122,7 +123,7 @@ def _restored(store: Store, ref: str, asked: RestoreArguments, first: str | None
         text = session.restore(full, lines=lines, pattern=asked.pattern, note=False)
         if lines is None and asked.pattern is None:
             following = log.following(full)
-    header = [f"ref {full}", what]
+    header = [f"ref {full}", one_line(what)]
     if lines:
         header.append(in_range("line", *lines))
     if asked.pattern is not None:

@@ -12,6 +12,7 @@ from context_compression.mcp_server.opening import opened
 from context_compression.plurals import how_many
 from context_compression.session import Status
 from context_compression.settings import GUARDED, Settings
+from context_compression.showing import one_line
 from context_compression.workspace import CURRENT, Opened
 
 REFS = {"concise": 5, "detailed": 100}
@@ -73,7 +74,7 @@ def _answer(call: Call, status: Status, about: Opened, asked: StatusArguments) -
         "messages": status.messages,
         "tokens_by_kind": status.by_kind,
         "largest": [
-            f"message {item.message:,}, {item.what}: {how_many(item.tokens, 'token')}"
+            f"message {item.message:,}, {one_line(item.what)}: {how_many(item.tokens, 'token')}"
             for item in status.largest[: ITEMS[asked.response_format]]
         ],
         "offload_would_free_tokens": status.could_free,
@@ -83,7 +84,7 @@ def _answer(call: Call, status: Status, about: Opened, asked: StatusArguments) -
         "requests": savings.requests or None,
         "tokens_over_all_requests": told if (told := savings.told()) != {"net": 0} else None,
         "refs_total": len(status.refs),
-        "newest_refs": {ref: status.refs[ref] for ref in newest},
+        "newest_refs": {ref: one_line(status.refs[ref]) for ref in newest},
         "settings": _settings(session.settings, whole=detailed),
         "warnings": [*status.warnings, *(transcript.warnings if transcript else ())],
     }

@@ -10,9 +10,11 @@ from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.quoting import PAGE, fenced
+from context_compression.messages import is_array
 from context_compression.plurals import how_many, in_range
 from context_compression.refs import ref_of
 from context_compression.settings import NO_BOOL
+from context_compression.showing import one_line
 from context_compression.workspace import CHECKPOINT
 
 NAMED = 10
@@ -74,7 +76,9 @@ def _text(entry: dict[str, Any]) -> str:
 def _key_points(entry: dict[str, Any]) -> str:
     """What code found beside a model's summary: rules and decisions, verbatim."""
     points = entry.get("key_points") if entry.get("strategy") == "summarize" else None
-    return "".join(["\n\nKey points:", *(f"\n- {point}" for point in points)]) if points else ""
+    if not points or not is_array(points):
+        return ""
+    return "".join(["\n\nKey points:", *(f"\n- {point}" for point in points)])
 
 
 def _header(entry: dict[str, Any]) -> str:
@@ -83,9 +87,13 @@ def _header(entry: dict[str, Any]) -> str:
         entry.get("created_at"),
         f"session {entry.get('session')}",
     ]
-    if span := entry.get("messages"):
-        parts.append(in_range("message", span[0], span[-1]))
+    match entry.get("messages"):
+        case [int(first), int(last)]:
+            parts.append(in_range("message", first, last))
+        case _:
+            pass
     if strategy := entry.get("strategy"):
         parts.append(f"by {strategy}")
-    parts.append(how_many(entry.get("tokens", 0), "token"))
-    return " · ".join(str(part) for part in parts if part)
+    tokens = entry.get("tokens")
+    parts.append(how_many(tokens if isinstance(tokens, int) else 0, "token"))
+    return " · ".join(one_line(part) for part in parts if part)
