@@ -5,6 +5,7 @@ import sys
 import click
 
 from context_compression.cli.app import Options
+from context_compression.showing import harmless
 from context_compression.store import Store
 from context_compression.store.files import read_text
 
@@ -32,8 +33,8 @@ def trust(options: Options, folder: str | None, yes: bool) -> None:
         return
     for path in store.speaking():
         click.echo(f"{path}:")
-        for line in (read_text(path) or "").split("\n"):
-            click.echo(f"    {_harmless(line)}")
+        for line in harmless(read_text(path) or "").split("\n"):
+            click.echo(f"    {line}")
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("Nobody is there to ask: read the above, then pass --yes.")
     if not yes and not click.confirm("Apply this from now on?"):
@@ -41,7 +42,3 @@ def trust(options: Options, folder: str | None, yes: bool) -> None:
     store.trust()
     click.echo(f"Trusted: the settings and prompts in {store.folder}, until they change.")
 
-
-def _harmless(line: str) -> str:
-    """A line for a terminal: what steers one is written as an escape."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
