@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Literal
 
 import click
@@ -15,8 +14,9 @@ from context_compression.cli.compress import compress
 from context_compression.cli.export import export
 from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
-from context_compression.cli.terminal import say, working, write, write_json
+from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.errors import ContextCompressionError
+from context_compression.guard import in_words
 from context_compression.hooks import HOSTS as HOOKED
 from context_compression.hooks import NOTHING, answer
 from context_compression.settings import (
@@ -80,11 +80,14 @@ def hook(options: Options, host: str) -> None:
     """Answer one event of a host's hook: its JSON on stdin, the answer on stdout."""
     from anyio import run
 
-    with suppress(ValueError, ContextCompressionError):  # the host shall go on in any case
-        event = json.load(sys.stdin.buffer)
-        told = run(answer, host, options.workspace(), event)
-        if told != NOTHING:
-            write(told.encode("utf-8", "replace"))
+    try:
+        with in_words():
+            event = json.load(sys.stdin.buffer)
+            told = run(answer, host, options.workspace(), event)
+            if told != NOTHING:
+                write(told.encode("utf-8", "replace"))
+    except ContextCompressionError as error:  # the host shall go on in any case
+        say(f"context-compression: no answer to a hook of {host}: {error}")
 
 
 @click.command()
@@ -100,7 +103,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         if as_json:
             write_json({"store": str(store.folder), "sessions": sessions})
         else:
-            click.echo(pages.sessions(store.folder, sessions))
+            show(pages.sessions(store.folder, sessions))
         return
     opened = options.workspace(conversation).open(conversation, model=model)
     warn(opened)
@@ -110,7 +113,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
     if as_json:
         write_json(records.status(opened.session.id, found))
     else:
-        click.echo(pages.status(opened.session.id, found))
+        show(pages.status(opened.session.id, found))
 
 
 @click.command()
@@ -127,7 +130,7 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
     if as_json:
         write_json({"summaries": found})
     else:
-        click.echo(pages.summaries(found))
+        show(pages.summaries(found))
 
 
 @click.command()
@@ -165,7 +168,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     else:
         origins = pages.origins(workspace.store.read_config(), workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
-        click.echo(pages.config(settings, origins, shown or NAMES))
+        show(pages.config(settings, origins, shown or NAMES))
 
 
 def _say_overruled(changed: set[str], kept: Settings, environ: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
-from context_compression.cli.terminal import say, working, write, write_json
+from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.errors import UnknownRef
 from context_compression.plurals import how_many, out_of, texts_and_messages
 from context_compression.session import NO_LINE, Session
@@ -67,7 +67,7 @@ def restore(
     if as_json:
         write_json(record(found))
     else:
-        click.echo(page(found))
+        show(page(found))
     if found.note:
         say(f"note: {found.note}")
 
@@ -95,7 +95,7 @@ def _print(
     elif not none:
         write(text.encode("utf-8", "surrogatepass"))
         if sys.stdout.isatty() and not text.endswith("\n"):
-            click.echo()
+            show()
     if none:
         say(NO_LINE)
         raise SystemExit(NOT_FOUND)

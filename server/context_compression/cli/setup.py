@@ -9,7 +9,7 @@ import click
 
 from context_compression.cli import pages
 from context_compression.cli.app import Options, as_json
-from context_compression.cli.terminal import say, working, write_json
+from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.errors import SetupError
 
 if TYPE_CHECKING:  # loaded when used: the other commands shall not wait for it
@@ -45,7 +45,7 @@ def install(
 
     machine, server = _here(options)
     if not names:
-        click.echo(_overview(machine))
+        show(_overview(machine))
         return
     for host in _hosts(names):
         entry = host.server_entry(machine, server, in_project=in_project, hooks=not no_hooks)
@@ -124,7 +124,7 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
     if as_json:
         write_json({title: list(map(asdict, findings)) for title, findings in found.items()})
     else:
-        click.echo("\n\n".join(_page(title, findings) for title, findings in found.items()))
+        show("\n\n".join(_page(title, findings) for title, findings in found.items()))
     if any(finding.ok is False for findings in found.values() for finding in findings):
         raise SystemExit(WRONG)
 
@@ -133,9 +133,9 @@ def _here(options: Options) -> "tuple[Machine, Server]":
     """This machine, and how this very installation is started with the options given."""
     from context_compression.setup.machine import Machine, this_server
 
+    machine = Machine.here()
     store = ("--store", os.path.abspath(options.store)) if options.store else ()
     allow = tuple(part for path in options.allow for part in ("--allow", os.path.abspath(path)))
-    machine = Machine.here()
     return machine, this_server(machine, sys.argv[0], sys.executable, (*store, *allow))
 
 
@@ -153,9 +153,9 @@ def _tell(host: "Host", done: "list[Done]", dry_run: bool, did: str, did_not: st
     for each in done:
         path = each.change.path
         if dry_run:
-            click.echo(each.change.diff(), nl=False)
+            show(each.change.diff(), nl=False)
             for command in each.commands:
-                click.echo(command)
+                show(command)
         elif not each.change.is_one:
             say(f"{host.title}: {path} {did_not}.")
         elif each.change.after is None:

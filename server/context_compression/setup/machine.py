@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.errors import SetupError
+from context_compression.workspace import home_folder, working_folder
 
 PROGRAM = "context-compression"
 
@@ -30,8 +31,12 @@ class Machine:
 
     @classmethod
     def here(cls) -> "Machine":
-        """The one this process runs on."""
-        return cls(sys.platform, os.environ, Path.home(), Path.cwd())
+        """The one this process runs on.
+
+        Raises:
+            StoreError: there is no working directory, or no home folder is known.
+        """
+        return cls(sys.platform, os.environ, home_folder(), working_folder())
 
     @property
     def config_home(self) -> Path:

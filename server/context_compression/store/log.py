@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from context_compression.errors import StoreError, UnknownRef
+from context_compression.errors import StoreError, StoreNotDurable, UnknownRef
 from context_compression.store import files
 from context_compression.store.lines import Events, LineFile, Mark
 from context_compression.store.refs import REF_DIGITS, entries, following, latest, message_at
@@ -107,6 +107,8 @@ class SessionLog:
         files.replace_file(path, data)
         try:
             self._append(self._events, [record], created_at)
+        except StoreNotDurable:
+            raise  # the log tells of it
         except BaseException:
             with suppress(OSError):
                 path.unlink()
