@@ -219,12 +219,22 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
             return known and isinstance(share, int | float) and 0 <= share < math.inf
         case {"type": "offload"}:
             return _are_refs(event)
+        case {"type": "plan", "plan_id": str(), "created_at": str(at), "covered": str(),
+              "messages_in": int()}:  # fmt: skip
+            return _is_time(at) and is_object(event.get("options"))
         case {"type": "plan"}:
-            return isinstance(event.get("plan_id"), str) and "covered" in event
+            return False
         case {"type": "answer"}:
             return isinstance(event.get("plan_id"), str) and isinstance(event.get("text"), str)
         case _:
             return isinstance(event.get("type"), str)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _are_refs(event: Mapping[str, Any]) -> bool:

@@ -77,7 +77,7 @@ class SessionLog:
         The header of a new file takes over the first event's `created_at`.
         """
         for event in events:
-            if event.get("type") in {None, "session", "originals"}:
+            if event.get("type") in (None, "session", "originals"):
                 raise StoreError('An event has a "type"; "session" and "originals" are ours.')
         if events:
             self._append(self._events, events, events[0].get("created_at"))
@@ -203,7 +203,7 @@ class SessionLog:
         found: dict[str, Any] = {}
         for event in self._events.having("refs"):
             refs = event.get("refs")
-            if event.get("type") in {"compression", "offload"} and isinstance(refs, dict):
+            if event.get("type") in ("compression", "offload") and isinstance(refs, dict):
                 found.update(cast("dict[str, Any]", refs))
         return found
 
