@@ -109,6 +109,10 @@ def places(value: Any, at: Place = ()) -> Iterator[Place]:
         yield from places(part, (*at, name))
 
 
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def replaced(value: Any, at: Place, other: Any) -> Any:
     """The same value with another one in a place."""
     if not at:
@@ -129,7 +133,8 @@ def changed(path: Path) -> Iterator[tuple[str, bytes]]:
             for name in at:
                 there = there[name]
             for other in OTHERS:
-                if type(other) is not type(there) or other == {"a": []}:
+                same = type(other) is type(there) and other != {"a": []}
+                if not same and (is_number(there) or other != float("inf")):
                     lines = [*rows[:number], replaced(row, at, other), *rows[number + 1 :]]
                     content = "".join(f"{json.dumps(line)}\n" for line in lines)
                     yield f"line {number + 1}, {at}: {other}", content.encode()

@@ -81,6 +81,9 @@ def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
 
     Without a command it serves the tools to an agent over stdio.
     """
+    for folder in (store or "", *allow):
+        if "\0" in folder:
+            raise click.UsageError(f"{folder!r} holds a NUL character, and no folder has it.")
     ctx.obj = Options(store, allow)
     if ctx.invoked_subcommand is None:
         ctx.invoke(main.commands["serve"])
