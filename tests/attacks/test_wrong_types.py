@@ -126,7 +126,9 @@ def replaced(value: Any, at: Place, other: Any) -> Any:
 def changed(path: Path) -> Iterator[tuple[str, bytes]]:
     """The file once for every place in it and every other type: what was done, and its content."""
     text = path.read_text(encoding="utf-8")
-    rows: Sequence[Any] = [*map(json.loads, text.splitlines() if path.suffix == ".jsonl" else [text])]
+    rows: Sequence[Any] = [
+        *map(json.loads, text.splitlines() if path.suffix == ".jsonl" else [text])
+    ]
     for number, row in enumerate(rows):
         for at in places(row):
             there = row
