@@ -42,6 +42,7 @@ def install(
     from context_compression.setup import installing
     from context_compression.setup.claude_plugin import Plugin
     from context_compression.setup.hosts import CLAUDE_CODE
+    from context_compression.setup.machine import TO_STAY, is_temporary
 
     machine, server = _here(options)
     if not names:
@@ -63,6 +64,9 @@ def install(
         _tell(host, done, dry_run, "is in", "has it already")
         if any(each.backup for each in done):
             say(f"  {host.then} Whether it works: context-compression doctor {host.name}")
+            if is_temporary(server.command, machine):
+                say(f"  warning: the system empties the folder of {server.command} by itself, and")
+                say(f"  then nothing starts. Install it again, in a clone that stays: {TO_STAY}")
         if plugin and installing.entry_in(entry):
             twice = "has the server as well, which would start it twice; take it out there."
             say(f"  {entry.path} {twice}")
