@@ -240,6 +240,51 @@ async def test_a_client_that_hangs_up_cancels_its_call(
     assert everything_in(workspace.store.folder) == before
 
 
+HALVES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("tools/call", {"name": "context_offload", "arguments": {"content": "one \ud800 two"}}),
+    ("tools/call", {"name": "context_status", "arguments": {"conver\udfff": "\udfff\ud800"}}),
+    ("tools/call", {"name": "no\ud800ne", "arguments": {}}),
+    ("prompts/get", {"name": "compact", "arguments": {"focus": "the \ud83d"}}),
+)
+
+
+@pytest.mark.parametrize(("method", "params"), HALVES)
+async def test_half_characters_over_http_are_answered(
+    url: str, method: str, params: dict[str, Any]
+) -> None:
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": dict[str, Any](),
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    first = await post(
+        url, BEARING, {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    )
+    headers = BEARING | {"MCP-Protocol-Version": "2025-11-25"}
+    if known := first.headers.get("mcp-session-id"):
+        headers |= {"Mcp-Session-Id": known}
+
+    response = await post(
+        url, headers, {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+    )
+
+    told = json.loads(response.text.partition("data: ")[2] or response.text)
+    assert told["id"] == 7
+    assert "Parse error" not in response.text
+
+
+async def test_half_characters_of_the_archive_come_back_over_http_and_it_is_said(
+    url: str, http: httpx2.AsyncClient, workspace: Workspace
+) -> None:
+    ref = Session(workspace.store, "kept").offload("one \ud800 two \U0001f600")
+
+    async with Client(streamable_http_client(url, http_client=http)) as client:
+        back = await ask(client, "context_restore", ref=ref)
+
+    assert back.pages == ["one \\ud800 two \U0001f600"]
+    assert r"spelled out, as \ud83d" in back.text
+
+
 def test_other_machines_are_let_in_only_with_a_token_of_ones_own(tmp_path: Path) -> None:
     for host in ("0.0.0.0", "192.0.2.1", "example.org"):
         with pytest.raises(InvalidSettings, match="CONTEXT_COMPRESSION_TOKEN"):

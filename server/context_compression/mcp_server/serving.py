@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server.mending import Mended
+from context_compression.mcp_server.mending import Mended, mended_body
 from context_compression.mcp_server.server import create_server
 from context_compression.workspace import Workspace
 
@@ -149,6 +149,7 @@ class BearerGate:
                 challenge = {"WWW-Authenticate": "Bearer"}
                 refusal = JSONResponse({"error": "unauthorized"}, 401, headers=challenge)
                 return await refusal(scope, receive, send)
+            receive = mended_body(receive, MAX_BODY)
         return await self._app(scope, receive, send)
 
 
