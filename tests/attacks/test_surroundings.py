@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +187,12 @@ def test_a_nul_in_a_value_of_the_environment_is_refused_in_words(tmp_path: Path,
 async def test_a_nul_in_the_event_of_a_hook_is_no_traceback(
     tmp_path: Path, host: str, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    event = {"hook_event_name": "PreCompact", "event": "compact", "messages": [], name: NUL}
+    event: dict[str, Any] = {
+        "hook_event_name": "PreCompact",
+        "event": "compact",
+        "messages": [],
+        name: NUL,
+    }
 
     assert isinstance(await answer(host, workspace_in(tmp_path), event), str)
     assert "Traceback" not in caplog.text
@@ -284,7 +289,7 @@ def test_originals_stay_where_the_log_tells_of_them(
     assert log.problems() == []
 
 
-PROMPTS = {
+PROMPTS: dict[str, Callable[[Path], object]] = {
     "bytes that are no text": lambda path: path.write_bytes(b"\xff\xfe\x00"),
     "a folder": lambda path: path.mkdir(),
     "a link": lambda path: path.symlink_to("/etc/hostname"),

@@ -23,6 +23,11 @@ from context_compression.messages import is_array, is_object
 from context_compression.plan import ref_of
 from context_compression.session.by_caller import Asked
 from context_compression.settings import Settings
+from context_compression.setup import installing
+from context_compression.setup.claude_plugin import FOLDER, MARKET, PLUGIN
+from context_compression.setup.doctor import examine
+from context_compression.setup.hosts import HOSTS, Host
+from context_compression.setup.machine import Machine, Server
 from context_compression.store import Store
 from context_compression.testing import ScriptedSummarizer
 
@@ -117,10 +122,10 @@ def replaced(value: Any, at: Place, other: Any) -> Any:
     """The same value with another one in a place."""
     if not at:
         return other
-    first, *rest = at
-    copy = dict(value) if is_object(value) else list(value)
-    copy[first] = replaced(value[first], tuple(rest), other)
-    return copy
+    first, rest = at[0], at[1:]
+    parts: Any = value.items() if is_object(value) else enumerate(value)
+    pairs = [(key, replaced(part, rest, other) if key == first else part) for key, part in parts]
+    return dict(pairs) if is_object(value) else [part for _, part in pairs]
 
 
 def changed(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -142,11 +147,20 @@ def changed(path: Path) -> Iterator[tuple[str, bytes]]:
                     yield f"line {number + 1}, {at}: {other}", content.encode()
 
 
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody cuts the power here, and waiting for disks takes long."""
+
+    def fsync(_: int) -> None:
+        return
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_wrong_type_in_any_place_of_a_store_is_borne_or_refused_in_our_words(
     sound: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # nobody cuts the power here; it takes long
+    in_a_hurry(monkeypatch)
     folder = tmp_path / ".compression"
     crashes: list[str] = []
 
@@ -162,5 +176,62 @@ def test_a_wrong_type_in_any_place_of_a_store_is_borne_or_refused_in_our_words(
                     pass
                 except Exception as error:
                     crashes.append(f"{what}; deed {number}: {error!r}")
+
+    assert crashes == []
+
+
+NOT_THERE = Server("/gone/context-compression")
+PLUGGED_IN = {
+    "enabledPlugins": {PLUGIN: True},
+    "extraKnownMarketplaces": {MARKET: {"source": {"source": "directory", "path": str(FOLDER)}}},
+    "pluginConfigs": {PLUGIN: {"options": {"command": "/gone"}}},
+    "enabledMcpjsonServers": ["context-compression"],
+    "disableAllHooks": False,
+}
+GEMINIS = {
+    "security": {"folderTrust": {"enabled": True}},
+    "hooksConfig": {"enabled": True},
+    "mcp": {"allowed": ["context-compression"], "excluded": []},
+}
+BESIDE: dict[str, dict[str, Any]] = {
+    "claude-code": {".claude/settings.json": PLUGGED_IN},
+    "gemini-cli": {".gemini/settings.json": GEMINIS, ".gemini/trustedFolders.json": {"/": "x"}},
+}
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_a_wrong_type_in_any_place_of_a_hosts_files_is_borne_or_refused_in_our_words(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_a_hurry(monkeypatch)
+    home = tmp_path / "home"
+    (home / "project").mkdir(parents=True)
+    machine = Machine("linux", {"PATH": "/nowhere"}, home, home / "project")
+    for name, said in BESIDE.get(host.name, {}).items():
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(json.dumps(said), encoding="utf-8")
+    pieces = [host.server_entry(machine, NOT_THERE), *host.hook_pieces(machine, NOT_THERE)]
+    installing.install(pieces, home)
+    crashes: list[str] = []
+
+    def try_all(what: str) -> None:
+        for deed in (
+            lambda: examine(host, machine, NOT_THERE),
+            lambda: installing.install(pieces, home, dry_run=True),
+            lambda: installing.uninstall(pieces, home, dry_run=True),
+        ):
+            try:
+                deed()
+            except ContextCompressionError:
+                pass
+            except Exception as error:
+                crashes.append(f"{what}: {error!r}")
+
+    for file in sorted(home.rglob("*.json")):
+        before = file.read_bytes()
+        for what, content in changed(file):
+            file.write_bytes(content)
+            try_all(f"{file.name} {what}")
+        file.write_bytes(before)
 
     assert crashes == []

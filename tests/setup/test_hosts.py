@@ -159,7 +159,7 @@ def test_without_any_script_the_module_is_started() -> None:
     assert started == Server("/nowhere/python", ("-m", "context_compression"))
 
 
-CACHES = (
+CACHES: tuple[tuple[str, dict[str, str]], ...] = (
     ("/home/me/.cache/uv/archive-v0/x1/bin/python", {}),
     ("/home/me/.cache/uv/environments-v2/tool-1/bin/python", {}),
     ("/big/disk/cache/archive-v12/x1/bin/python", {}),
