@@ -13,8 +13,10 @@
     ├── ExportError            a session that cannot be written for a host
     ├── SummaryError           a summarizer gave no summary
     ├── SetupError             a host's configuration that cannot be read or changed
+    ├── Unforeseen             anything else that went wrong at a door, in words
     └── StoreError             something about `.compression/`
         ├── StoreUnwritable    cannot be written: permissions, a full disk
+        │   └── StoreNotDurable    was written, but may be gone after a power cut
         ├── StoreTooNew        written by a newer version
         ├── StoreDamaged       a file in it cannot be read
         ├── UnknownRef         nothing is archived under this ref
@@ -124,12 +126,20 @@ class SetupError(ContextCompressionError):
     """A host's configuration that cannot be read or changed. It was left as it is."""
 
 
+class Unforeseen(ContextCompressionError):
+    """What nobody foresaw, told in words at a door; the exception itself is its cause."""
+
+
 class StoreError(ContextCompressionError):
     """Something about the `.compression/` folder."""
 
 
 class StoreUnwritable(StoreError):
     """The folder cannot be written. Nothing was changed."""
+
+
+class StoreNotDurable(StoreUnwritable):
+    """What the message names was written and is there; a power cut may take its name away."""
 
 
 class StoreTooNew(StoreError):

@@ -5,6 +5,7 @@ and the definitions of our tools are paid once in each. Tokens are not money: a 
 tenth for what its cache still holds, and a compression makes a part of that invalid.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -168,6 +169,6 @@ def _answered(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _number(event: Mapping[str, Any], name: str) -> float:
-    """What a line of the log says, 0 where it says nothing that is a number."""
+    """What a line of the log says, 0 where it says nothing that can be added up."""
     value = event.get(name)
-    return value if isinstance(value, int | float) else 0
+    return value if isinstance(value, int | float) and abs(value) < math.inf else 0

@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression.errors import ConversationNotFound, InvalidSettings, PathNotAllowed
+from context_compression.errors import (
+    ConversationNotFound,
+    InvalidSettings,
+    PathNotAllowed,
+    StoreError,
+)
 from context_compression.formats import parse
 from context_compression.hosts import Access, Readings, Transcript
 from context_compression.hosts.base import name_of
@@ -117,10 +122,13 @@ class Workspace:
 
         An impossible value in the environment is told by whatever needs `settings`: a server that
         would not start could not say why.
+
+        Raises:
+            StoreError: there is no working directory, or no home folder is known.
         """
         environ = os.environ if environ is None else environ
-        cwd = Path.cwd() if cwd is None else cwd
-        home = Path.home() if home is None else home
+        cwd = working_folder() if cwd is None else cwd
+        home = home_folder() if home is None else home
         found = Store.of_user(store, home) if store else Store.find(cwd, home=home, environ=environ)
         doors = _doors(environ)
         allowed = (*doors.allowed_paths, *allow)
@@ -348,6 +356,36 @@ def _project(cwd: Path, home: Path) -> tuple[Path, ...]:
     A host may start its servers there, and all of the user's files would be open.
     """
     return () if home.resolve().is_relative_to(cwd.resolve()) else (cwd,)
+
+
+def working_folder() -> Path:
+    """The working directory.
+
+    Raises:
+        StoreError: it is gone.
+    """
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise StoreError(
+            f"The working directory cannot be had ({error.strerror}): it was deleted, or may not "
+            "be read. Change to a folder that is there; ask again. Nothing was changed."
+        ) from error
+
+
+def home_folder() -> Path:
+    """The home folder of the user.
+
+    Raises:
+        StoreError: nobody knows of one.
+    """
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise StoreError(
+            "No home folder is known: HOME is not set, and the system names none for this user. "
+            "Set HOME to a folder that can be written; ask again. Nothing was changed."
+        ) from error
 
 
 def _doors(environ: Mapping[str, str]) -> Settings:

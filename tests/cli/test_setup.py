@@ -1,6 +1,9 @@
 """`install`, `uninstall` and `doctor` as users run them."""
 
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +21,7 @@ class Desk(Protocol):
 
     folder: Path
 
+    def environ(self, **more: str) -> dict[str, str]: ...
     def run(self, *arguments: str, env: dict[str, str]) -> CompletedProcess[bytes]: ...
     def does(self, *arguments: str, env: dict[str, str]) -> CompletedProcess[bytes]: ...
     def json(self, *arguments: str) -> Any: ...
@@ -146,3 +150,24 @@ def test_without_any_host_the_doctor_tries_this_installation(desk: Desk) -> None
 
     assert [*found] == ["This installation"]
     assert all(finding["ok"] is not False for finding in found["This installation"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="temporary folders have other names there")
+def test_an_installation_in_a_temporary_folder_is_warned_of(desk: Desk):
+    folder = desk.folder / "scratch"
+    command = folder / "bin" / "context-compression"
+    command.parent.mkdir(parents=True)
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m context_compression "$@"\n')
+    command.chmod(0o755)
+    path = f"{command.parent}:{os.environ['PATH']}"
+    code = "import sys; sys.executable = '/opt/python'; sys.argv[0] = sys.argv[1]; del sys.argv[1]"
+    code += "; from context_compression.cli import main; main()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(command), "install", "cursor"],
+        cwd=desk.folder, env=desk.environ(PATH=path, TMPDIR=str(folder)),
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+
+    assert f"the system empties the folder of {command} by itself" in done.stderr
+    assert "in a clone that stays: `uv tool install .`" in done.stderr

@@ -95,6 +95,9 @@ def test_where_nothing_is_installed_it_says_so(tmp_path: Path) -> None:
     shutil.copy(PLUGIN / "start.sh", script_)
     for name in ("dirname", "sh"):
         (tmp_path / name).symlink_to(shutil.which(name) or name)
+    for name in ("uvx", "uv", "pipx", "pip", "npx"):  # it asks none of them
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {name} was asked >&2\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
 
     ended = subprocess.run(
         ["sh", str(script_), "serve"],
@@ -106,7 +109,9 @@ def test_where_nothing_is_installed_it_says_so(tmp_path: Path) -> None:
     )
 
     assert ended.returncode == 1
-    assert "pipx install context-compression" in ended.stderr
+    assert "context-compression is not installed" in ended.stderr
+    assert "was asked" not in ended.stderr
+    assert "In a clone of its repository:\n  pip install ." in ended.stderr
 
 
 def hook(folder: Path, stdin: str) -> subprocess.CompletedProcess[str]:

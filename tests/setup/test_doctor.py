@@ -1,15 +1,19 @@
 """The doctor starts a real server as the host would, and says what is wrong."""
 
+import json
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import context_compression
 from context_compression import Session
 from context_compression.setup import installing
+from context_compression.setup.claude_plugin import FOLDER, MARKET, PLUGIN
 from context_compression.setup.doctor import check, environment, examine
 from context_compression.setup.findings import VARIABLES, Finding
 from context_compression.setup.hosts import BY_NAME, Host
@@ -205,10 +209,145 @@ def test_the_newest_transcript_is_tried(machine_with: Machines, real_server: Ser
     assert "has 2 messages" in readable.says
 
 
+def trust_in_codex(machine: Machine, **more: Any) -> None:
+    """As its user does with /hooks."""
+    config = CODEX.file(machine)
+    hooks = config.parent / "hooks.json"
+    text = config.read_text(encoding="utf-8")
+    for event in ("post_tool_use", "pre_compact", "session_start"):
+        state = {"trusted_hash": "sha256:0", **more}
+        shown = "".join(f"{name} = {json.dumps(value)}\n" for name, value in state.items())
+        text += f'[hooks.state."{hooks}:{event}:0:0"]\n{shown}'
+    config.write_text(text, encoding="utf-8")
+
+
+def test_hooks_of_codex_are_fine_only_where_it_trusts_them(machine_with: Machines) -> None:
+    machine, gone = machine_with(), Server("/gone")
+    install(CODEX, machine, gone)
+    config = CODEX.file(machine)
+    untouched = config.read_text(encoding="utf-8")
+
+    asked_never = of(examine(CODEX, machine, gone), "hooks")
+    trust_in_codex(machine)
+    trusted = of(examine(CODEX, machine, gone), "hooks")
+    config.write_text(untouched, encoding="utf-8")
+    trust_in_codex(machine, enabled=False)
+    disabled = of(examine(CODEX, machine, gone), "hooks")
+    config.write_text(untouched + "[features]\nhooks = false\n", encoding="utf-8")
+    off = of(examine(CODEX, machine, gone), "hooks")
+
+    assert (asked_never.ok, trusted.ok, disabled.ok, off.ok) == (None, True, False, False)
+    assert "/hooks" in asked_never.mend
+    assert "switched off" in off.says
+
+
+GEMINI = BY_NAME["gemini-cli"]
+HINDERED: list[tuple[dict[str, Any], dict[str, str], bool, bool]] = [
+    ({}, {}, True, True),
+    ({"hooksConfig": {"enabled": False}}, {}, True, False),
+    ({"mcp": {"excluded": ["context-compression"]}}, {}, False, True),
+    ({"mcp": {"allowed": ["another"]}}, {}, False, True),
+    ({"mcp": {"allowed": ["context-compression"]}}, {}, True, True),
+    ({"security": {"folderTrust": {"enabled": True}}}, {}, False, False),
+    ({"security": {"folderTrust": {"enabled": True}}}, {".": "TRUST_FOLDER"}, True, True),
+    ({"security": {"folderTrust": {"enabled": True}}}, {"..": "TRUST_FOLDER"}, True, True),
+    ({"security": {"folderTrust": {"enabled": True}}}, {"../x": "TRUST_PARENT"}, True, True),
+    (
+        {"security": {"folderTrust": {"enabled": True}}},
+        {"..": "TRUST_FOLDER", ".": "DO_NOT_TRUST"}, False, False,
+    ),
+    ({"security": {"folderTrust": {"enabled": False}}}, {}, True, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "folders", "serves", "asks"), HINDERED)
+def test_gemini_is_fine_only_where_it_starts_the_server_and_asks_the_hooks(
+    machine_with: Machines,
+    settings: dict[str, Any],
+    folders: dict[str, str],
+    serves: bool,
+    asks: bool,
+) -> None:
+    machine, gone = machine_with(), Server("/gone")
+    path = GEMINI.file(machine)
+    path.parent.mkdir()
+    path.write_text(json.dumps(settings), encoding="utf-8")
+    decided = {os.path.normpath(machine.cwd / name): how for name, how in folders.items()}
+    (path.parent / "trustedFolders.json").write_text(json.dumps(decided), encoding="utf-8")
+    install(GEMINI, machine, gone)
+
+    found = examine(GEMINI, machine, gone)
+
+    assert of(found, "configuration").ok is serves
+    assert of(found, "hooks").ok is asks
+    assert all(finding.mend for finding in wrong(found))
+
+
+def test_a_project_of_claude_code_is_fine_only_once_its_servers_are_approved(
+    machine_with: Machines,
+) -> None:
+    machine, gone, claude = machine_with(), Server("/gone"), BY_NAME["claude-code"]
+    installing.install([claude.server_entry(machine, gone, in_project=True)], machine.home)
+    settings = machine.cwd / ".claude" / "settings.local.json"
+    settings.parent.mkdir()
+
+    def told(said: dict[str, Any]) -> Finding:
+        settings.write_text(json.dumps(said), encoding="utf-8")
+        return of(examine(claude, machine, gone, in_project=True), "configuration")
+
+    assert told({}).ok is False
+    assert "approve" in told({}).mend
+    assert told({"enabledMcpjsonServers": ["context-compression"]}).ok is True
+    assert told({"enableAllProjectMcpServers": True}).ok is True
+    assert told({"disabledMcpjsonServers": ["context-compression"]}).ok is False
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
+def test_a_plugin_of_claude_code_whose_hooks_are_switched_off_is_said(
+    machine_with: Machines,
+) -> None:
+    machine, claude = machine_with(PATH="/usr/bin:/bin"), BY_NAME["claude-code"]
+    settings = machine.home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    source = {"source": {"source": "directory", "path": str(FOLDER)}}
+    said = {
+        "enabledPlugins": {PLUGIN: True},
+        "extraKnownMarketplaces": {MARKET: source},
+        "disableAllHooks": True,
+    }
+    settings.write_text(json.dumps(said), encoding="utf-8")
+
+    off = of(examine(claude, machine, Server("/gone")), "hooks")
+
+    assert off.ok is False
+    assert str(settings) in off.says and "disableAllHooks" in off.mend
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
+@pytest.mark.parametrize(
+    ("version", "fine"), [("0.73.1", False), ("pi 0.98", False), ("0.99.0", True), ("1.0.0", True)]
+)
+def test_a_host_that_knows_no_mcp_yet_is_not_fine(
+    machine_with: Machines, tmp_path: Path, version: str, fine: bool
+) -> None:
+    program = tmp_path / "bin" / "pi"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho {version}\n", encoding="utf-8")
+    program.chmod(0o755)
+    machine, pi = machine_with(PATH=f"{program.parent}:/usr/bin:/bin"), BY_NAME["pi"]
+    install(pi, machine, Server("/gone"))
+
+    host = of(examine(pi, machine, Server("/gone")), "host")
+
+    assert host.ok is fine
+    assert fine or "since 0.99" in host.mend
+
+
 def test_hooks_that_are_missing_or_old_are_said(machine_with: Machines) -> None:
     machine, gone = machine_with(), Server("/gone")
     install(CODEX, machine, gone)
     path = CODEX.file(machine).parent / "hooks.json"
+    trust_in_codex(machine)
 
     now = of(examine(CODEX, machine, gone), "hooks")
     path.write_text(path.read_text(encoding="utf-8").replace("20", "21"), encoding="utf-8")

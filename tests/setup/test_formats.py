@@ -170,6 +170,10 @@ def toml_texts(draw: st.DrawFn) -> str:
             lines.extend([draw(comment), f"{key} = {draw(values)} # {key}"])
 
     body()
+    if draw(st.booleans()):
+        lines.append(
+            draw(st.sampled_from(["[mcp_servers]", "[ mcp_servers ] # [none]", "[mcp_servers]\n"]))
+        )
     for name in draw(st.lists(st.text("def. -", min_size=1, max_size=3), unique=True, max_size=4)):
         server = draw(st.booleans())
         if server and name not in used:
@@ -201,6 +205,35 @@ def test_a_table_goes_into_any_toml_and_the_rest_stays(text: str) -> None:
     assert gone.rstrip() == text.rstrip()
     if not text or text.endswith("\n"):
         assert gone == text
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "[mcp_servers]\n",
+        "model = 'o9'\n\n[mcp_servers]\n\n[tui]\ntheme = 'dark'\n",
+        "[mcp_servers]\n# none yet\n",
+        "\ufeff[mcp_servers]",
+        "mcp_servers.mine.command = 'x'\n",
+        "[mcp_servers]\nmine = { command = 'x' }\n",
+        "[mcp_servers]\nmine.command = 'x'\n[[others]]\na = 1\n",
+    ],
+)
+def test_an_empty_table_of_servers_is_borne_and_left_and_so_are_later_edits(
+    before: str, newline: str
+) -> None:
+    before = before.replace("\n", newline)
+    later = f"{newline}[profiles.new]{newline}a = 1{newline}"
+    expected = tomllib.loads((before + newline + later).removeprefix("\ufeff"))
+
+    edited = toml.with_entry(before, "mcp_servers", NAME, ENTRY) + later
+    gone = toml.without_entry(edited, "mcp_servers", NAME, tidy=False)
+
+    assert tomllib.loads(gone.removeprefix("\ufeff")) == expected
+    assert gone.startswith(before) and gone.endswith(later)
+    assert "".join(gone.split()) == "".join((before + later).split())
+    assert toml.entry_in(gone, "mcp_servers", NAME) is None
 
 
 CODEX = """\
@@ -338,8 +371,24 @@ def test_a_section_that_is_left_empty_stays_a_mapping() -> None:
         "{extensions: {}}\n",
         "a: 1\n---\nextensions:\n",
         "just words\n",
+        "a: [1, 2\nextensions:\n",
+        "a: 'open\nextensions:\n",
+        "a: {b: c\nextensions:\n  x: {}\n",
+        "a: b: c\nextensions:\n",
+        "a:\n    b: 1\n  c: 2\nextensions:\n",
+        "a: *nobody\nextensions:\n",
+        "a: 1\na: 2\nextensions:\n",
+        "a:\n  b: 1\n  b: 2\nextensions:\n",
+        "extensions:\n  x:\n    - 1\n    y: 2\n",
+        'extensions:\n  x: "\\q"\n',
+        "a: \x01\nextensions:\n",
+        "a: %b\nextensions:\nc: @d\n",
     ],
 )
 def test_yaml_written_in_another_way_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         yaml.with_entry(text, "extensions", NAME, ENTRY)
+    with pytest.raises(ValueError, match=r"\w"):
+        yaml.without_entry(text, "extensions", NAME, tidy=True)
+    with pytest.raises(ValueError, match=r"\w"):
+        yaml.entry_in(text, "extensions", NAME)

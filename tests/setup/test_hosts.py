@@ -1,13 +1,14 @@
 """Where hosts keep their configuration on each system, and how our server is started."""
 
-import sys
+import re
 from pathlib import Path
 
 import pytest
 
+import context_compression
 from context_compression.errors import SetupError
 from context_compression.setup.hosts import BY_NAME, HOSTS, Host, command_of, environ_of
-from context_compression.setup.machine import Machine, Server, this_server
+from context_compression.setup.machine import Machine, Server, is_temporary, this_server
 
 HOME = Path("/home/me")
 ROAMING = "/home/me/AppData/Roaming"
@@ -158,8 +159,80 @@ def test_without_any_script_the_module_is_started() -> None:
     assert started == Server("/nowhere/python", ("-m", "context_compression"))
 
 
-def test_the_cache_of_uvx_is_no_place_to_start_from() -> None:
-    python = "/home/me/.cache/uv/archive-v0/x1/bin/python"
+CACHES: tuple[tuple[str, dict[str, str]], ...] = (
+    ("/home/me/.cache/uv/archive-v0/x1/bin/python", {}),
+    ("/home/me/.cache/uv/environments-v2/tool-1/bin/python", {}),
+    ("/big/disk/cache/archive-v12/x1/bin/python", {}),
+    ("/fast/uv/anything/bin/python", {"UV_CACHE_DIR": "/fast/uv"}),
+    ("/home/me/.cache/pipx/0123abc/bin/python", {}),
+    ("/home/me/.local/share/pipx/.cache/0123abc/bin/python", {}),
+    ("/Users/me/Library/Caches/pipx/0123abc/bin/python", {}),
+    ("/opt/px/.cache/0123abc/bin/python", {"PIPX_HOME": "/opt/px"}),
+)
 
-    with pytest.raises(SetupError, match="uv tool install"):
-        this_server(machine(), sys.argv[0], python, ())
+
+@pytest.mark.parametrize(("python", "environ"), CACHES, ids=[python for python, _ in CACHES])
+def test_a_cache_that_may_be_emptied_is_no_place_to_start_from(
+    python: str, environ: dict[str, str]
+) -> None:
+    with pytest.raises(SetupError, match="may be emptied any day"):
+        this_server(machine(**environ), "/x/__main__.py", python, ())
+
+
+def test_a_command_in_a_cache_is_none_to_start_either(tmp_path: Path) -> None:
+    script = tmp_path / "uv" / "archive-v0" / "x1" / "bin" / "context-compression"
+    script.parent.mkdir(parents=True)
+    script.touch(0o755)
+
+    with pytest.raises(SetupError, match="in a clone of its repository"):
+        this_server(machine(), str(script), "/usr/bin/python3", ())
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["/opt/uv/venv", "/home/me/.local/share/uv/tools/context-compression", "/srv/archive-view",
+     "/home/me/.local/share/pipx/venvs/context-compression", "/home/me/pipx"],
+)  # fmt: skip
+def test_what_is_installed_to_stay_is_started_from_there(place: str) -> None:
+    found = this_server(machine(PATH="/nowhere"), "/x/__main__.py", f"{place}/bin/python", ())
+
+    assert found.command == f"{place}/bin/python"
+    assert is_temporary(found.command, machine()) is False
+
+
+@pytest.mark.parametrize(
+    ("command", "environ"),
+    [
+        ("/tmp/clone/.venv/bin/context-compression", {}),
+        ("/var/tmp/clone/.venv/bin/context-compression", {}),
+        ("/private/tmp/clone/bin/context-compression", {}),
+        ("/var/folders/x1/T/clone/bin/context-compression", {}),
+        ("/scratch/me/clone/bin/context-compression", {"TMPDIR": "/scratch/me"}),
+    ],
+)
+def test_a_temporary_folder_is_known(command: str, environ: dict[str, str]) -> None:
+    assert is_temporary(command, machine(**environ))
+
+
+FETCHES = re.compile(
+    r"\b(?:uvx|uv\s+(?:tool\s+(?:run|install)|pip\s+install|add|run\s+--with)|pipx\s+(?:run|install)"
+    r"|pip3?\s+(?:install|download)|npx|bunx|npm\s+(?:install|i|exec)|pnpm\s+dlx|easy_install)\b"
+    r"[^\n`'&|;]*?(?<![\w./:-])(?:context[-_]compression|\{PROGRAM\})(?![\w/:-])",
+)
+
+
+def test_nothing_of_ours_fetches_the_package_by_its_name() -> None:
+    """Whoever registers the name at an index would be run."""
+    root = Path(context_compression.__file__).parents[2]
+    folders = ("server", "examples", "benchmarks", ".ci")
+    files = [path for folder in folders for path in (root / folder).rglob("*") if path.is_file()]
+    files += [root / name for name in ("README.md", "mcp.json.example", "pyproject.toml")]
+    texts = {path: path.read_bytes().decode("utf-8", "ignore") for path in files}
+
+    found = [(path.name, FETCHES.findall(text)) for path, text in texts.items()]
+
+    assert [each for each in found if each[1]] == []
+    assert FETCHES.search("exec uvx context-compression serve")
+    assert FETCHES.search("pipx install context-compression")
+    assert FETCHES.search("uv tool install --force context-compression")
+    assert not FETCHES.search("pip install . && .venv/bin/context-compression demo")

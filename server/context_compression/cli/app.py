@@ -1,7 +1,6 @@
 """The command itself: global options, and how it ends."""
 
 import os
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,14 @@ import click
 
 from context_compression.cli.terminal import say, speak_utf8
 from context_compression.errors import ContextCompressionError
+from context_compression.guard import in_words
 from context_compression.showing import harmless, one_line
 from context_compression.workspace import Opened, Workspace
 
 INTERRUPTED = 130
 LONGEST_WARNING = 1_000  # characters; it may name a path
+CLICKS_OWN = (click.ClickException, click.Abort, click.exceptions.Exit)
+"""By these a command ends, or says what was wrong with what was typed."""
 
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
 
@@ -33,22 +35,13 @@ class Commands(click.Group):
     """The commands; `serve` when none is named."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; our errors end with 2, Ctrl-C with 130."""
+        """Run a command; whatever goes wrong ends with 2 and words, Ctrl-C with 130."""
         speak_utf8()
         try:
-            return super().invoke(ctx)
+            with in_words(*CLICKS_OWN, BrokenPipeError):  # at a broken pipe, click ends quietly
+                return super().invoke(ctx)
         except ContextCompressionError as error:
             raise Refused(str(error)) from error
-        except BrokenPipeError:
-            raise  # whoever reads has seen enough; click ends quietly
-        except OSError as error:
-            # or Python would try once more at the end; closed from the start, it is None
-            with suppress(OSError, ValueError, AttributeError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            reason = error.strerror or error
-            raise Refused(
-                f"The answer cannot be written: {reason}. Make room; ask again."
-            ) from error
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None
 
@@ -99,6 +92,9 @@ def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
 
     Without a command it serves the tools to an agent over stdio.
     """
+    for folder in (store or "", *allow):
+        if "\0" in folder:
+            raise click.UsageError(f"{folder!r} holds a NUL character, and no folder has it.")
     ctx.obj = Options(store, allow)
     if ctx.invoked_subcommand is None:
         ctx.invoke(main.commands["serve"])

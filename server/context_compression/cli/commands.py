@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Literal
 
 import click
@@ -18,6 +17,7 @@ from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.cli.trust import trust
 from context_compression.errors import ContextCompressionError
+from context_compression.guard import in_words
 from context_compression.hooks import HOSTS as HOOKED
 from context_compression.hooks import NOTHING, answer
 from context_compression.settings import (
@@ -82,11 +82,14 @@ def hook(options: Options, host: str) -> None:
     """Answer one event of a host's hook: its JSON on stdin, the answer on stdout."""
     from anyio import run
 
-    with suppress(ValueError, ContextCompressionError):  # the host shall go on in any case
-        event = json.load(sys.stdin.buffer)
-        told = run(answer, host, options.workspace(), event)
-        if told != NOTHING:
-            write(told.encode("utf-8", "replace"))
+    try:
+        with in_words():
+            event = json.load(sys.stdin.buffer)
+            told = run(answer, host, options.workspace(), event)
+            if told != NOTHING:
+                write(told.encode("utf-8", "replace"))
+    except ContextCompressionError as error:  # the host shall go on in any case
+        say(f"context-compression: no answer to a hook of {host}: {error}")
 
 
 @click.command()

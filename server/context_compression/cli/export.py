@@ -9,7 +9,7 @@ import click
 from context_compression.cli import pages, records
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.asked import Asked, asked_how
-from context_compression.cli.terminal import say, write_json
+from context_compression.cli.terminal import say, show, write_json
 from context_compression.exports import EXPORTERS, Copy
 from context_compression.exports import export as write_session
 from context_compression.plurals import how_many
@@ -59,4 +59,4 @@ def export(options: Options, conversation: str, host: str, as_json: bool, **how:
         write_json({**told, "command": exported.command, "left_out": notes, "account": account})
         return
     say("\n".join([page, *exported.notes, f"written  {exported.path}", "", "Go on with:"]))
-    click.echo(exported.command)
+    show(exported.command)

@@ -98,7 +98,7 @@ def _print(
     elif not none:
         write(text.encode("utf-8", "surrogatepass"))
         if sys.stdout.isatty() and not text.endswith("\n"):
-            click.echo()
+            show()
     if none:
         say(NO_LINE)
         raise SystemExit(NOT_FOUND)

@@ -42,10 +42,11 @@ def install(
     from context_compression.setup import installing
     from context_compression.setup.claude_plugin import Plugin
     from context_compression.setup.hosts import CLAUDE_CODE
+    from context_compression.setup.machine import TO_STAY, is_temporary
 
     machine, server = _here(options)
     if not names:
-        click.echo(_overview(machine))
+        show(_overview(machine))
         return
     for host in _hosts(names):
         entry = host.server_entry(machine, server, in_project=in_project, hooks=not no_hooks)
@@ -63,6 +64,9 @@ def install(
         _tell(host, done, dry_run, "is in", "has it already")
         if any(each.backup for each in done):
             say(f"  {host.then} Whether it works: context-compression doctor {host.name}")
+            if is_temporary(server.command, machine):
+                say(f"  warning: the system empties the folder of {server.command} by itself, and")
+                say(f"  then nothing starts. Install it again, in a clone that stays: {TO_STAY}")
         if plugin and installing.entry_in(entry):
             twice = "has the server as well, which would start it twice; take it out there."
             say(f"  {entry.path} {twice}")
@@ -133,9 +137,9 @@ def _here(options: Options) -> "tuple[Machine, Server]":
     """This machine, and how this very installation is started with the options given."""
     from context_compression.setup.machine import Machine, this_server
 
+    machine = Machine.here()
     store = ("--store", os.path.abspath(options.store)) if options.store else ()
     allow = tuple(part for path in options.allow for part in ("--allow", os.path.abspath(path)))
-    machine = Machine.here()
     return machine, this_server(machine, sys.argv[0], sys.executable, (*store, *allow))
 
 
@@ -153,9 +157,9 @@ def _tell(host: "Host", done: "list[Done]", dry_run: bool, did: str, did_not: st
     for each in done:
         path = each.change.path
         if dry_run:
-            click.echo(each.change.diff(), nl=False)
+            show(each.change.diff(), nl=False)
             for command in each.commands:
-                click.echo(command)
+                show(command)
         elif not each.change.is_one:
             say(f"{host.title}: {path} {did_not}.")
         elif each.change.after is None:

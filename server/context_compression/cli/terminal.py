@@ -2,15 +2,17 @@
 
 import errno
 import io
+import os
 import sys
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import cycle
 from typing import Any
 
 import click
 
+from context_compression.errors import ContextCompressionError
 from context_compression.showing import harmless
 from context_compression.store.files import to_json
 
@@ -31,20 +33,39 @@ def say(text: str = "") -> None:
     click.echo(harmless(text), err=True)
 
 
-def show(page: str) -> None:
-    """Lines that people read, to stdout."""
-    click.echo(harmless(page))
+def show(text: str = "", *, nl: bool = True) -> None:
+    """The answer for people, or a part of it, to stdout."""
+    with _answering():
+        click.echo(harmless(text), nl=nl)
 
 
 def write(data: bytes) -> None:
     """Bytes to stdout, exactly these; on a terminal, what would move its cursor is spelled out."""
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: command >&-
-        raise OSError(errno.EBADF, "stdout is closed")
-    sys.stdout.flush()
-    if sys.stdout.isatty():
-        data = harmless(data.decode("utf-8", "replace")).encode()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    with _answering():
+        if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: command >&-
+            raise OSError(errno.EBADF, "stdout is closed")
+        sys.stdout.flush()
+        if sys.stdout.isatty():
+            data = harmless(data.decode("utf-8", "replace")).encode()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _answering() -> Generator[None]:
+    """Says that an answer found no room; where nobody reads on, the pipe is just broken."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # or Python would try once more at the end; closed from the start, it is None
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        reason = error.strerror or error
+        raise ContextCompressionError(
+            f"The answer cannot be written: {reason}. Make room; ask again."
+        ) from error
 
 
 def write_json(value: Mapping[str, Any]) -> None:

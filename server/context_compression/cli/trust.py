@@ -41,4 +41,3 @@ def trust(options: Options, folder: str | None, yes: bool) -> None:
         raise SystemExit(NOT_TRUSTED)
     store.trust()
     click.echo(f"Trusted: the settings and prompts in {store.folder}, until they change.")
-

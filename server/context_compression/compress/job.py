@@ -344,7 +344,7 @@ class Job:
 
 
 def _check_strategy(name: str, can_ask: bool) -> None:
-    if name not in STRATEGIES and name != "auto":
+    if name not in (*STRATEGIES, "auto"):  # compared, not looked up: a caller may pass anything
         Settings.checked({"strategy": name})  # names the nearest valid one
     if name == "summarize" and not can_ask:
         raise InvalidSettings("summarize needs a summarizer, and none was given. Use auto.")

@@ -18,6 +18,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
+from context_compression.errors import ContextCompressionError
+from context_compression.guard import in_words
 from context_compression.hooks import claude_code, codex, gemini_cli, opencode, pi
 from context_compression.workspace import Workspace
 
@@ -44,8 +46,9 @@ logger = logging.getLogger(__name__)
 async def answer(host: str, workspace: Workspace, event: Event) -> str:
     """What a host is told, as it reads it; `NOTHING` where something went wrong."""
     try:
-        told = await HOSTS[host](workspace, event)
-    except Exception:  # the host shall go on; who looks for the reason finds it on stderr
-        logger.warning("no answer to a hook of %s", host, exc_info=True)
+        with in_words():
+            told = await HOSTS[host](workspace, event)
+    except ContextCompressionError as error:  # the host shall go on; the reason is on stderr
+        logger.warning("no answer to a hook of %s: %s", host, error)
         return NOTHING
     return told if isinstance(told, str) else json.dumps(told, ensure_ascii=True)

@@ -60,4 +60,9 @@ class Access:
 def _resolved(root: Path) -> Path:
     with suppress(RuntimeError):  # the home of nobody: then it is the name of a folder
         root = root.expanduser()
-    return root.resolve()
+    try:
+        return root.resolve()
+    except ValueError as error:
+        raise PathNotAllowed(
+            f"{str(root)!r} holds a NUL character, and no folder has it, so none can be allowed."
+        ) from error

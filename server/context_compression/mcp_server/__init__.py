@@ -1,6 +1,7 @@
 """The door for agents: an MCP server with six tools, over stdio or HTTP.
 
 serving.py    stdin and stdout, or HTTP behind a token
+patience.py   connections over HTTP that bring no request in time
 mending.py    lines over stdin that are no message, mended or answered
 server.py     the server: its tools, its instructions, what it checks before a tool is called
 tools/        the six tools, a module for each

@@ -12,6 +12,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 from context_compression.errors import ContextCompressionError
+from context_compression.guard import in_words
 from context_compression.hosts.caller import Asking
 from context_compression.showing import harmless
 from context_compression.workspace import Workspace
@@ -62,9 +63,10 @@ class Call:
 
 @contextmanager
 def telling_the_model() -> Generator[None]:
-    """Our errors become answers a model can read; anything else is a bug and stays one."""
+    """Whatever goes wrong becomes an answer that a model can read."""
     try:
-        yield
+        with in_words(ToolError):
+            yield
     except (ContextCompressionError, ToolError) as error:
         text = harmless(str(error))  # a path that is no UTF-8 would take the whole server down
         if len(text) > LONGEST_ERROR:

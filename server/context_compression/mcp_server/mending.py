@@ -4,6 +4,8 @@ The transport hands on what its parser refuses as an exception, and the server d
 client would wait for ever. A client that cuts a text may cut an emoji in half (`\ud83d`), legal in
 JSON, but not to this parser; such a line is mended and served. Of any other the client is told what
 is wrong with it, under the id it waits for, where that can be found.
+
+Over HTTP the SDK answers what it cannot read, so that only the halves of characters are mended.
 """
 
 import re
@@ -24,6 +26,8 @@ from mcp.types import (
 from mcp_types.methods import SPEC_CLIENT_METHODS
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+from starlette.types import Message as ASGIMessage
+from starlette.types import Receive
 
 from context_compression.messages import is_array, is_object
 
@@ -45,6 +49,7 @@ _ESCAPE = re.compile(  # whole pairs first, so that what is left of surrogates i
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
 )
+_MAY_BE_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 _PART = re.compile(  # a bracket, or a text with the simple value that it may be the name of
     r'(?P<opens>[{\[])|(?P<closes>[}\]])|"(?P<name>(?:[^"\\]++|\\.)*+)"?'
     r'(?P<names>\s*:\s*(?:"(?P<text>[^"\\]*)"|(?P<number>-?\d{1,300})(?=\s*[,}]))?)?',
@@ -112,7 +117,38 @@ def read_again(problem: Exception) -> SessionMessage | Faults:
 
 def mend(line: str) -> str:
     r"""JSON without half characters and byte order mark: `"a\ud83d"` -> `"a\ufffd"`."""
-    text = line.strip().removeprefix("\ufeff")
+    return _without_halves(line.strip().removeprefix("\ufeff"))
+
+
+def mended_body(receive: Receive, most: int) -> Receive:
+    """What is received of a request over HTTP, its body without half characters.
+
+    Args:
+        receive: where it comes from.
+        most: bytes; a longer body is passed on as it is, for the server to refuse.
+    """
+    begun = False
+
+    async def body() -> ASGIMessage:
+        nonlocal begun
+        if begun:
+            return await receive()
+        begun, data, message = True, bytearray(), await receive()
+        while message["type"] == "http.request":
+            data += message.get("body", b"")
+            if not (more := message.get("more_body", False)) or len(data) > most:
+                whole = bytes(data)
+                if not more and _MAY_BE_HALF.search(whole):
+                    text = whole.decode("utf-8", "surrogateescape")
+                    whole = _without_halves(text).encode("utf-8", "surrogateescape")
+                return {"type": "http.request", "body": whole, "more_body": more}
+            message = await receive()
+        return message  # the client is gone
+
+    return body
+
+
+def _without_halves(text: str) -> str:
     return _ESCAPE.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
 
 

@@ -1,6 +1,7 @@
 """Serving: over stdin and stdout to the host that started us, or over HTTP on this machine."""
 
 import hmac
+import re
 import secrets
 import signal
 import socket
@@ -18,13 +19,22 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server.mending import Mended
+from context_compression.mcp_server.mending import Mended, mended_body
 from context_compression.mcp_server.server import create_server
 from context_compression.workspace import Workspace
 
 TOKEN = "CONTEXT_COMPRESSION_TOKEN"
 MAX_BODY = 64 * 1024 * 1024  # bytes: whole conversations come in as arguments
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+SHORTEST_TOKEN = 16  # characters
+TOKEN68 = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+MAKES_ONE = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
+NO_TLS = """\
+Warning: {host} can be reached from other machines, and this speaks no TLS: whoever is on the way \
+can read the token and the conversations. Put a reverse proxy in front, and keep this on 127.0.0.1:
+  context-compression serve --http --port {port}
+  caddy reverse-proxy --from YOUR.DOMAIN --to 127.0.0.1:{port} --change-host-header
+"""
 
 Protocol = Literal["auto", "legacy"]
 
@@ -73,9 +83,15 @@ def serve_http(
             is made up, on the loopback interface only.
 
     Raises:
-        InvalidSettings: another interface without a token, or an address that cannot be had.
+        InvalidSettings: a token that could be guessed or cannot be sent, another interface without
+            one, or an address that cannot be had.
     """
     given = token or workspace.environ.get(TOKEN)
+    if given and not is_good(given):
+        raise InvalidSettings(
+            f"A token has at least {SHORTEST_TOKEN} characters, of A-Z a-z 0-9 - . _ ~ + / and =; "
+            f"this one could be guessed, or not be sent. Make one up: {MAKES_ONE}"
+        )
     if not given and not is_loopback(host):
         raise InvalidSettings(
             f"{host} can be reached from other machines, so it needs a token that you choose: set "
@@ -87,9 +103,17 @@ def serve_http(
     app = http_app(workspace, host, token)
     address = f"[{host}]" if ":" in host else host
     said = "" if given else f"Authorization: Bearer {token}\n"
-    sys.stderr.write(f"Serving http://{address}:{port}/mcp\n{said}")
+    warning = "" if is_loopback(host) else NO_TLS.format(host=host, port=port)
+    sys.stderr.write(f"Serving http://{address}:{port}/mcp\n{said}{warning}")
     sys.stderr.flush()
-    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+    uvicorn.Server(http_config(app)).run(sockets=[listening])
+
+
+def http_config(app: ASGIApp) -> uvicorn.Config:
+    """How the application is served."""
+    from context_compression.mcp_server.patience import Patient
+
+    return uvicorn.Config(app, http=Patient, log_level="warning")
 
 
 def http_app(workspace: Workspace, host: str, token: str) -> ASGIApp:
@@ -113,17 +137,25 @@ class BearerGate:
     """Lets requests through that bear the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._expected = app, f"Bearer {token}".encode()
+        self._app, self._expected = app, token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An ASGI application."""
         if scope["type"] == "http":
             sent = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(sent, self._expected):
+            scheme, _, token = sent.partition(b" ")
+            same = hmac.compare_digest(token.strip(b" "), self._expected)
+            if scheme.lower() != b"bearer" or not same:
                 challenge = {"WWW-Authenticate": "Bearer"}
                 refusal = JSONResponse({"error": "unauthorized"}, 401, headers=challenge)
                 return await refusal(scope, receive, send)
+            receive = mended_body(receive, MAX_BODY)
         return await self._app(scope, receive, send)
+
+
+def is_good(token: str) -> bool:
+    """Whether nobody guesses a token, and a header can carry it (RFC 6750)."""
+    return len(token) >= SHORTEST_TOKEN and TOKEN68.fullmatch(token) is not None
 
 
 def is_loopback(host: str) -> bool:

@@ -231,6 +231,9 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
             return known and isinstance(share, int | float) and 0 <= share < math.inf
         case {"type": "offload"}:
             return _are_refs(event)
+        case {"type": "plan", "plan_id": str(), "created_at": str(at), "covered": str(),
+              "messages_in": int()}:  # fmt: skip
+            return _is_time(at) and is_object(event.get("options"))
         case {"type": "plan"}:
             return _is_plan(event)
         case {"type": "answer"}:
@@ -263,6 +266,13 @@ def _at_most(value: Any, most: int) -> bool:
     return isinstance(value, int) and value <= most
 
 
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def _are_refs(event: Mapping[str, Any]) -> bool:
     refs = event.get("refs", {})
     return is_object(refs) and all(
@@ -275,8 +285,9 @@ def _are_refs(event: Mapping[str, Any]) -> bool:
 
 def _is_plan(event: Mapping[str, Any]) -> bool:
     match event:
-        case {"plan_id": str(), "covered": str(), "messages_in": int(), "options": options}:
-            known = is_object(options) and options.keys() <= OPTIONS
+        case {"plan_id": str(), "created_at": str(at), "covered": str(), "messages_in": int(),
+              "options": options}:  # fmt: skip
+            known = _is_time(at) and is_object(options) and options.keys() <= OPTIONS
             return known and isinstance(options.get("focus", ""), str | None)
         case _:
             return False

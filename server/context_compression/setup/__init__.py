@@ -11,6 +11,7 @@ files.py          others' files, replaced whole, with a backup
 installing.py     putting pieces in and taking them out
 claude_plugin.py  the plugin, which Claude Code registers itself
 doctor.py         whether it works in a host, and how to mend it
+switches.py       what keeps a host from using what is configured
 findings.py       what the doctor says of an environment and a store
 trial.py          the server started as a host would, and asked
 """

@@ -51,7 +51,7 @@ class Plugin:
         before = read(path)
         if (found := _enabled(path)) and found[0] == FOLDER:
             return Done(Change(path, before, before))
-        wants_command = "command" in _object(FOLDER / MANIFEST).get("userConfig", {})
+        wants_command = _at(_object(FOLDER / MANIFEST), "userConfig", "command") is not None
         config = ("--config", f"command={server.command}") if wants_command else ()
         commands = (
             ("plugin", "marketplace", "add", str(FOLDER)),
@@ -130,20 +130,28 @@ def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:
     if found is None:
         return None
     root, on = found
-    servers = _object(root / MANIFEST).get("mcpServers")
-    options = _object(path).get("pluginConfigs", {}).get(PLUGIN, {}).get("options", {})
-    values = {f"user_config.{name}": str(value) for name, value in options.items()}
+    servers = _at(_object(root / MANIFEST), "mcpServers")
+    options = _at(_object(path), "pluginConfigs", PLUGIN, "options")
+    given: Mapping[str, Any] = options if is_object(options) else {}
+    values = {f"user_config.{name}": str(value) for name, value in given.items()}
     values |= {"CLAUDE_PLUGIN_ROOT": str(root), **machine.environ}
     server: Any = next(iter(servers.values()), None) if is_object(servers) else None
-    return root, {**_expanded(server or {}, values), "enabled": on}
+    return root, {**_expanded(server if is_object(server) else {}, values), "enabled": on}
 
 
 def _enabled(settings: Path) -> tuple[Path, bool] | None:
     """The folder the plugin is run from, and whether it is switched on."""
     said = _object(settings)
-    on = said.get("enabledPlugins", {}).get(PLUGIN)
-    source = said.get("extraKnownMarketplaces", {}).get(MARKET, {}).get("source", {})
-    return None if on is None else (Path(str(source.get("path"))), bool(on))
+    on = _at(said, "enabledPlugins", PLUGIN)
+    path = _at(said, "extraKnownMarketplaces", MARKET, "source", "path")
+    return None if on is None else (Path(str(path)), bool(on))
+
+
+def _at(value: Any, *names: str) -> Any:
+    """The value at a path of names; `None` where something else than an object is on the way."""
+    for name in names:
+        value = value.get(name) if is_object(value) else None
+    return value
 
 
 def _expanded(value: Any, values: Mapping[str, str]) -> Any:

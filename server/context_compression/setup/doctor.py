@@ -1,6 +1,7 @@
 """Whether our server works in a host: what is wrong, and how to mend it."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ from context_compression.setup.hosts import (
 from context_compression.setup.installing import entry_in, is_current
 from context_compression.setup.machine import PROGRAM, Machine, Server
 from context_compression.setup.pieces import Piece, Value
+from context_compression.setup.switches import hindrances
 from context_compression.setup.trial import Trial, try_out
 
 VERBS = ("status", "compress", "config", "summary", "offload", "restore")
@@ -60,7 +62,9 @@ def examine(
     command = command_of(entry) if entry is not None else None
     if entry is None or command is None:
         return [Finding("configuration", False, f"{path} has no entry of ours", again)]
-    found = [Finding("configuration", True, str(path))]
+    hindered = hindrances(host, machine, in_project=in_project)
+    found = [each for each in hindered if each.check == "configuration"]
+    found = found or [Finding("configuration", True, str(path))]
     mine = host.server_entry(machine, here, in_project=in_project)
     if entry.get("enabled") is False or entry.get("disabled") is True:
         found.append(Finding("configuration", False, "the entry is switched off", "Switch it on."))
@@ -72,8 +76,12 @@ def examine(
     if command != command_of(mine.wanted) and path != FOLDER:
         other = "another installation or other options than now"
         found.append(Finding("command", None, f"{' '.join(command)}: {other}; {again} changes it"))
+    hooks_off = [each for each in hindered if each.check == "hooks"]
     if path == mine.path:
-        found += _hooks(host.hook_pieces(machine, here, in_project=in_project), again)
+        asked = list(_hooks(host.hook_pieces(machine, here, in_project=in_project), again))
+        found += hooks_off if hooks_off and asked and asked[0].ok else asked
+    else:  # the plugin brings its hooks along
+        found += hooks_off
     environ = environment(host.environment, machine, entry.get("env_vars"))
     return [*found, *check(command, environ | environ_of(entry), machine, host)]
 
@@ -156,8 +164,19 @@ def _version(host: Host, machine: Machine) -> Iterator[Finding]:
     except (OSError, IndexError, subprocess.SubprocessError):
         yield Finding("host", False, f"{program} --version does not work", "Install it anew.")
         return
+    if host.mcp_since and (told_version := _number(shown)) and told_version < host.mcp_since:
+        since = ".".join(map(str, host.mcp_since))
+        says = f"{shown} has no MCP of its own, and passes its configuration over"
+        yield Finding("host", False, says, f"Update {host.title}: it has it since {since}.")
+        return
     seen = f"; seen working with {host.seen}" if host.seen and host.seen not in shown else ""
     yield Finding("host", True, f"{shown}{seen}")
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """`"pi 0.99.1"` -> `(0, 99, 1)`; empty where there is no number."""
+    found = re.search(r"\d+(?:\.\d+)+", version)
+    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def _not_passed(

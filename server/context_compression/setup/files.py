@@ -197,7 +197,7 @@ def _replace(path: Path, data: bytes) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
-    files.sync_folder(path.parent)
+    files.sync_name(path)
 
 
 @contextmanager

@@ -77,6 +77,7 @@ class Host:
         transcripts: the folder and the pattern of those we can read.
         then: what has to be done for it to take notice.
         seen: the version this was seen working in.
+        mcp_since: the first version that starts servers at all, where earlier ones are about.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Host:
     transcripts: Callable[[Machine], tuple[Path, str]] | None = None
     then: str = "Start it anew."
     seen: str | None = None
+    mcp_since: tuple[int, ...] = ()
 
     def file(self, machine: Machine, *, in_project: bool = False) -> Path:
         """The file our entry goes into.
@@ -325,6 +327,7 @@ HOSTS = (
         "pi", "Pi", "pi", pi, "mcpServers", for_pi, project=(".pi/mcp.json",), strict=True,
         hooks=(PI_HOOKS,), transcripts=below(pi, "sessions/*/*.jsonl"),
         then="Start it anew. Pi before 0.99 has no MCP of its own and passes this file over.",
+        mcp_since=(0, 99),
     ),
     Host(
         "cursor", "Cursor", "cursor", lambda machine: machine.home / ".cursor" / "mcp.json",

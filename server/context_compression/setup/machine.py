@@ -1,6 +1,7 @@
 """A computer: where hosts keep their configuration on it, and how our server is started."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -8,8 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.errors import SetupError
+from context_compression.workspace import home_folder, working_folder
 
 PROGRAM = "context-compression"
+OF_UV = re.compile(r"(archive|builds|environments)-v\d+")
+"""Folders in uv's cache, wherever that is."""
+TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
+TO_STAY = "`uv tool install .`, or `pip install .` in an environment that stays."
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,12 @@ class Machine:
 
     @classmethod
     def here(cls) -> "Machine":
-        """The one this process runs on."""
-        return cls(sys.platform, os.environ, Path.home(), Path.cwd())
+        """The one this process runs on.
+
+        Raises:
+            StoreError: there is no working directory, or no home folder is known.
+        """
+        return cls(sys.platform, os.environ, home_folder(), working_folder())
 
     @property
     def config_home(self) -> Path:
@@ -87,17 +97,41 @@ def this_server(machine: Machine, script: str, python: str, options: tuple[str, 
     Raises:
         SetupError: it runs from a cache that may be gone tomorrow.
     """
-    where = Path(python).parts
-    if "uv" in where and any(part.startswith(("archive-v", "builds-v")) for part in where):
-        raise SetupError(
-            f"This {PROGRAM} runs from uvx's cache ({python}), which may be emptied any day. "
-            f"Install it first: `uv tool install {PROGRAM}`, or pip into an environment that stays."
-        )
+    command = _script(machine, script, python)
+    for place in filter(None, (python, command)):
+        if _is_cached(Path(place), machine):
+            raise SetupError(
+                f"This {PROGRAM} runs from a cache of uv or pipx ({place}), which may be emptied "
+                f"any day. Install it to stay first, in a clone of its repository: {TO_STAY}"
+            )
+    if command:
+        return Server(command, options)
+    return Server(python, ("-m", "context_compression", *options))
+
+
+def is_temporary(command: str, machine: Machine) -> bool:
+    """Whether a command lies in a folder that the system empties by itself."""
+    named = (machine.folder(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    folders = [*map(Path, TEMPORARY), *filter(None, named)]
+    return any(Path(command).is_relative_to(folder) for folder in folders)
+
+
+def _script(machine: Machine, script: str, python: str) -> str | None:
+    """The command as a file: the one that was started, beside the interpreter, or on the PATH."""
     beside = Path(python).parent / PROGRAM
     for found in (script, f"{script}.exe", str(beside), f"{beside}.exe"):
         path = Path(os.path.abspath(found))
         if path.stem == PROGRAM and path.is_file() and os.access(path, os.X_OK):
-            return Server(str(path), options)
-    if found := machine.which(PROGRAM):
-        return Server(os.path.abspath(found), options)
-    return Server(python, ("-m", "context_compression", *options))
+            return str(path)
+    on_path = machine.which(PROGRAM)
+    return os.path.abspath(on_path) if on_path else None
+
+
+def _is_cached(path: Path, machine: Machine) -> bool:
+    """Whether a path lies where uvx or `pipx run` keep what they run once."""
+    parts = path.parts
+    of_pipx = "pipx" in parts and any(part in parts for part in (".cache", "Cache", "Caches"))
+    uv, pipx = machine.folder("UV_CACHE_DIR"), machine.folder("PIPX_HOME")
+    folders = [folder for folder in (uv, pipx and pipx / ".cache") if folder]
+    in_folder = any(path.is_relative_to(folder) for folder in folders)
+    return of_pipx or in_folder or any(map(OF_UV.fullmatch, parts))

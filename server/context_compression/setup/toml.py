@@ -59,11 +59,11 @@ def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> st
         ended = text if not text or text.endswith("\n") else text + newline
         result = ended + (newline if text.strip() else "") + block
     whole[under] = {**known, name: dict(value)}
-    return _proven(result, whole, f"its {under} is written so that no table can follow")
+    return _proven(result, whole, under, f"its {under} is written so that no table can follow")
 
 
 def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
-    """The text without a table and those inside it. An empty `under` leaves no trace anyway.
+    """The text without a table and those inside it; an empty `under` that had a header keeps it.
 
     Raises:
         ValueError: this is not TOML, or the table is written in a way we cannot take out.
@@ -78,9 +78,8 @@ def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
             left = re.sub(r"(?<=\n)\r?\n\Z", "", left)  # the empty line before it
         text = left + right
     del whole[under][name]
-    if not whole[under]:
-        del whole[under]
-    return _proven(text, whole, f"its {under}.{name} is written in a way we cannot take out")
+    why_not = f"its {under}.{name} is written in a way we cannot take out"
+    return _proven(text, whole, under, why_not)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -97,9 +96,14 @@ def _tables(whole: Mapping[str, Any], under: str) -> Mapping[str, Any] | None:
     return found
 
 
-def _proven(result: str, expected: dict[str, Any], why_not: str) -> str:
+def _proven(result: str, expected: dict[str, Any], under: str, why_not: str) -> str:
+    """The result, if it says what is expected; an `under` with nothing in it may be there or not.
+
+    Raises:
+        ValueError: it says something else; `why_not` is why.
+    """
     try:
-        if _parsed(result) == expected:
+        if {under: {}, **_parsed(result)} == {under: {}, **expected}:
             return result
     except ValueError:
         pass

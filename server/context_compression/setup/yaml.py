@@ -1,8 +1,9 @@
 """An entry in a YAML file of the kind hosts write, put in and taken out as text.
 
-No library is needed for that: sections begin at the left edge, entries stand below them, indented.
-A new entry goes right behind the head of its section, so that nobody has to know where what others
-wrote there ends. What is written in another way is refused, not guessed at.
+Sections begin at the left edge, entries stand below them, indented. A new entry goes right behind
+the head of its section, so that nobody has to know where what others wrote there ends. What is
+written in another way is refused, not guessed at. A library reads every text before and after, so
+that what is no YAML is refused as well, and a result says what it should.
 """
 
 import json
@@ -39,13 +40,15 @@ def holds(text: str, under: str) -> bool:
     """Whether there is a section of this name.
 
     Raises:
-        ValueError: this is not YAML as we know it; the message says where.
+        ValueError: this is not YAML, or not as we know it; the message says where.
     """
+    _parsed(text)
     return _section(_lines(text), under, "") is not None
 
 
 def entry_in(text: str, under: str, name: str) -> dict[str, Any] | None:
     """What an entry says."""
+    _parsed(text)
     lines = _lines(text)
     section = _section(lines, under, name)
     if section is None or section.entry is None:
@@ -56,6 +59,7 @@ def entry_in(text: str, under: str, name: str) -> dict[str, Any] | None:
 
 def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> str:
     """The text with an entry: the first of its section, or in the place of the one it had."""
+    whole = _parsed(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = _lines(text)
     section = _section(lines, under, name)
@@ -69,11 +73,13 @@ def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> st
     shown += [f"{section.indent}  {_key(key)}: {_written(part)}" for key, part in value.items()]
     lines[section.head] = EMPTY.sub(":", lines[section.head], count=1)
     lines[first:stop] = [line + newline for line in shown]
-    return "".join(lines)
+    whole[under] = {**(whole.get(under) or {}), name: dict(value)}
+    return _proven("".join(lines), whole, under)
 
 
 def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
     """The text without an entry; with `tidy` also without its section, should that be empty."""
+    whole = _parsed(text)
     lines = _lines(text)
     section = _section(lines, under, name)
     if section is None or section.entry is None:
@@ -82,7 +88,54 @@ def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
     del lines[first:stop]
     if section.alone:
         lines[section.head] = "" if tidy else lines[section.head].replace(":", ": {}", 1)
-    return "".join(lines)
+    del whole[under][name]
+    return _proven("".join(lines), whole, under)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """What the text says, read by a library.
+
+    Raises:
+        ValueError: this is not YAML, or no list of names with values.
+    """
+    import yaml  # loaded when used: no other command needs it
+
+    try:
+        _refuse_twice(yaml.SafeLoader(text).get_single_node())
+        whole: Any = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ValueError(f"it is not YAML: {' '.join(str(error).split())}") from None
+    if whole is not None and not is_object(whole):
+        raise ValueError("it is no list of names with values")
+    return dict(whole or {})
+
+
+def _refuse_twice(node: Any) -> None:
+    """Raises `ValueError` for a name that stands twice in one place: hosts refuse that."""
+    nodes, seen = [node], set[int]()
+    while nodes:
+        node = nodes.pop()
+        value = getattr(node, "value", None)
+        if id(node) in seen or not is_array(value):
+            continue
+        seen.add(id(node))
+        if node.id == "mapping":
+            names = [str(key.value) for key, _ in value]
+            if twice := next((name for name in names if names.count(name) > 1), None):
+                raise ValueError(f"{twice} stands there twice")
+        nodes += [part[1] if node.id == "mapping" else part for part in value]
+
+
+def _proven(result: str, expected: Mapping[str, Any], under: str) -> str:
+    """The result, if it says what is expected; an empty section may be there or not.
+
+    Raises:
+        ValueError: it says something else.
+    """
+    said = _parsed(result)
+    if {**said, under: said.get(under) or {}} == {**expected, under: expected.get(under) or {}}:
+        return result
+    raise ValueError(f"its {under} is written so that a program cannot change it")
 
 
 def _lines(text: str) -> list[str]:

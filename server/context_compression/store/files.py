@@ -14,7 +14,13 @@ from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
-from context_compression.errors import StoreDamaged, StoreError, StoreTooNew, StoreUnwritable
+from context_compression.errors import (
+    StoreDamaged,
+    StoreError,
+    StoreNotDurable,
+    StoreTooNew,
+    StoreUnwritable,
+)
 
 FORMAT = 1
 """The version that our JSON files carry."""
@@ -92,7 +98,7 @@ def make_folder(root: Path, *inside: str) -> Path:
                 raise OSError(errno.ENOTDIR, f"{folder} is a link, and none is followed here")
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, exist_ok=True)
-                sync_folder(folder.parent)
+                sync_name(folder)
                 if not level:
                     name(root)
         ignore = root / ".gitignore"
@@ -146,7 +152,23 @@ def replace_file(path: Path, data: bytes) -> None:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
+        sync_name(path)
+
+
+def sync_name(path: Path) -> None:
+    """Makes the new name of what was just written survive a power cut.
+
+    Raises:
+        StoreNotDurable: the disk refuses; all that was written is there and stays.
+    """
+    try:
         sync_folder(path.parent)
+    except OSError as error:
+        raise StoreNotDurable(
+            f"{path} is written and stays, but its name may not survive a power cut: its folder "
+            f"cannot be synced ({error.strerror or error}). Nothing after it was done. Check the "
+            "disk, and see what is there before you ask again."
+        ) from error
 
 
 def sync_folder(folder: Path) -> None:

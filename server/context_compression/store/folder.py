@@ -17,13 +17,35 @@ if TYPE_CHECKING:
     from context_compression.store.search import Found
 
 INDEX = "search.sqlite"
+SUMMARY = frozenset(
+    {
+        "content",
+        "created_at",
+        "key_points",
+        "messages",
+        "n",
+        "session",
+        "strategy",
+        "tokens",
+        "turns",
+    }
+)
+"""What a summary says; see `_fits` for the types."""
 
 
 class Store:
     """One `.compression/` folder; several processes may share it."""
 
     def __init__(self, folder: str | Path) -> None:
-        """The store at `folder`; nothing is created until something is written."""
+        """The store at `folder`; nothing is created until something is written.
+
+        Raises:
+            StoreError: no folder can be called so.
+        """
+        if "\0" in str(folder):
+            raise StoreError(
+                f"{str(folder)!r} holds a NUL character, and no folder can be so called."
+            )
         self.folder = Path(folder)
         self._config = self.folder / "config.json"
         self._summaries = self.folder / "summaries.json"
@@ -119,7 +141,7 @@ class Store:
         Of a checkpoint that was kept more than once, the newest. That of a compression which was
         killed before it counted is none.
         """
-        entries = self._read_summaries()[::-1]
+        entries = [_whole(entry) for entry in reversed(self._read_summaries())]
         if session is not None:
             entries = [entry for entry in entries if entry.get("session") == session]
         return list(islice(_different(filter(self._counts, entries)), limit))
@@ -206,7 +228,9 @@ class Store:
         with files.noting(found):
             self.read_config()
         with files.noting(found):
-            self._read_summaries()
+            for number, entry in enumerate(self._read_summaries(), 1):
+                if wrong := ", ".join(sorted(entry.keys() - _whole(entry).keys())):
+                    found.append(f"summaries.json: summary {number} says nothing usable in {wrong}")
         with files.noting(found):
             for id in self._session_folders():
                 found += SessionLog(self.folder, id).problems()
@@ -266,6 +290,26 @@ def _newest(ref: str, owners: Sequence[SessionLog]) -> SessionLog:
             "alike. Name the session, too."
         )
     return next(iter(held.values()), owners[0])
+
+
+def _whole(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary without what is of a wrong type: that counts as not said."""
+    return {name: value for name, value in entry.items() if _fits(name, value)}
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Whether a value is of the type that this part of a summary has; other parts are not ours."""
+    match name, value:
+        case (("content" | "created_at" | "session" | "strategy"), str()):
+            return True
+        case (("tokens" | "n"), int()):
+            return not isinstance(value, bool)
+        case (("messages" | "turns"), [int(), int()]):
+            return True
+        case "key_points", list():
+            return all(isinstance(point, str) for point in cast("list[Any]", value))
+        case _:
+            return name not in SUMMARY
 
 
 def _different(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -152,7 +152,8 @@ class LineFile:
     def append(self, values: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
         """Writes whole lines and waits until the disk has them; `about` completes a new header.
 
-        Where the disk refuses, the file is cut back to what it was.
+        Where the disk refuses, the file is cut back to what it was; where it refuses only to keep
+        the name of a new file (`StoreNotDurable`), the lines stay.
         """
         added = b"".join(map(_line, values))
         header = files.to_json({"type": self.kind, "version": files.FORMAT, **about}) + b"\n"
@@ -179,7 +180,7 @@ class LineFile:
                     file.truncate(size)
                 raise
             if not size:
-                files.sync_folder(self.path.parent)
+                files.sync_name(self.path)
 
     def _read_on(self, seen: _Seen, file: BinaryIO) -> _Seen:
         status = os.fstat(file.fileno())

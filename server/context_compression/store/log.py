@@ -15,7 +15,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from context_compression.errors import ContextCompressionError, StoreDamaged, StoreError, UnknownRef
+from context_compression.errors import (
+    ContextCompressionError,
+    StoreDamaged,
+    StoreError,
+    StoreNotDurable,
+    UnknownRef,
+)
 from context_compression.plurals import how_many
 from context_compression.refs import DIGITS, digest_of, is_proven, is_ref
 from context_compression.showing import one_line
@@ -86,7 +92,7 @@ class SessionLog:
         The header of a new file takes over the first event's `created_at`.
         """
         for event in events:
-            if event.get("type") in {None, "session", "originals"}:
+            if event.get("type") in (None, "session", "originals"):
                 raise StoreError('An event has a "type"; "session" and "originals" are ours.')
         if events:
             self._append(self._events, events, events[0].get("created_at"))
@@ -116,6 +122,8 @@ class SessionLog:
         files.replace_file(path, data)
         try:
             self._append(self._events, [record], created_at)
+        except StoreNotDurable:
+            raise  # the log tells of it
         except BaseException:
             with suppress(OSError):
                 path.unlink()
@@ -344,7 +352,7 @@ def the_one(ref: str, known: Iterable[str]) -> str | None:
 def _refs_in(event: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """What an event says of the refs it gave; what makes no sense is left out."""
     refs = event.get("refs")
-    if event.get("type") not in {"compression", "offload"} or not isinstance(refs, dict):
+    if event.get("type") not in ("compression", "offload") or not isinstance(refs, dict):
         return {}
     told = cast("dict[str, Any]", refs)
     return {ref: about for ref, about in told.items() if isinstance(about, dict)}

@@ -12,7 +12,7 @@ from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
-from context_compression.mcp_server.quoting import fenced, page
+from context_compression.mcp_server.quoting import fenced, page, sendable
 from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, answer, skipped
 from context_compression.plurals import how_many, in_range
 from context_compression.refs import REF, SHORTEST, ref_of
@@ -135,6 +135,8 @@ def _restored(store: Store, ref: str, asked: RestoreArguments, first: str | None
         with suppress(StoreUnwritable):  # it can be read all the same
             session.note_restored(full, shown.text)
     header += [shown.range, how_many(Counter().text(shown.text), "token")]
+    if sendable(shown.text) != shown.text:
+        header.append(r"halves of characters are spelled out, as \ud83d")
     if shown.cursor:
         header.append(f"next page: cursor {shown.cursor}")
     elif following:

@@ -48,11 +48,16 @@ async def context_summary(call: Call, asked: SummaryArguments) -> CallToolResult
             "(extract quotes instead); with summary it keeps a checkpoint of yours. What was "
             "compressed is found with context_restore(query=…)."
         )
-    shown = _that_fit(entries[: asked.limit])
+    return quotation(page(entries, asked.limit))
+
+
+def page(entries: list[dict[str, Any]], limit: int) -> str:
+    """The newest `limit` summaries, as far as they fit on a page, and the refs of older ones."""
+    shown = _that_fit(entries[:limit])
     count = f"{len(shown)} of {how_many(len(entries), 'summary')}, newest first"
     named = [_header(entry) for entry in entries[len(shown) : len(shown) + NAMED]]
     more = ["\n".join(["Older ones, for context_restore(ref=…):", *named])] if named else []
-    return quotation("\n\n".join([count, *shown, *more]))
+    return "\n\n".join([count, *shown, *more])
 
 
 def _that_fit(entries: list[dict[str, Any]]) -> list[str]:

@@ -11,8 +11,8 @@ for command in \
     exec "$command" "$@"
   fi
 done
-if command -v uvx >/dev/null; then
-  exec uvx context-compression "$@"
-fi
-echo "context-compression is not installed: pipx install context-compression" >&2
+# Never fetched by its name: whoever registered that at an index would be run.
+echo "context-compression is not installed, or not found. In a clone of its repository:" >&2
+echo "  pip install .    (in an environment that stays)" >&2
+echo "and then context-compression install claude-code; or name the command in CONTEXT_COMPRESSION_COMMAND, or put it on the PATH." >&2
 exit 1

@@ -1,0 +1,68 @@
+"""The guard at the doors: whatever goes wrong there becomes words, with the path, and no traceback.
+
+Errors raised on purpose say already what to do. All others are told here, and nowhere else.
+"""
+
+import os
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from context_compression.errors import ContextCompressionError, Unforeseen
+
+SAFE = "What is archived stays as it is."
+REPORT = (
+    f"{SAFE} `context-compression doctor` looks at the installation and the store; if it finds "
+    "nothing wrong, it is a fault of context-compression: report these words, with what you asked."
+)
+
+
+@contextmanager
+def in_words(*passing: type[Exception]) -> Generator[None]:
+    """Turns what nobody foresaw into `Unforeseen`.
+
+    Args:
+        passing: exceptions by which the door itself tells something; they go through.
+    """
+    try:
+        yield
+    except (ContextCompressionError, *passing):
+        raise
+    except Exception as error:
+        if isinstance(inner := _first(error), ContextCompressionError):
+            raise inner from error
+        raise Unforeseen(words_for(inner)) from error
+
+
+def words_for(error: BaseException) -> str:
+    """What happened, where, and what to do, in a sentence or two."""
+    what = " ".join(str(error).split())
+    if isinstance(error, OSError):
+        paths = " and ".join(map(_shown, (p for p in (error.filename, error.filename2) if p)))
+        why = error.strerror or what or type(error).__name__
+        where = f"{paths}: {why}" if paths else f"The system refused: {why}"
+        return f"{where}. Correct the path, its permissions or the disk; ask again. {SAFE}"
+    if isinstance(error, ValueError) and "embedded null" in what:
+        return f"A path or a name holds a NUL character, and no file has it. Leave it out. {SAFE}"
+    said = f"{type(error).__name__}: {what}" if what else type(error).__name__
+    return f"Something went wrong that nobody foresaw: {said}{_place(error)}. {REPORT}"
+
+
+def _first(error: BaseException) -> BaseException:
+    """Of what went wrong at the same time in several tasks, the first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
+
+
+def _shown(path: Any) -> str:
+    name = os.fsdecode(path) if isinstance(path, bytes | str) else str(path)
+    return name if name.isprintable() else repr(name)
+
+
+def _place(error: BaseException) -> str:
+    """Where in our program: ` (state.py, line 93)`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    found = next((f for f in reversed(frames) if "context_compression" in f.filename), None)
+    return f" ({os.path.basename(found.filename)}, line {found.lineno})" if found else ""
