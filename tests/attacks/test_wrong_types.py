@@ -134,8 +134,10 @@ def changed(path: Path) -> Iterator[tuple[str, bytes]]:
     rows: Sequence[Any] = [
         *map(json.loads, text.splitlines() if path.suffix == ".jsonl" else [text])
     ]
-    for row in rows:
-        row.pop("crc32", None) if isinstance(row, dict) else None  # as an older version wrote it
+    rows = [  # as an older version wrote them
+        {key: part for key, part in row.items() if key != "crc32"} if is_object(row) else row
+        for row in rows
+    ]
     for number, row in enumerate(rows):
         for at in places(row):
             there = row

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -368,3 +369,31 @@ def test_an_entry_that_is_switched_off_is_said(machine_with: Machines) -> None:
     path.write_text(text.replace('"enabled": true', '"enabled": false'), encoding="utf-8")
 
     assert "switched off" in wrong(examine(opencode, machine, gone))[0].says
+
+
+def test_what_agents_may_read_is_listed_and_of_the_home_folder_nothing(
+    machine_with: Machines, real_server: Server
+) -> None:
+    machine = machine_with()
+    install(CODEX, machine, real_server)
+
+    in_project = of(examine(CODEX, machine, real_server), "open to agents").says
+    at_home = replace(machine, cwd=machine.home)
+    nowhere = of(examine(CODEX, at_home, real_server), "open to agents").says
+
+    assert in_project == f"{machine.cwd}, {machine.cwd}/.compression"
+    assert nowhere == f"{machine.home}/.compression"
+
+
+def test_settings_that_came_with_a_clone_are_said_not_to_be_applied(
+    machine_with: Machines, real_server: Server
+) -> None:
+    machine = machine_with()
+    store = machine.cwd / ".compression"
+    Session(store, "theirs").record({"role": "user", "content": "hello"})
+    (store / "config.json").write_text('{"keep_recent": 1}', encoding="utf-8")
+    install(CODEX, machine, real_server)
+
+    says = of(examine(CODEX, machine, real_server), "trust").says
+
+    assert "are not applied: this user did not make that folder" in says

@@ -35,6 +35,7 @@ from context_compression.setup.machine import PROGRAM, Machine, Server
 from context_compression.setup.pieces import Piece, Value
 from context_compression.setup.switches import hindrances
 from context_compression.setup.trial import Trial, try_out
+from context_compression.showing import one_line
 
 VERBS = ("status", "compress", "config", "summary", "offload", "restore")
 TOOLS = {f"context_{verb}" for verb in VERBS}
@@ -117,7 +118,7 @@ def check(
         return [*found, Finding("server", False, f"does not start: {error}", mend)]
     found += _trial(trial)
     if store := trial.status.get("store"):
-        found += of_store(Path(store))
+        found += of_store(Path(store), machine.home)
     return [*found, *of_search(), *of_key(environ), *_transcripts(machine, host)]
 
 
@@ -207,6 +208,8 @@ def _trial(trial: Trial) -> Iterator[Finding]:
         yield Finding("status", False, trial.refusal, "Correct what it names.")
         return
     counted = str(trial.status.get("counted_by", "not at all")).partition(";")[0]
+    opened = map(str, trial.status.get("files_may_be_read_in", ()))
+    yield Finding("open to agents", None, one_line(", ".join(opened)))
     fine = "unavailable" not in counted and "counted_by" in trial.status
     yield Finding("counting", fine, f"by {counted}", "" if fine else "Install tiktoken anew.")
 

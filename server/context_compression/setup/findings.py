@@ -58,8 +58,8 @@ def of_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("environment", True, ", ".join(given))
 
 
-def of_store(folder: Path) -> Iterator[Finding]:
-    """Whether the store can be written, and by nobody else."""
+def of_store(folder: Path, home: Path) -> Iterator[Finding]:
+    """Whether the store can be written, and by nobody else; and whether it speaks for the user."""
     place = next(p for p in (folder, *folder.parents) if p.exists())
     if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
         mend = f"chmod u+rwx {place}, or set {PREFIX}DIR to another folder."
@@ -72,12 +72,15 @@ def of_store(folder: Path) -> Iterator[Finding]:
     if os.name != "nt" and mode & 0o077:
         says = f"{folder} can be read by others: it has mode {mode:o}"
         yield Finding("store", False, says, f"chmod 700 {folder}")
-    wrong = Store(folder).verify()
+    store = Store.of_user(folder, home)
+    wrong = store.verify()
     for problem in wrong[:5]:
         yield Finding("store", False, one_line(problem, PROBLEM), "See there.")
     if not wrong:
-        kept = len(Store(folder).sessions())
+        kept = len(store.sessions())
         yield Finding("store", True, f"{folder}, {how_many(kept, 'conversation')}")
+        if why := store.not_applied:
+            yield Finding("trust", None, one_line(why.removesuffix("."), PROBLEM))
 
 
 def of_search() -> Iterator[Finding]:
