@@ -5,7 +5,7 @@ archived later (a summary that went into another one, the preview of a tool resu
 too, but counts as ours.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +14,6 @@ from typing import Any, cast
 from context_compression.authors import author_of
 from context_compression.errors import ContextCompressionError
 from context_compression.evidence import exit_status
-from context_compression.formats import parse
 from context_compression.ledger.outcomes import reported_errors
 from context_compression.messages import (
     Block,
@@ -26,7 +25,8 @@ from context_compression.messages import (
     texts_of,
 )
 from context_compression.plan import ref_of
-from context_compression.store.log import SessionLog
+from context_compression.store.lines import Line
+from context_compression.store.places import Place, Written, in_line, parsed, whole_text
 
 BATCH_BYTES = 2**22
 """Of a log, read at once: nobody waits longer for the index than for that."""
@@ -73,7 +73,7 @@ class Document:
     Attributes:
         what: in a few words.
         message: ref of the message it is or stands in; empty for a text that belongs to none.
-        file: which file of originals holds it; empty for the log itself.
+        place: where its text stands.
         text: all that can be read in it.
         call: what it is the result of; of a message, the tools it calls.
         failed: whether it tells of a failure.
@@ -83,7 +83,7 @@ class Document:
     ref: str
     what: str
     message: str
-    file: str
+    place: Place
     text: str
     call: Call = NO_CALL
     failed: bool = False
@@ -128,11 +128,23 @@ class Neighbour:
 
 
 class Reading:
-    """How far a conversation was read: its length, and the calls that wait for results."""
+    """How far a conversation was read.
 
-    def __init__(self, length: int = 0, calls: Mapping[str, Call] | None = None) -> None:
+    Attributes:
+        length: of the conversation.
+        calls: those that wait for results, by their ids.
+        number: of messages that were read, those taken back again among them.
+        asked: which of these made the calls, from 0.
+    """
+
+    def __init__(
+        self, length: int = 0, calls: Mapping[str, Call] | None = None, number: int = 0,
+        asked: int = 0,
+    ) -> None:  # fmt: skip
         self.length = length
         self.calls = dict(calls or {})
+        self.number = number
+        self.asked = asked
 
     def said(self, event: Event) -> Said | None:
         """The message that an event records, if it records one."""
@@ -142,23 +154,34 @@ class Reading:
             case {"type": "message", "message": raw}:
                 self.length += 1
                 with suppress(ContextCompressionError):
-                    return self._said(raw, parse([raw]).messages[0])
+                    return self._said(raw, parsed(raw))
             case _:
                 pass
         return None
 
     def _said(self, raw: Any, message: Message) -> Said:
         if message.role == "assistant":
-            self.calls = {call.id: _call(call) for call in message.calls}
-        answers = {
-            slot: self.calls[block.call_id]
-            for slot, block in enumerate(message.blocks)
-            if isinstance(block, ToolResult) and block.call_id in self.calls
-        }
-        return Said(self.length, ref_of(raw), _speaker(message), _glimpse(message.blocks), answers)
+            self.calls, self.asked = calls_of(message), self.number
+        self.number += 1
+        answers = answers_in(message, self.calls)
+        return Said(self.length, ref_of(raw), speaker(message), glimpse_of(message), answers)
 
 
-def _speaker(message: Message) -> str:
+def calls_of(message: Message) -> dict[str, Call]:
+    """The calls that a message makes, by their ids."""
+    return {call.id: _call(call) for call in message.calls}
+
+
+def answers_in(message: Message, calls: Mapping[str, Call]) -> dict[int, Call]:
+    """The calls whose results a message holds, by the block's index."""
+    return {
+        slot: calls[block.call_id]
+        for slot, block in enumerate(message.blocks)
+        if isinstance(block, ToolResult) and block.call_id in calls
+    }
+
+
+def speaker(message: Message) -> str:
     """Who speaks in a message, see `Said`."""
     authors = {author_of(message, b.text) for b in message.blocks if isinstance(b, Text)}
     if message.results:
@@ -167,31 +190,30 @@ def _speaker(message: Message) -> str:
 
 
 def documents(
-    log: SessionLog, event: Event, said: Callable[[str], Said | None]
+    line: Line, written: Callable[[str], Written], said: Callable[[str], Said | None]
 ) -> Iterator[Document]:
     """What an event archived, as far as the archive holds it.
 
     Args:
-        log: whose event it is.
-        event: of any type.
+        line: an event of any type.
+        written: a file of originals, by its name.
         said: the recorded message of a ref.
     """
-    refs = event.get("refs")
+    refs = line.item.get("refs")
     if not isinstance(refs, dict):
         return
     about = cast("dict[str, Any]", refs)
-    match event:
+    match line.item:
         case {"type": "offload"}:
             for ref, entry in about.items():
                 match entry:
                     case {"text": str(text), "what": str(what)} if ref_of(text) == ref:
-                        yield Document(ref, what, "", "", text)
+                        yield Document(ref, what, "", in_line(line.start, line.data, text), text)
                     case _:
                         pass
         case {"type": "compression", "originals": str(file)}:
             with suppress(ContextCompressionError):  # gone or damaged: nothing can be restored
-                originals = log.read_originals(file)
-                yield from _Compression(file, about, originals, said).documents()
+                yield from _Compression(written(file), about, said).documents()
         case _:
             pass
 
@@ -200,19 +222,16 @@ class _Compression:
     """One compression: what its event says, and the messages it archived."""
 
     def __init__(
-        self,
-        file: str,
-        refs: Mapping[str, Any],
-        originals: Sequence[Any],
-        said: Callable[[str], Said | None],
+        self, written: Written, refs: Mapping[str, Any], said: Callable[[str], Said | None]
     ) -> None:
-        self.file, self.refs = file, refs
+        self.refs = refs
+        self.place = written.place
         self.said = lru_cache(1)(said)  # the refs of one message follow each other
 
         @lru_cache(1)
         def original(position: int) -> tuple[str, Message]:
-            raw = originals[position]
-            return ref_of(raw), parse([raw]).messages[0]
+            raw = written.messages[position]
+            return ref_of(raw), parsed(raw)
 
         self.original = original
 
@@ -237,8 +256,9 @@ class _Compression:
             return None
         said = self.said(whole)
         call = said.answers.get(slot, NO_CALL) if said else NO_CALL
+        place = self.place(position, slot, block.text)
         return Document(
-            ref, what, whole, self.file, block.text,
+            ref, what, whole, place, block.text,
             call, _tells_of_failure(block), said is None,
         )  # fmt: skip
 
@@ -246,10 +266,10 @@ class _Compression:
         whole, message = self.original(position)
         if whole != ref or all(map(self._stands_alone, message.blocks)):
             return None
-        text = "\n".join(text for block in message.blocks for text in texts_of(block))
+        text = whole_text(message)
         tools = " ".join(call.name for call in message.calls)
         return Document(
-            ref, what, ref, self.file, text,
+            ref, what, ref, self.place(position, None, text), text,
             Call(tools, ""), any(map(_tells_of_failure, message.blocks)), self.said(ref) is None,
         )  # fmt: skip
 
@@ -271,11 +291,11 @@ def _call(call: ToolCall) -> Call:
     return Call(call.name, " ".join(strings_in(call.arguments))[:CALL_CHARS])
 
 
-def _glimpse(blocks: Sequence[Block]) -> str:
+def glimpse_of(message: Message) -> str:
     """The beginning of what a message says, on one line."""
     texts = [
         " ".join(texts_of(block))[: 4 * GLIMPSE]
-        for block in blocks
+        for block in message.blocks
         if isinstance(block, Text | ToolCall | ToolResult)
     ]
     words = " ".join(" ".join(texts).split())

@@ -119,12 +119,12 @@ class Store:
 
     def delete(self, id: str) -> None:
         """Deletes a session, its archive and its summaries; nothing of it can be restored."""
-        self.session(id).remove()
-        self._logs.pop(id, None)
-        if os.path.lexists(self.folder / INDEX):
+        if os.path.lexists(self.folder / INDEX):  # what stands in it can be told as yet
             from context_compression.store import index
 
-            index.forget(self.folder, id)
+            index.forget(self.folder, [id])
+        self.session(id).remove()
+        self._logs.pop(id, None)
         if self.summaries(session=id):
             with self._locked():
                 entries = self._read_summaries()

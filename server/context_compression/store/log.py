@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from context_compression.errors import StoreError, UnknownRef
 from context_compression.store import files
-from context_compression.store.lines import Events, LineFile, Mark
+from context_compression.store.lines import Events, Line, LineFile, Mark
 from context_compression.store.refs import REF_DIGITS, entries, following, latest, message_at
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
@@ -66,10 +66,17 @@ class SessionLog:
         """Whether a text stands in any event: a look at the bytes, nothing is replayed."""
         return self._events.holds(text)
 
-    def onward(self, mark: Mark, at_least: int) -> tuple[list[dict[str, Any]], Mark]:
+    def onward(self, mark: Mark, at_least: int) -> tuple[list[Line], Mark]:
         """The events behind a mark, `at_least` bytes of them where there are, and the next mark."""
-        items, mark = self._events.onward(mark, at_least)
-        return [item for item in items if item.get("type") != "originals"], mark
+        lines, mark = self._events.onward(mark, at_least)
+        return [line for line in lines if line.item.get("type") != "originals"], mark
+
+    def part(self, file: str, start: int = 0, length: int = -1) -> bytes:
+        """So many bytes of a file of originals, or of the log where `file` is empty."""
+        path = self.folder / _checked(file, "An archive's name") if file else self._events.path
+        with files.reading(path), open(files.ordinary(path), "rb") as opened:
+            opened.seek(start)
+            return opened.read(length)
 
     def append(self, *events: Mapping[str, Any]) -> None:
         """Adds events, stamped by the caller; they are on disk when this returns.
