@@ -8,7 +8,7 @@ too, but counts as ours.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from context_compression.authors import author_of
@@ -26,7 +26,15 @@ from context_compression.messages import (
 )
 from context_compression.plan import ref_of
 from context_compression.store.lines import Line
-from context_compression.store.places import Place, Written, in_line, parsed, whole_text
+from context_compression.store.places import (
+    Place,
+    Spelled,
+    Written,
+    in_line,
+    lacks,
+    parsed,
+    texts_in,
+)
 
 BATCH_BYTES = 2**22
 """Of a log, read at once: nobody waits longer for the index than for that."""
@@ -44,6 +52,9 @@ class Call:
 
     tool: str
     arguments: str
+
+    def __str__(self) -> str:
+        return f"{self.tool} {self.arguments}"
 
 
 NO_CALL = Call("", "")
@@ -66,7 +77,7 @@ class Said:
     answers: Mapping[int, Call]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """Something archived: a text, or a message that says more than its long texts.
 
@@ -74,20 +85,32 @@ class Document:
         what: in a few words.
         message: ref of the message it is or stands in; empty for a text that belongs to none.
         place: where its text stands.
-        text: all that can be read in it.
+        source: its text, or what reads it once it is asked for.
         call: what it is the result of; of a message, the tools it calls.
         failed: whether it tells of a failure.
         ours: whether we wrote it.
+        data: the bytes that stand in its place, where they were read.
     """
 
     ref: str
     what: str
     message: str
     place: Place
-    text: str
+    source: str | Callable[[], str]
     call: Call = NO_CALL
     failed: bool = False
     ours: bool = False
+    data: bytes | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """All that can be read in it."""
+        return self.source if isinstance(self.source, str) else self.source()
+
+    def lacks(self, spelled: Spelled) -> bool:
+        """Whether it is certain, without reading it, that a text does not stand in it."""
+        in_parts = bool(self.place.parts)
+        return self.data is not None and lacks(self.data, spelled, in_parts=in_parts)
 
     @property
     def is_text(self) -> bool:
@@ -97,7 +120,7 @@ class Document:
     @property
     def searched(self) -> str:
         """Where words are looked for: its text, and the call it answers; casefolded."""
-        return f"{self.text} {self.call.tool} {self.call.arguments}".casefold()
+        return f"{self.text} {self.call}".casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +279,7 @@ class _Compression:
             return None
         said = self.said(whole)
         call = said.answers.get(slot, NO_CALL) if said else NO_CALL
-        place = self.place(position, slot, block.text)
+        place = self.place(position, slot, [block.text])
         return Document(
             ref, what, whole, place, block.text,
             call, _tells_of_failure(block), said is None,
@@ -266,10 +289,10 @@ class _Compression:
         whole, message = self.original(position)
         if whole != ref or all(map(self._stands_alone, message.blocks)):
             return None
-        text = whole_text(message)
+        texts = texts_in(message)
         tools = " ".join(call.name for call in message.calls)
         return Document(
-            ref, what, ref, self.place(position, None, text), text,
+            ref, what, ref, self.place(position, None, texts), "\n".join(texts),
             Call(tools, ""), any(map(_tells_of_failure, message.blocks)), self.said(ref) is None,
         )  # fmt: skip
 

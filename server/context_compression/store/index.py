@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,11 +36,12 @@ from context_compression.store.lines import Line
 from context_compression.store.log import SessionLog
 from context_compression.store.places import (
     Place,
+    Spelled,
     Written,
     checksum,
+    lacks,
     message_from,
     parsed,
-    text_from,
 )
 
 FEW_BYTES = 2**16
@@ -132,7 +134,7 @@ def _opened(folder: Path) -> Generator["Index"]:
         mode = "ro"
     uri = f"{path.as_uri()}?mode={mode}"
     with closing(sqlite3.connect(uri, BUSY_SECONDS, isolation_level=None, uri=True)) as database:
-        index = Index(database)
+        index = Index(database, folder)
         index.prepare()
         yield index
 
@@ -148,8 +150,9 @@ def _is_gone(root: Path, name: str) -> bool:
 class Index:
     """The open index of one store."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
+    def __init__(self, database: sqlite3.Connection, root: Path) -> None:
         self._do = database.execute
+        self._root = root
         self._logs: dict[str, SessionLog] = {}
 
     def rows(self, query: str, *given: Any) -> list[tuple[Any, ...]]:
@@ -187,7 +190,7 @@ class Index:
         self._logs = {log.id: log for log in logs}
         known = {name: stamp for name, *stamp in self.rows("SELECT name, size, time FROM logs")}
         for name in known.keys() - self._logs.keys():
-            if _is_gone(logs[0].root, name):  # else it is newer than the list of logs
+            if _is_gone(self._root, name):  # else it is newer than the list of logs
                 raise LookupError(f"session {name} is gone")
         for log in reversed(logs):
             with suppress(ContextCompressionError):  # what cannot be read keeps no other from us
@@ -208,10 +211,7 @@ class Index:
     def conversation(self, log: int) -> "Conversation":
         """What is known of the messages of a log."""
         [(name,)] = self.rows("SELECT name FROM logs WHERE id = ?", log)
-        found = self._logs.get(name)
-        if found is None:
-            raise LookupError(f"session {name} is gone")
-        return Conversation(self, log, found)
+        return Conversation(self, log, self._logs.get(name) or SessionLog(self._root, name))
 
     def _is_made(self) -> bool:
         [(version,)] = self.rows("PRAGMA user_version")
@@ -259,17 +259,12 @@ class Index:
             for document in documents(line, written, conversation.said):
                 if self.rows(KNOWN, id, bytes.fromhex(document.ref)):
                     continue
-                place = document.place
-                row = (
-                    id, bytes.fromhex(document.ref),
-                    None if document.message == document.ref else bytes.fromhex(document.message),
-                    self._kind(document), document.failed, document.ours,
-                    file(place.file), place.start, place.length, place.position, place.block,
-                )  # fmt: skip
+                place, words = document.place, rows.words_of(document, lexicon)
                 data = log.part(place.file, place.start, place.length)
-                words = rows.words_of(document, lexicon)
                 sums = (checksum(document.ref, data), rows.sum_of(words))
-                new = self._do(rows.ADD_DOCUMENT, (*row, *sums))
+                kind, number = self._kind(document)
+                row = rows.document_to_row(document, kind, number, file(place.file), sums)
+                new = self._do(rows.ADD_DOCUMENT, (id, *row))
                 self._do(rows.ADD_WORDS, (new.lastrowid, *words))
                 added = True
         for at in range(0, len(fresh), CHUNK):
@@ -277,11 +272,11 @@ class Index:
             self._do(add, (id, *rows.packed(fresh[at : at + CHUNK])))
         return added or reading.length != length
 
-    def _kind(self, document: Document) -> int:
-        about, tool = rows.kind_to_row(document)
+    def _kind(self, document: Document) -> tuple[int, int | None]:
+        about, tool, number = rows.kind_to_row(document)
         self._do("INSERT OR IGNORE INTO kinds (about, tool) VALUES (?, ?)", (about, tool))
         [(kind,)] = self.rows("SELECT id FROM kinds WHERE about = ?", about)
-        return kind
+        return kind, number
 
     def _file(self, id: int, log: SessionLog, name: str) -> int:
         query = "SELECT id, stamp FROM files WHERE log = ? AND name = ?"
@@ -297,8 +292,9 @@ class Index:
         conversation = Conversation(self, id, log)
         for columns in self.rows(f"{rows.ROW} WHERE documents.log = ?", id):
             row = rows.Row(*columns)
-            document = row.document(conversation.text(row), conversation.call(row))
-            words = rows.words_of(document, lexicon)
+            document = conversation.documents([row])[row.id]
+            call = conversation.call(row) or document.call
+            words = rows.words_of(replace(document, call=call), lexicon)
             if rows.sum_of(words) != row.words:
                 raise ValueError(f"the words of {document.ref} are not known any more")
             self._do(rows.REMOVE_WORDS, (row.id, *words))
@@ -386,40 +382,32 @@ class Conversation:
             return NO_CALL
         return answers_in(self.message(number), self._asked(number)).get(row.block, NO_CALL)
 
-    def text(self, row: rows.Row, all_of_it: bytes | None = None) -> str:
-        """The text of a document; a `ValueError` where it is not what it was.
+    def documents(
+        self, found: Sequence[rows.Row], spelled: Spelled | None = None
+    ) -> dict[int, Document]:
+        """What stands in rows, all of one file, by id.
 
         Args:
-            row: the document.
-            all_of_it: the bytes of its file, where they are known.
+            found: the rows.
+            spelled: what certainly does not hold it may be left out.
+
+        Raises:
+            ValueError: it is not what it was.
         """
-
-        def checked(data: bytes, place: Place) -> str:
-            if checksum(row.ref.hex(), data) != row.checksum:
-                raise ValueError(f"what stands in {row.file} is not what it was")
-            return text_from(data, place, row.ref.hex())
-
-        if self._stamp(row.file) != row.stamp:
-            raise ValueError(f"{row.file} was changed")
-        if all_of_it is None:
-            return self._read(row.place, checked)
+        file, stamp = found[0].file, found[0].stamp
+        if self._stamp(file) != stamp:
+            raise ValueError(f"{file} was changed")
         with _as_damage():
-            return checked(all_of_it[row.start : row.start + row.length], row.place)
+            parts = self.log.parts(file, [(row.start, row.length) for row in found])
+        return {
+            row.id: row.document(data)
+            for row, data in zip(found, parts, strict=True)
+            if not (spelled and lacks(data, spelled, in_parts=bool(row.parts)))
+        }
 
     @cached_property
     def _stamp(self) -> Callable[[str], str]:
         return cache(partial(stamp_of, self.log))
-
-    @cached_property
-    def all_of(self) -> Callable[[str], bytes]:
-        """The bytes of a file; those of the last one are kept."""
-
-        @lru_cache(1)
-        def read(file: str) -> bytes:
-            with _as_damage():
-                return self.log.part(file)
-
-        return read
 
     def _read(self, place: Place, read: Callable[[bytes, Place], T]) -> T:
         with _as_damage():

@@ -1,16 +1,16 @@
 """What is asked of the search index: what holds words or a pattern, and what stands beside it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, TypeAlias
 
 from context_compression.store import rows
-from context_compression.store.documents import Call, Candidate, Neighbour, Said
+from context_compression.store.documents import Call, Candidate, Document, Neighbour, Said
 from context_compression.store.index import Index
 from context_compression.store.patterns import Pattern
-from context_compression.store.places import may_hold, spellings
+from context_compression.store.places import Spelled
 from context_compression.store.query import (
     LONGEST_WORD,
     Query,
@@ -26,6 +26,8 @@ SHORTEST_BEGINNING = 3
 """Letters from which on a word that is nowhere is taken for the beginning of others."""
 MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
+READ_AT_ONCE = 64
+"""Documents; a few more are read than may be needed, but each file is opened once for them."""
 Fit: TypeAlias = tuple[bool, float, float, int]
 """How well something fits a query: whether it holds a name of it, its weight and its score as in
 `Candidate`, and its id."""
@@ -94,12 +96,13 @@ class Lookup:
                 yield self._candidates(first, {})
             else:
                 first = []
-        where, given = self._within, list[Any]()
+        where, given = "1", list[Any]()
         if rest := _phrase(_after_first_word(literal)):
-            where += " AND documents.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given.append(f"text : {rest} *")
-        part = max(literal.split("/"), key=len)  # whichever slash it is written with
-        found = (row.id for row, text in self._all_texts(where, given, part) if pattern.is_in(text))
+        found = self._in_which(
+            pattern, self._ids(f"SELECT id FROM documents WHERE {where} {order}", *given)
+        )
         yield from self._blocks((id for id in found if id not in first), {}, most)
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
@@ -142,12 +145,12 @@ class Lookup:
         terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
         limits, given = self._limits(query)
         if query.paths:
-            limits += " AND documents.id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given = [*given, _paths(query)]
+        ids = self._ids(f"SELECT id FROM documents WHERE {limits} ORDER BY ours, id DESC", *given)
         if not terms:
-            order = "ORDER BY ours, id DESC"
-            return self._ids(f"SELECT id FROM documents WHERE {limits} {order}", *given)
-        texts = ((row.id, text.casefold()) for row, text in self._all_texts(limits, given))
+            return ids
+        texts = ((id, document.text.casefold()) for id, _, document in self._documents(ids))
         return [id for id, text in texts if any(term in text for term in terms)]
 
     def _fits(self, query: Query) -> dict[int, Fit]:
@@ -208,34 +211,38 @@ class Lookup:
             yield self._candidates(block, fits)
 
     def _candidates(self, ids: Iterable[int], fits: Mapping[int, Fit]) -> list[Candidate]:
-        found: list[Candidate] = []
-        for row in self._rows_of(f"documents.id IN ({', '.join(map(str, ids))})"):
-            text, how = self._conversation(row.log).text(row), fits.get(row.id, ())[1:3]
-            found.append(Candidate(row.id, self._names[row.log], row.document(text), *how))
-        return found
+        found = self._documents(ids)
+        return [
+            Candidate(id, self._names[log], document, *fits.get(id, ())[1:3])
+            for id, log, document in found
+        ]
 
     def _in_which(self, pattern: Pattern, ids: Iterable[int]) -> Iterator[int]:
-        for id in ids:
-            [row] = self._rows_of(f"documents.id = {id}")
-            if pattern.is_in(self._conversation(row.log).text(row)):
+        spelled = Spelled(pattern.literal) if pattern.literal else None
+        for id, _, document in self._documents(ids, spelled):
+            if pattern.is_in(document.text):
                 yield id
 
-    def _all_texts(
-        self, where: str, given: Sequence[Any], part: str = ""
-    ) -> Iterator[tuple[rows.Row, str]]:
-        """All within a condition and their texts, the newest first, ours behind the others.
+    def _documents(
+        self, ids: Iterable[int], spelled: Spelled | None = None
+    ) -> Iterator[tuple[int, int, Document]]:
+        """Documents in this order: id, log, what it is. They are read by the dozen.
 
-        Those that cannot hold a part, as it is written, may be left out.
+        Those that certainly do not hold a text may be left out.
+
+        Raises:
+            ValueError: what is in the files is not what was read there.
         """
-        spelled = spellings(part) if part else ()
-        for row in self._rows_of(f"{where} ORDER BY ours, documents.id DESC", *given):
-            conversation = self._conversation(row.log)
-            data = conversation.all_of(row.file)
-            if not spelled or may_hold(data, row.place, spelled):
-                yield row, conversation.text(row, data)
-
-    def _rows_of(self, where: str, *given: Any) -> Iterator[rows.Row]:
-        return map(rows.Row._make, self._rows(f"{rows.ROW} WHERE {where}", *given))
+        left = iter(ids)
+        while block := [*islice(left, READ_AT_ONCE)]:
+            where = f"documents.id IN ({', '.join(map(str, block))}) ORDER BY file, start"
+            listed = map(rows.Row._make, self._rows(f"{rows.ROW} WHERE {where}"))
+            found: dict[int, tuple[int, Document]] = {}
+            for (log, _), group in groupby(listed, lambda row: (row.log, row.file)):
+                of_file = [*group]
+                read = self._conversation(log).documents(of_file, spelled)
+                found |= {id: (log, document) for id, document in read.items()}
+            yield from ((id, *found[id]) for id in block if id in found)
 
     def _ids(self, query: str, *given: Any) -> list[int]:
         return [id for (id,) in self._rows(query, *given)]

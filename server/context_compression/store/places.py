@@ -27,6 +27,8 @@ class Place:
         start: offset of the first byte.
         position: of the message, where the bytes are all of them.
         block: in which the text stands; `None` for all that can be read in the message.
+        parts: of a text put together from several strings, and from numbers: where the first
+            byte of each stands, counted from `start`, and its length, by turns.
     """
 
     file: str
@@ -34,6 +36,7 @@ class Place:
     length: int
     position: int | None = None
     block: int | None = None
+    parts: tuple[int, ...] = ()
 
 
 class Written:
@@ -47,17 +50,34 @@ class Written:
         spans = [*_spans(self._data)]
         self._spans = spans if len(spans) == len(self.messages) else None
 
-    def place(self, position: int, block: int | None = None, text: str | None = None) -> Place:
-        """The place of a message; of a text in it, where one is given."""
+    def place(self, position: int, block: int | None, texts: Sequence[str]) -> Place:
+        """The place of what these texts make, of a message or of a block in it."""
         if self._spans is None:
             return Place(self.file, 0, len(self._data), position, block)
         start, length = self._spans[position]
-        if text is not None:
+        parts = self._parts(texts, start, start + length)
+        if not parts:
+            return Place(self.file, start, length, None, block)
+        first, end = parts[0], parts[-2] + parts[-1]
+        told = [number - first if at % 2 == 0 else number for at, number in enumerate(parts)]
+        return Place(
+            self.file, first, end - first, None, block, tuple(told) if len(parts) > 2 else ()
+        )
+
+    def _parts(self, texts: Sequence[str], start: int, stop: int) -> list[int]:
+        """Where the texts stand one behind the other; nothing where one of them does not."""
+        parts: list[int] = []
+        for text in texts:
             literal = files.to_json(text)
-            at = self._data.find(literal, start, start + length)
-            if at >= 0:
-                return Place(self.file, at, len(literal), None, block)
-        return Place(self.file, start, length, None, block)
+            at = self._data.find(literal, start, stop)
+            if at < 0 and _is_number(text):
+                literal = text.encode()
+                at = self._data.find(literal, start, stop)
+            if at < 0:
+                return []
+            start = at + len(literal)
+            parts += (at, len(literal))
+        return parts
 
 
 def in_line(start: int, line: bytes, text: str) -> Place:
@@ -74,7 +94,10 @@ def checksum(ref: str, data: bytes) -> int:
 
 def text_from(data: bytes, place: Place, ref: str) -> str:
     """The text that stands in a place, given its bytes."""
-    value = json.loads(data)
+    if parts := place.parts:
+        strings = (data[at : at + length] for at, length in zip(*[iter(parts)] * 2, strict=True))
+        return "\n".join(map(str, json.loads(f"[{b','.join(strings).decode()}]")))
+    value = json.loads(data.decode())
     if isinstance(value, str):
         return value
     if not place.file:
@@ -94,16 +117,24 @@ def message_from(data: bytes, place: Place) -> Any:
     return value if place.position is None else value[place.position]
 
 
-def spellings(part: str) -> tuple[bytes, ...]:
-    """How a part of a text may stand within a JSON string of ours."""
-    return files.to_json(part)[1:-1], json.dumps(part)[1:-1].encode()
+class Spelled:
+    """How a text may stand within a JSON string of ours; a path also with the other slashes."""
+
+    def __init__(self, text: str) -> None:
+        self._ways = {files.to_json(text)[1:-1], json.dumps(text)[1:-1].encode()}
+        self._is_path, self._in_one = "/" in text, "\n" not in text
+
+    def may_be_in(self, data: bytes, *, in_parts: bool) -> bool:
+        """Whether it may stand in such a string; in several that are put together in lines."""
+        if (in_parts and not self._in_one) or (self._is_path and b"\\\\" in data):
+            return True
+        return any(way in data for way in self._ways)
 
 
-def may_hold(data: bytes, place: Place, spelled: Sequence[bytes]) -> bool:
-    """Whether what stands in a place of a file may hold a text, given how that is spelled."""
-    start, stop = place.start, place.start + place.length
-    literal = data.startswith(b'"', start)
-    return not literal or any(data.find(part, start, stop) >= 0 for part in spelled)
+def lacks(data: bytes, spelled: Spelled, *, in_parts: bool) -> bool:
+    """Whether a text certainly does not stand in a place, given the bytes there."""
+    literal = in_parts or data.startswith(b'"')
+    return literal and not spelled.may_be_in(data, in_parts=in_parts)
 
 
 def parsed(raw: Any) -> Message:
@@ -113,7 +144,19 @@ def parsed(raw: Any) -> Message:
 
 def whole_text(message: Message) -> str:
     """All that can be read in a message."""
-    return "\n".join(text for block in message.blocks for text in texts_of(block))
+    return "\n".join(texts_in(message))
+
+
+def texts_in(message: Message) -> list[str]:
+    """The same, apart."""
+    return [text for block in message.blocks for text in texts_of(block)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return text == str(json.loads(text))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _spans(data: bytes) -> Iterator[tuple[int, int]]:

@@ -4,18 +4,22 @@ The texts stand in the plain files; here is only where, and which words are in t
 """
 
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from context_compression.store.documents import Call, Document, Reading
 from context_compression.store.lines import Mark
-from context_compression.store.places import Place
+from context_compression.store.places import Place, checksum, text_from
 from context_compression.store.query import humps, indexable
 from context_compression.words import Lexicon, kind_of
 
 VERSION = 6
+NUMBER = "#"
+"""Stands for the number in what something is."""
 PAGE_BYTES = 1024
 """Half a page stays empty in every table: small ones suit small archives."""
 TABLES = (
@@ -25,8 +29,9 @@ TABLES = (
     "CREATE TABLE kinds (id INTEGER PRIMARY KEY, about TEXT UNIQUE, tool TEXT)",
     "CREATE TABLE messages (id INTEGER PRIMARY KEY, log INTEGER, refs BLOB, packed BLOB)",
     "CREATE TABLE documents (id INTEGER PRIMARY KEY, log INTEGER, ref BLOB, message BLOB,"
-    " kind INTEGER, failed INTEGER, ours INTEGER, file INTEGER, start INTEGER, length INTEGER,"
-    " position INTEGER, block INTEGER, checksum INTEGER, words INTEGER, UNIQUE (log, ref))",
+    " kind INTEGER, number INTEGER, failed INTEGER, ours INTEGER, file INTEGER, start INTEGER,"
+    " length INTEGER, position INTEGER, block INTEGER, parts TEXT, checksum INTEGER,"
+    " words INTEGER, UNIQUE (log, ref))",
     "CREATE INDEX documents_by_message ON documents (log, message) WHERE message > x''",
     "CREATE VIRTUAL TABLE words USING fts5 (text, humps, paths, about, content = '',"
     " tokenize = 'unicode61 remove_diacritics 2')",
@@ -35,25 +40,30 @@ TABLES = (
 )
 """`words` keeps no text of its own: to remove a row one has to say what was in it."""
 ADD_DOCUMENT = (
-    "INSERT INTO documents (log, ref, message, kind, failed, ours, file, start, length,"
-    " position, block, checksum, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO documents (log, ref, message, kind, number, failed, ours, file, start,"
+    " length, position, block, parts, checksum, words)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 ADD_WORDS = "INSERT INTO words (rowid, text, humps, paths, about) VALUES (?, ?, ?, ?, ?)"
 REMOVE_WORDS = (
     "INSERT INTO words (words, rowid, text, humps, paths, about) VALUES ('delete', ?, ?, ?, ?, ?)"
 )
 ROW = (
-    "SELECT documents.id, documents.log, ref, message, about, failed, ours, files.name,"
-    " stamp, start, length, position, block, checksum, words FROM documents"
+    "SELECT documents.id, documents.log, ref, message, about, number, failed, ours,"
+    " files.name, stamp, start, length, position, block, parts, checksum, words FROM documents"
     " JOIN kinds ON kinds.id = kind JOIN files ON files.id = file"
 )
 """The columns of a `Row`."""
+
+_NUMBERED = re.compile(r"(message )(0|[1-9]\d{0,15})\b")
 
 
 class Row(NamedTuple):
     """A document as the index knows it: all but its text and its call.
 
     Attributes:
+        about: its kind as `kind_to_row` has it.
+        number: the one in what it is, if any.
         message: as `ref`; `None` where the document is that message, empty where there is none.
         stamp: of the file, when it was read.
         checksum: of what stands in the place.
@@ -65,6 +75,7 @@ class Row(NamedTuple):
     ref: bytes
     message: bytes | None
     about: str
+    number: int | None
     failed: int
     ours: int
     file: str
@@ -73,26 +84,38 @@ class Row(NamedTuple):
     length: int
     position: int | None
     block: int | None
+    parts: str | None
     checksum: int
     words: int
 
     @property
     def place(self) -> Place:
         """Where its text stands."""
-        return Place(self.file, self.start, self.length, self.position, self.block)
+        parts = tuple(json.loads(self.parts)) if self.parts else ()
+        return Place(self.file, self.start, self.length, self.position, self.block, parts)
 
     @property
     def message_ref(self) -> str:
         """The ref of the message it is or stands in."""
         return (self.ref if self.message is None else self.message).hex()
 
-    def document(self, text: str, call: Call | None = None) -> Document:
-        """It, with its text."""
-        what, tool = json.loads(self.about)
+    def document(self, data: bytes, call: Call | None = None) -> Document:
+        """It, given the bytes in its place; a `ValueError` where they are not what they were."""
+        ref, place = self.ref.hex(), self.place
+        if checksum(ref, data) != self.checksum:
+            raise ValueError(f"what stands in {self.file} is not what it was")
+        what, tool = _kind(self.about)
+        what = what if self.number is None else what.replace(NUMBER, str(self.number), 1)
         return Document(
-            self.ref.hex(), what, self.message_ref, self.place, text, call or Call(tool, ""),
-            bool(self.failed), bool(self.ours),
+            ref, what, self.message_ref, place, lambda: text_from(data, place, ref),
+            call or Call(tool, ""), bool(self.failed), bool(self.ours), data,
         )  # fmt: skip
+
+
+@lru_cache
+def _kind(about: str) -> tuple[str, str]:
+    what, tool = json.loads(about)
+    return what, tool
 
 
 class Recorded(NamedTuple):
@@ -151,10 +174,28 @@ def place_of(message: Recorded, names: Mapping[int, str]) -> Place:
     return Place(names[message.file], message.start, message.length, position)
 
 
-def kind_to_row(document: Document) -> tuple[str, str]:
-    """What a document is and the tool it is of, and that tool as it is looked for."""
-    tool = document.call.tool
-    return json.dumps([document.what, tool]), indexable(tool)
+def kind_to_row(document: Document) -> tuple[str, str, int | None]:
+    """What a document is and the tool it is of; that tool as it is looked for; its number.
+
+    `message 7 (user)` is of one kind with all `message # (user)`.
+    """
+    tool, what, number = document.call.tool, document.what, None
+    found = _NUMBERED.match(what)
+    if found and NUMBER not in what:
+        what, number = _NUMBERED.sub(rf"\g<1>{NUMBER}", what), int(found[2])
+    return json.dumps([what, tool]), indexable(tool), number
+
+
+def document_to_row(
+    document: Document, kind: int, number: int | None, file: int, sums: tuple[int, int]
+) -> tuple[Any, ...]:
+    """All columns but the log: its kind, its file, the checksums of its place and its words."""
+    place, ref = document.place, bytes.fromhex(document.ref)
+    return (
+        ref, None if document.message == document.ref else bytes.fromhex(document.message),
+        kind, number, document.failed, document.ours, file, place.start, place.length,
+        place.position, place.block, json.dumps(place.parts) if place.parts else None, *sums,
+    )  # fmt: skip
 
 
 def lexicon() -> Lexicon:

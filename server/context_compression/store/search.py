@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from context_compression.errors import StoreUnwritable
 from context_compression.ledger.outcomes import reported_errors
-from context_compression.store.documents import Call, Candidate, Document, Neighbour
+from context_compression.store.documents import Call, Candidate, Neighbour
 from context_compression.store.excerpt import BEST_LINES, best_lines, is_letter
 from context_compression.store.patterns import Pattern
+from context_compression.store.places import Spelled
 from context_compression.store.query import Query
 from context_compression.store.scan import Scan
 
@@ -199,9 +200,14 @@ class _Search:
 
     def _ranked(self, candidates: Sequence[Candidate], before: list[Candidate]) -> list[Candidate]:
         """The best first; of what says the same, one, and none that comes before all of these."""
+        spelled = {name: Spelled(name) for name in self.names}
         levels = {
-            candidate.key: {name: exactness(name, candidate.document.text) for name in self.names}
+            candidate.key: {
+                name: 0 if document.lacks(way) else exactness(name, document.text)
+                for name, way in spelled.items()
+            }
             for candidate in candidates
+            if (document := candidate.document)
         }
 
         def closeness(candidate: Candidate) -> tuple[float, ...]:
@@ -212,20 +218,23 @@ class _Search:
         ordered = _different(before, sorted(candidates, key=closeness, reverse=True))
         return _covering(ordered, levels, self.names)
 
-    def _held(self, document: Document) -> int:
+    def _held(self, source: Source, candidate: Candidate) -> int:
         """How many words of the query it holds, in its text or in the call it answers."""
-        text = document.searched
-        return sum(term.casefold() in text for term in self.query.terms)
+        text = candidate.document.text.casefold()
+        terms = [term.casefold() for term in self.query.terms]
+        elsewhere = [term for term in terms if term not in text]
+        call = str(source.call(candidate)).casefold() if elsewhere else ""
+        return len(terms) - sum(term not in call for term in elsewhere)
 
     def _hit(self, source: Source, candidate: Candidate) -> Hit:
-        document = replace(candidate.document, call=source.call(candidate))
+        document = candidate.document
         sought: Sequence[str] = self.query.terms
         if self.query.failed and not sought:
             sought = reported_errors(document.text, failed=True)[-BEST_LINES:]
         lines = tuple(best_lines(document.text, sought, self.pattern))
         before, after = source.beside(candidate)
         return Hit(
-            document.ref, document.what, candidate.session, self._held(document), lines,
+            document.ref, document.what, candidate.session, self._held(source, candidate), lines,
             document.is_text, before, after,
         )  # fmt: skip
 
