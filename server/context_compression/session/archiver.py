@@ -50,16 +50,16 @@ class Archiver:
         """Originals first, then all there is to read, then the line that makes the view count."""
         self._before_writing()
         replaced = self._replaced(result)
+        now, n = timestamp(), self._next_number()
+        name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         if self._news:
-            self._log.append(*self._news)
+            self._log.append(*self._recorded(messages, result.compressed, name))
         view = state_of(self._log).view[: len(messages)]
         if view != list(messages) and view != json.loads(json.dumps(messages)):
             raise StoreError(
                 f"Something else was recorded in {self._log.id} meanwhile, so the view was "
                 "not changed. Compress again."
             )
-        now, n = timestamp(), self._next_number()
-        name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
         position = {index: at for at, index in enumerate(result.compressed)}
         refs: dict[str, dict[str, Any]] = {}
         made = [each for each in result.layout if isinstance(each, dict)]
@@ -94,6 +94,28 @@ class Archiver:
         )
         removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
         return Kept(len(removed), (*replaced, *warnings))
+
+    def _recorded(
+        self, messages: Sequence[Mapping[str, Any]], compressed: Sequence[int], file: str
+    ) -> list[dict[str, Any]]:
+        """The news as they go into the log: what stands in the file of originals is not repeated.
+
+        The messages among them are the last of those that are compressed.
+        """
+        position = {index: at for at, index in enumerate(compressed)}
+        index = len(messages) - sum(event["type"] == "message" for event in self._news)
+        events: list[dict[str, Any]] = []
+        for event in self._news:
+            at = position.get(index) if event["type"] == "message" else None
+            index += event["type"] == "message"
+            if at is None or messages[index - 1] != event["message"]:
+                events.append(event)
+            elif events and events[-1]["type"] == "messages" and events[-1]["to"] == at:
+                events[-1]["to"] = at + 1
+            else:
+                about = {"type": "messages", "created_at": event["created_at"]}
+                events.append({**about, "file": file, "from": at, "to": at + 1})
+        return events
 
     def _replaced(self, result: Result) -> tuple[str, ...]:
         """That a smaller view goes, which a compression of the same conversation left before."""

@@ -26,6 +26,7 @@ from context_compression.messages import (
 )
 from context_compression.plan import ref_of
 from context_compression.store.lines import Line
+from context_compression.store.log import messages_in
 from context_compression.store.places import (
     Place,
     Spelled,
@@ -210,6 +211,23 @@ def speaker(message: Message) -> str:
     if message.results:
         authors = authors - {"host"} | {"tool"}
     return authors.pop() if len(authors) == 1 else message.role
+
+
+def spoken(line: Line, written: Callable[[str], Written]) -> Iterator[tuple[Event, Place]]:
+    """The events of a line, and where each stands; one for each of messages that stand elsewhere.
+
+    Args:
+        line: of the log.
+        written: a file of originals, by its name.
+    """
+    event = line.item
+    if event.get("type") != "messages":
+        yield event, Place("", line.start, len(line.data))
+        return
+    with suppress(ContextCompressionError):  # gone or damaged: the log tells of it
+        messages = messages_in(event, lambda file: written(file).messages)
+        for position, each in enumerate(messages, event["from"]):
+            yield each, written(event["file"]).place(position, None, ())
 
 
 def documents(

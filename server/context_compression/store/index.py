@@ -30,6 +30,7 @@ from context_compression.store.documents import (
     documents,
     glimpse_of,
     speaker,
+    spoken,
 )
 from context_compression.store.folder import INDEX as NAME
 from context_compression.store.lines import Line
@@ -250,12 +251,14 @@ class Index:
         conversation = Conversation(self, id, log)
         fresh: list[rows.Recorded] = []
         for line in lines:
-            number = reading.number
-            if said := reading.said(line.item):
-                back = number - reading.asked if said.answers else 0
-                place = (file(""), line.start, len(line.data), -1)
-                fresh.append(rows.Recorded(said.ref, said.at, back, *place))
-                conversation.add(fresh[-1], said)
+            for event, place in spoken(line, written):
+                number = reading.number
+                if said := reading.said(event):
+                    back = number - reading.asked if said.answers else 0
+                    whole = -1 if place.position is None else place.position
+                    where = (file(place.file), place.start, place.length, whole)
+                    fresh.append(rows.Recorded(said.ref, said.at, back, *where))
+                    conversation.add(fresh[-1], said)
             for document in documents(line, written, conversation.said):
                 if self.rows(KNOWN, id, bytes.fromhex(document.ref)):
                     continue

@@ -9,20 +9,72 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from io import FileIO
 from pathlib import Path
 from typing import Any, cast
 
-from context_compression.errors import StoreError, UnknownRef
+from context_compression.errors import StoreDamaged, StoreError, UnknownRef
 from context_compression.store import files
 from context_compression.store.lines import Events, Line, LineFile, Mark
 from context_compression.store.refs import REF_DIGITS, entries, following, latest, message_at
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 """What an id or a ref may be: the name of a file, and of nothing outside our folder."""
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """The events as they were when they were last asked for.
+
+    Attributes:
+        events: with the messages that stand elsewhere.
+        number: of the lines they were made of.
+        last: of these the last, the very object.
+    """
+
+    events: Sequence[dict[str, Any]] = ()
+    number: int = 0
+    last: dict[str, Any] | None = None
+
+    def begins(self, items: Sequence[dict[str, Any]]) -> bool:
+        """Whether these are the same lines, and perhaps more."""
+        if not self.number:
+            return True
+        return len(items) >= self.number and items[self.number - 1] is self.last
+
+
+def messages_in(
+    event: Mapping[str, Any], read: Callable[[str], Sequence[Any]]
+) -> Iterator[dict[str, Any]]:
+    """The events that an event of the type `messages` stands for.
+
+    It names a file of originals and which of them: `from`, and `to` behind the last.
+
+    Args:
+        event: such an event.
+        read: the messages of a file of originals.
+
+    Raises:
+        StoreDamaged: the file is missing or damaged, or has no such messages.
+    """
+    match event:
+        case {"file": str(file), "from": int(start), "to": int(stop)} if 0 <= start < stop:
+            messages = read(file)
+            if stop > len(messages):
+                raise StoreDamaged(
+                    f"{file} has no messages {start} to {stop - 1}, as the log says."
+                )
+            for message in messages[start:stop]:
+                yield {
+                    "type": "message", "created_at": event.get("created_at"), "message": message
+                }  # fmt: skip
+        case _:
+            raise StoreDamaged("events.jsonl: an event does not say where its messages are")
 
 
 class SessionLog:
@@ -36,6 +88,7 @@ class SessionLog:
         self._place = str(self.folder)
         self._events = LineFile(self.folder / "events.jsonl", "session")
         self._ledger = LineFile(self.folder / "ledger.jsonl", "ledger")
+        self._whole = _Whole()
         self._told: tuple[Any, dict[str, Mapping[str, Any]]] = (None, {})
 
     @property
@@ -47,10 +100,24 @@ class SessionLog:
             return False
 
     def events(self) -> Events:
-        """Every event, oldest first, and what could not be read."""
+        """Every event, oldest first, and what could not be read.
+
+        Messages that stand in a file of originals come as if they stood in the log.
+        """
         lines = self._read(self._events)
-        items = [item for item in lines.items if item.get("type") != "originals"]
-        return Events(items, lines.warnings)
+        known = self._whole if self._whole.begins(lines.items) else _Whole()
+        items, warnings = list(known.events), list(lines.warnings)
+        read = lru_cache(1)(self.read_originals)
+        for item in lines.items[known.number :]:
+            try:
+                items += messages_in(item, read) if item.get("type") == "messages" else [item]
+            except StoreError as error:
+                warnings.append(str(error))
+        items = [item for item in items if item.get("type") != "originals"]
+        if len(warnings) == len(lines.warnings):
+            last = lines.items[-1] if lines.items else None
+            self._whole = _Whole(items, len(lines.items), last)
+        return Events(list(items), warnings)
 
     @property
     def stamp(self) -> tuple[int, int] | None:
@@ -66,8 +133,9 @@ class SessionLog:
         return self._events.has(mark)
 
     def holds(self, text: str) -> bool:
-        """Whether a text stands in any event: a look at the bytes, nothing is replayed."""
-        return self._events.holds(text)
+        """Whether a text stands in any event or original: a look at the bytes, nothing else."""
+        originals = (LineFile(path, "") for path in self.folder.glob("compact-*.json"))
+        return any(file.holds(text) for file in (self._events, *originals))
 
     def onward(self, mark: Mark, at_least: int) -> tuple[list[Line], Mark]:
         """The events behind a mark, `at_least` bytes of them where there are, and the next mark."""

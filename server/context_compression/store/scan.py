@@ -16,6 +16,7 @@ from context_compression.store.documents import (
     Reading,
     Said,
     documents,
+    spoken,
 )
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
@@ -114,9 +115,10 @@ class Scan:
                 return
             mark = ahead
             for line in events:
-                if one := reading.said(line.item):
-                    said.append(one)
-                    by_ref.setdefault(one.ref, one)
+                for event, _ in spoken(line, written):
+                    if one := reading.said(event):
+                        said.append(one)
+                        by_ref.setdefault(one.ref, one)
                 for document in documents(line, written, by_ref.get):
                     if document.ref in refs:
                         continue
