@@ -13,6 +13,7 @@ from context_compression.ledger import entries, from_json, merge, to_json
 from context_compression.messages import COMPRESSED, Text
 from context_compression.plan import Archive, canonical
 from context_compression.result import Kept, Result
+from context_compression.session.quoting import told
 from context_compression.session.state import State, original_of, state_of, timestamp
 from context_compression.store import SessionLog, Store
 from context_compression.store.files import read_text
@@ -83,7 +84,7 @@ class Archiver:
                 "tokens_before": result.tokens_before,
                 "tokens_after": result.tokens_after,
                 "compressed": result.compressed,
-                "layout": result.layout,
+                "layout": told(result.layout, view),
                 "originals": name,
                 "refs": refs,
                 "previews": result.previews,
