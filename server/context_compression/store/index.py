@@ -106,6 +106,21 @@ def forget(folder: Path, names: Sequence[str]) -> None:
         remove(folder)
 
 
+def shares(folder: Path) -> dict[str, int]:
+    """About how many bytes of the index each session takes, by how much of it was read."""
+    size = (folder / NAME).stat().st_size
+    query = (
+        "SELECT name, coalesce(sum(length), 0) + 1 FROM logs"
+        " LEFT JOIN documents ON documents.log = logs.id GROUP BY name"
+    )
+    try:
+        with _opened(folder) as index:
+            read = dict(index.rows(query))
+    except (*DAMAGED, OSError):
+        return {}
+    return {name: round(size * length / sum(read.values())) for name, length in read.items()}
+
+
 def remove(folder: Path) -> None:
     """Delete the index."""
     with files.writing(folder / NAME):

@@ -319,13 +319,23 @@ class SessionLog:
                     found.append(f"{here}/{name} was changed: its hash does not match the log's")
         return found
 
-    def remove(self) -> None:
-        """Deletes everything here, once nobody is at work in it."""
+    def remove(
+        self,
+        timeout: float = files.LOCK_SECONDS,
+        before: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Deletes everything here, once nobody is at work in it.
+
+        Args:
+            timeout: seconds to wait for those who are; then it is a `StoreError`.
+            before: is called when nobody is; what it raises leaves all as it was.
+        """
         gone = self.folder.with_name(f".deleted-{self.id}")
         with files.writing(self.folder):
             if not self.folder.exists() and not gone.exists():
                 return
-            with self.locked(), self._writing():
+            with self.locked(timeout), self._writing():
+                before()
                 if gone.exists():  # an earlier deletion was killed
                     shutil.rmtree(gone)
                 if self.folder.exists():
