@@ -226,8 +226,8 @@ def spoken(line: Line, written: Callable[[str], Written]) -> Iterator[tuple[Even
         return
     with suppress(ContextCompressionError):  # gone or damaged: the log tells of it
         messages = messages_in(event, lambda file: written(file).messages)
-        for position, each in enumerate(messages, event["from"]):
-            yield each, written(event["file"]).place(position, None, ())
+        for number, each in enumerate(messages):
+            yield each, written(event["file"]).place(event["from"] + number, None, ())
 
 
 def documents(
