@@ -19,6 +19,9 @@ SHORTEST_TEXT, SHORTEST_PIECE = 160, 32
 PROBED = 64
 """Characters by which the place of a quotation is found; the rest is compared."""
 
+MOST_LOOKED_THROUGH = 10**8
+"""Characters, in vain, for one text: then the rest of it is taken to be our own."""
+
 Pieces = list["str | list[int]"]
 
 
@@ -134,8 +137,8 @@ def _pieces(text: str, source: str) -> Pieces:
     longest = max(text.splitlines(), key=len)
     kept = text.find(longest)
     found: Pieces = []
-    literal = at = last = 0
-    while at < len(text):
+    literal = at = last = looked = 0
+    while at < len(text) and looked < MOST_LOOKED_THROUGH:
         line = text.find("\n", at) + 1 or len(text)
         stop = len(text) if at > kept else kept
         for begin in (at, text.find("] ", at, line) + 2):
@@ -147,6 +150,7 @@ def _pieces(text: str, source: str) -> Pieces:
                 break
         else:
             at = line
+            looked += len(source)
     return found + ([text[literal:]] if literal < len(text) else [])
 
 
