@@ -64,6 +64,7 @@ DAMAGED = (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError)
 """What a damaged file leads to: SQLite's errors; neither JSON nor UTF-8; rows that point nowhere;
 values of another type."""
 
+QUOTE = ord('"')
 KNOWN = "SELECT 1 FROM documents WHERE log = ? AND ref = ?"
 """Whether something was taken in before."""
 T = TypeVar("T")
@@ -422,6 +423,28 @@ class Conversation:
             for row, data in zip(found, parts, strict=True)
             if not (spelled and lacks(data, spelled, in_parts=bool(row.parts)))
         }
+
+    def may_hold(
+        self, file: str, spelled: Spelled, documents: Iterable[tuple[int, int, int, int]]
+    ) -> set[int]:
+        """Of the documents in a file all but those that certainly do not hold a text.
+
+        Args:
+            file: of originals; empty for the log.
+            spelled: the text.
+            documents: of each its id, where it stands and how long it is, whether in parts.
+        """
+        with _as_damage():
+            data = self.log.part(file)
+        if spelled.may_be_in(data, in_parts=False):
+            return {
+                id
+                for id, start, length, parts in documents
+                if not lacks(data[start : start + length], spelled, in_parts=bool(parts))
+            }
+        if not spelled.in_one:  # it may be put together of several strings
+            return {id for id, start, _, parts in documents if parts or data[start] != QUOTE}
+        return {id for id, start, _, parts in documents if not parts and data[start] != QUOTE}
 
     @cached_property
     def _stamp(self) -> Callable[[str], str]:

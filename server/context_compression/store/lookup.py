@@ -1,7 +1,7 @@
 """What is asked of the search index: what holds words or a pattern, and what stands beside it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import groupby, islice
 from typing import Any, TypeAlias
@@ -100,10 +100,24 @@ class Lookup:
         if rest := _phrase(_after_first_word(literal)):
             where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given.append(f"text : {rest} *")
-        found = self._in_which(
-            pattern, self._ids(f"SELECT id FROM documents WHERE {where} {order}", *given)
-        )
+        ids = self._ids(f"SELECT id FROM documents WHERE {where} {order}", *given)
+        if literal:
+            may_hold = self._may_hold(Spelled(literal), f"{where} AND {self._within}", given)
+            ids = [id for id in ids if id in may_hold]
+        found = self._in_which(pattern, ids)
         yield from self._blocks((id for id in found if id not in first), {}, most)
+
+    def _may_hold(self, spelled: Spelled, where: str, given: Sequence[Any]) -> set[int]:
+        """All but what certainly does not hold a text, by id: whole files are looked through."""
+        listed = self._rows(
+            "SELECT log, file, (SELECT name FROM files WHERE id = file), id, start, length,"
+            f" parts IS NOT NULL FROM documents WHERE {where} ORDER BY file",
+            *given,
+        )
+        found = set[int]()
+        for (log, _, name), group in groupby(listed, lambda row: row[:3]):
+            found |= self._conversation(log).may_hold(name, spelled, (row[3:] for row in group))
+        return found
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
         """What was said right before it, and right after it."""

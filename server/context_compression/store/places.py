@@ -122,11 +122,12 @@ class Spelled:
 
     def __init__(self, text: str) -> None:
         self._ways = {files.to_json(text)[1:-1], json.dumps(text)[1:-1].encode()}
-        self._is_path, self._in_one = "/" in text, "\n" not in text
+        self._is_path = "/" in text
+        self.in_one = "\n" not in text
 
     def may_be_in(self, data: bytes, *, in_parts: bool) -> bool:
         """Whether it may stand in such a string; in several that are put together in lines."""
-        if (in_parts and not self._in_one) or (self._is_path and b"\\\\" in data):
+        if (in_parts and not self.in_one) or (self._is_path and b"\\\\" in data):
             return True
         return any(way in data for way in self._ways)
 
