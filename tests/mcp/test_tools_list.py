@@ -1,10 +1,13 @@
 import json
+import re
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import pytest
 from mcp import Client, MCPError
 from mcp.types import INVALID_PARAMS, Tool
 
+import context_compression
 from context_compression.mcp_server.tools import OFFERS
 from context_compression.settings import GUARDED, NAMES
 
@@ -29,6 +32,22 @@ async def test_there_are_six_tools(client: Client) -> None:
         "context_offload",
         "context_restore",
     ]
+
+
+async def test_no_tool_can_delete_what_is_archived(client: Client) -> None:
+    deleting = {"delete", "remove", "prune", "forget", "purge", "erase", "older_than"}
+
+    for tool in await tools_of(client):
+        names = {tool.name, *tool.input_schema.get("properties", {})}
+        assert not {word for name in names for word in name.split("_")} & deleting
+
+
+def test_no_code_of_the_server_or_its_hooks_deletes_a_session() -> None:
+    package = Path(context_compression.__file__).parent
+    for folder in ("mcp_server", "hooks"):
+        for file in (package / folder).rglob("*.py"):
+            text = file.read_text("utf-8")
+            assert not re.search(r"\.(delete|prune|forget|remove_offloaded)\(|rmtree", text), file
 
 
 async def test_the_schemas_are_small(client: Client) -> None:

@@ -4,6 +4,7 @@
     commands.py   what it can do, a function for each word
     compress.py   the largest of them, with export.py beside it
     restore.py    what was archived: printed, or found
+    archive.py    what is archived, its size, and how it goes
     setup.py      into hosts and out again
     asked.py      a compression that both can be asked for
     two_calls.py  a summary that whoever runs the command writes

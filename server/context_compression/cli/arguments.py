@@ -34,6 +34,16 @@ def line_range(text: str | None) -> tuple[int, int] | None:
     return int(found[1]), int(found[2] or found[1])
 
 
+def seconds_in(text: str, option: str) -> int:
+    """`seconds_in("90d", …)` -> `7776000`; hours, days, weeks."""
+    found = re.fullmatch(r"(\d{1,5})([hdw])", text.strip().lower())
+    if found is None or int(found[1]) == 0:
+        raise click.BadParameter(
+            f"{text!r} is no length of time; write 12h, 90d or 8w.", param_hint=option
+        )
+    return int(found[1]) * {"h": 3_600, "d": 86_400, "w": 604_800}[found[2]]
+
+
 def pin(text: str) -> int | str:
     """`"-1"` -> `-1`, an index; anything that is none is a text to look for."""
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else text

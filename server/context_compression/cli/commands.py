@@ -9,6 +9,7 @@ import click
 
 from context_compression.cli import pages, records
 from context_compression.cli.app import Options, as_json, warn
+from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
@@ -198,6 +199,7 @@ COMMANDS = (
     export,
     restore,
     summaries,
+    archive,
     config,
     trust,
     install,

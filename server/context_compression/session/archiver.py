@@ -15,6 +15,7 @@ from context_compression.plan import Archive
 from context_compression.refs import REF, canonical
 from context_compression.result import Kept, Result
 from context_compression.session.keeping import digest_under, refs_beside
+from context_compression.session.quoting import told
 from context_compression.session.state import State, place_of, state_of, timestamp
 from context_compression.store import SessionLog, Store
 from context_compression.store.originals import original_of
@@ -69,11 +70,11 @@ class Archiver:
 
     def _keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         replaced = self._replaced(result)
-        if self._news:
-            self._log.append(*self._news)
-        state = self._check(messages, result)
         now, n = timestamp(), self._next_number()
         name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
+        if self._news:
+            self._log.append(*self._recorded(messages, result.compressed, name))
+        state = self._check(messages, result)
         position = {index: at for at, index in enumerate(result.compressed)}
         refs: dict[str, dict[str, Any]] = {}
         made = [each for each in result.layout if isinstance(each, dict)]
@@ -100,7 +101,7 @@ class Archiver:
                 "tokens_before": result.tokens_before,
                 "tokens_after": result.tokens_after,
                 "compressed": result.compressed,
-                "layout": result.layout,
+                "layout": told(result.layout, state.view[: len(messages)]),
                 "originals": name,
                 "refs": refs,
                 "previews": result.previews,
@@ -111,6 +112,28 @@ class Archiver:
         )
         removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
         return Kept(len(removed), (*replaced, *warnings, *_not_applied(self._store)))
+
+    def _recorded(
+        self, messages: Sequence[Mapping[str, Any]], compressed: Sequence[int], file: str
+    ) -> list[dict[str, Any]]:
+        """The news as they go into the log: what stands in the file of originals is not repeated.
+
+        The messages among them are the last of those that are compressed.
+        """
+        position = {index: at for at, index in enumerate(compressed)}
+        index = len(messages) - sum(event["type"] == "message" for event in self._news)
+        events: list[dict[str, Any]] = []
+        for event in self._news:
+            at = position.get(index) if event["type"] == "message" else None
+            index += event["type"] == "message"
+            if at is None or messages[index - 1] != event["message"]:
+                events.append(event)
+            elif events and events[-1]["type"] == "messages" and events[-1]["to"] == at:
+                events[-1]["to"] = at + 1
+            else:
+                about = {"type": "messages", "created_at": event["created_at"]}
+                events.append({**about, "file": file, "from": at, "to": at + 1})
+        return events
 
     def _replaced(self, result: Result) -> tuple[str, ...]:
         """That a smaller view goes, which a compression of the same conversation left before."""

@@ -21,6 +21,7 @@ from context_compression.messages import (
 )
 from context_compression.refs import is_ref
 from context_compression.savings import Tally
+from context_compression.session.quoting import is_sound, whole
 from context_compression.settings import MOST
 from context_compression.showing import one_line
 from context_compression.store import SessionLog
@@ -296,7 +297,7 @@ def _is_plan(event: Mapping[str, Any]) -> bool:
 def _fits(event: Mapping[str, Any], covered: int) -> bool:
     """Whether a layout names messages that are there."""
     for part in event["layout"]:
-        if is_object(part):
+        if is_object(part) and is_sound(part, covered):
             continue
         if not (is_array(part) and len(part) == 2 and all(isinstance(n, int) for n in part)):
             return False
@@ -410,8 +411,8 @@ def laid_out(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[dict
     """The view a layout makes of an earlier one."""
     messages: list[dict[str, Any]] = []
     for part in layout:
-        if isinstance(part, dict):
-            messages.append(part)  # pyright: ignore[reportUnknownArgumentType]  # a message
+        if is_object(part):
+            messages.append(whole(part, view))
         else:
             messages += view[part[0] : part[1]]
     return messages

@@ -5,16 +5,15 @@ archived later (a summary that went into another one, the preview of a tool resu
 too, but counts as ours.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from context_compression.authors import author_of
 from context_compression.errors import ContextCompressionError
 from context_compression.evidence import exit_status
-from context_compression.formats import parse
 from context_compression.ledger.outcomes import reported_errors
 from context_compression.messages import (
     Block,
@@ -26,7 +25,17 @@ from context_compression.messages import (
     texts_of,
 )
 from context_compression.refs import DIGITS, digest_of, is_proven, ref_of
-from context_compression.store.log import SessionLog
+from context_compression.store.lines import Line
+from context_compression.store.log import messages_in
+from context_compression.store.places import (
+    Place,
+    Spelled,
+    Written,
+    in_line,
+    lacks,
+    parsed,
+    texts_in,
+)
 
 BATCH_BYTES = 2**22
 """Of a log, read at once: nobody waits longer for the index than for that."""
@@ -44,6 +53,9 @@ class Call:
 
     tool: str
     arguments: str
+
+    def __str__(self) -> str:
+        return f"{self.tool} {self.arguments}"
 
 
 NO_CALL = Call("", "")
@@ -66,28 +78,40 @@ class Said:
     answers: Mapping[int, Call]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """Something archived: a text, or a message that says more than its long texts.
 
     Attributes:
         what: in a few words.
         message: ref of the message it is or stands in; empty for a text that belongs to none.
-        file: which file of originals holds it; empty for the log itself.
-        text: all that can be read in it.
+        place: where its text stands.
+        source: its text, or what reads it once it is asked for.
         call: what it is the result of; of a message, the tools it calls.
         failed: whether it tells of a failure.
         ours: whether we wrote it.
+        data: the bytes that stand in its place, where they were read.
     """
 
     ref: str
     what: str
     message: str
-    file: str
-    text: str
+    place: Place
+    source: str | Callable[[], str]
     call: Call = NO_CALL
     failed: bool = False
     ours: bool = False
+    data: bytes | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """All that can be read in it."""
+        return self.source if isinstance(self.source, str) else self.source()
+
+    def lacks(self, spelled: Spelled) -> bool:
+        """Whether it is certain, without reading it, that a text does not stand in it."""
+        in_parts = bool(self.place.parts)
+        return self.data is not None and lacks(self.data, spelled, in_parts=in_parts)
 
     @property
     def is_text(self) -> bool:
@@ -97,7 +121,7 @@ class Document:
     @property
     def searched(self) -> str:
         """Where words are looked for: its text, and the call it answers; casefolded."""
-        return f"{self.text} {self.call.tool} {self.call.arguments}".casefold()
+        return f"{self.text} {self.call}".casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +152,23 @@ class Neighbour:
 
 
 class Reading:
-    """How far a conversation was read: its length, and the calls that wait for results."""
+    """How far a conversation was read.
 
-    def __init__(self, length: int = 0, calls: Mapping[str, Call] | None = None) -> None:
+    Attributes:
+        length: of the conversation.
+        calls: those that wait for results, by their ids.
+        number: of messages that were read, those taken back again among them.
+        asked: which of these made the calls, from 0.
+    """
+
+    def __init__(
+        self, length: int = 0, calls: Mapping[str, Call] | None = None, number: int = 0,
+        asked: int = 0,
+    ) -> None:  # fmt: skip
         self.length = length
         self.calls = dict(calls or {})
+        self.number = number
+        self.asked = asked
 
     def said(self, event: Event) -> Said | None:
         """The message that an event records, if it records one."""
@@ -142,23 +178,34 @@ class Reading:
             case {"type": "message", "message": raw}:
                 self.length += 1
                 with suppress(ContextCompressionError):
-                    return self._said(raw, parse([raw]).messages[0])
+                    return self._said(raw, parsed(raw))
             case _:
                 pass
         return None
 
     def _said(self, raw: Any, message: Message) -> Said:
         if message.role == "assistant":
-            self.calls = {call.id: _call(call) for call in message.calls}
-        answers = {
-            slot: self.calls[block.call_id]
-            for slot, block in enumerate(message.blocks)
-            if isinstance(block, ToolResult) and block.call_id in self.calls
-        }
-        return Said(self.length, ref_of(raw), _speaker(message), _glimpse(message.blocks), answers)
+            self.calls, self.asked = calls_of(message), self.number
+        self.number += 1
+        answers = answers_in(message, self.calls)
+        return Said(self.length, ref_of(raw), speaker(message), glimpse_of(message), answers)
 
 
-def _speaker(message: Message) -> str:
+def calls_of(message: Message) -> dict[str, Call]:
+    """The calls that a message makes, by their ids."""
+    return {call.id: _call(call) for call in message.calls}
+
+
+def answers_in(message: Message, calls: Mapping[str, Call]) -> dict[int, Call]:
+    """The calls whose results a message holds, by the block's index."""
+    return {
+        slot: calls[block.call_id]
+        for slot, block in enumerate(message.blocks)
+        if isinstance(block, ToolResult) and block.call_id in calls
+    }
+
+
+def speaker(message: Message) -> str:
     """Who speaks in a message, see `Said`."""
     authors = {author_of(message, b.text) for b in message.blocks if isinstance(b, Text)}
     if message.results:
@@ -166,32 +213,48 @@ def _speaker(message: Message) -> str:
     return authors.pop() if len(authors) == 1 else message.role
 
 
+def spoken(line: Line, written: Callable[[str], Written]) -> Iterator[tuple[Event, Place]]:
+    """The events of a line, and where each stands; one for each of messages that stand elsewhere.
+
+    Args:
+        line: of the log.
+        written: a file of originals, by its name.
+    """
+    event = line.item
+    if event.get("type") != "messages":
+        yield event, Place("", line.start, len(line.data))
+        return
+    with suppress(ContextCompressionError):  # gone or damaged: the log tells of it
+        messages = messages_in(event, lambda file: written(file).messages)
+        for number, each in enumerate(messages):
+            yield each, written(event["file"]).place(event["from"] + number, None, ())
+
+
 def documents(
-    log: SessionLog, event: Event, said: Callable[[str], Said | None]
+    line: Line, written: Callable[[str], Written], said: Callable[[str], Said | None]
 ) -> Iterator[Document]:
     """What an event archived, as far as the archive holds it.
 
     Args:
-        log: whose event it is.
-        event: of any type.
+        line: an event of any type.
+        written: a file of originals, by its name.
         said: the recorded message of a ref.
     """
-    refs = event.get("refs")
+    refs = line.item.get("refs")
     if not isinstance(refs, dict):
         return
     about = cast("dict[str, Any]", refs)
-    match event:
+    match line.item:
         case {"type": "offload"}:
             for ref, entry in about.items():
                 match entry:
                     case {"text": str(text), "what": str(what)} if is_proven(ref, entry, text):
-                        yield Document(ref, what, "", "", text)
+                        yield Document(ref, what, "", in_line(line.start, line.data, text), text)
                     case _:
                         pass
         case {"type": "compression", "originals": str(file)}:
             with suppress(ContextCompressionError):  # gone or damaged: nothing can be restored
-                originals = log.read_originals(file)
-                yield from _Compression(file, about, originals, said).documents()
+                yield from _Compression(written(file), about, said).documents()
         case _:
             pass
 
@@ -200,19 +263,16 @@ class _Compression:
     """One compression: what its event says, and the messages it archived."""
 
     def __init__(
-        self,
-        file: str,
-        refs: Mapping[str, Any],
-        originals: Sequence[Any],
-        said: Callable[[str], Said | None],
+        self, written: Written, refs: Mapping[str, Any], said: Callable[[str], Said | None]
     ) -> None:
-        self.file, self.refs = file, refs
+        self.refs = refs
+        self.place = written.place
         self.said = lru_cache(1)(said)  # the refs of one message follow each other
 
         @lru_cache(1)
         def original(position: int) -> tuple[str, Message]:
-            raw = originals[position]
-            return digest_of(raw), parse([raw]).messages[0]
+            raw = written.messages[position]
+            return digest_of(raw), parsed(raw)
 
         self.original = original
 
@@ -237,8 +297,9 @@ class _Compression:
             return None
         said = self.said(whole)
         call = said.answers.get(slot, NO_CALL) if said else NO_CALL
+        place = self.place(position, slot, [block.text])
         return Document(
-            ref, what, whole, self.file, block.text,
+            ref, what, whole, place, block.text,
             call, _tells_of_failure(block), said is None,
         )  # fmt: skip
 
@@ -246,11 +307,11 @@ class _Compression:
         digest, message = self.original(position)
         if not digest.startswith(ref) or all(map(self._stands_alone, message.blocks)):
             return None
-        text = "\n".join(text for block in message.blocks for text in texts_of(block))
+        texts = texts_in(message)
         tools = " ".join(call.name for call in message.calls)
         said = self.said(digest[:DIGITS])
         return Document(
-            ref, what, ref, self.file, text,
+            ref, what, ref, self.place(position, None, texts), "\n".join(texts),
             Call(tools, ""), any(map(_tells_of_failure, message.blocks)), said is None,
         )  # fmt: skip
 
@@ -272,11 +333,11 @@ def _call(call: ToolCall) -> Call:
     return Call(call.name, " ".join(strings_in(call.arguments))[:CALL_CHARS])
 
 
-def _glimpse(blocks: Sequence[Block]) -> str:
+def glimpse_of(message: Message) -> str:
     """The beginning of what a message says, on one line."""
     texts = [
         " ".join(texts_of(block))[: 4 * GLIMPSE]
-        for block in blocks
+        for block in message.blocks
         if isinstance(block, Text | ToolCall | ToolResult)
     ]
     words = " ".join(" ".join(texts).split())

@@ -1,7 +1,7 @@
 """The folder `.compression/`: where it is, its config, its summaries, its sessions."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from context_compression.errors import NotOurs, StoreError, UnknownRef
 from context_compression.store import files
+from context_compression.store.location import place_of
 from context_compression.store.log import FILE_NAME, SessionLog, the_one
-from context_compression.store.places import place_of
 from context_compression.store.trust import PROMPTS, Folders, check_owner, speaking
 
 if TYPE_CHECKING:
     from context_compression.store.search import Found
+    from context_compression.store.tidying import Prunable
 
 INDEX = "search.sqlite"
 SUMMARY = frozenset(
@@ -54,7 +55,7 @@ class Store:
 
     @classmethod
     def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> "Store":
-        """The store for work done in `start`, see `places.place_of`."""
+        """The store for work done in `start`, see `location.place_of`."""
         return cls.of_user(place_of(start, home=home, environ=environ), home)
 
     @classmethod
@@ -173,18 +174,77 @@ class Store:
                     times[id] = status.st_mtime_ns
         return sorted(times, key=lambda id: (-times[id], id))
 
-    def delete(self, id: str) -> None:
-        """Deletes a session, its archive and its summaries; nothing of it can be restored."""
-        self.session(id).remove()
-        self._logs.pop(id, None)
-        if os.path.lexists(self.folder / INDEX):
-            from context_compression.store import index
+    def delete(
+        self,
+        id: str,
+        *,
+        timeout: float = files.LOCK_SECONDS,
+        if_stamp: tuple[int, int] | None = None,
+    ) -> None:
+        """Deletes a session, its archive and its summaries; nothing of it can be restored.
 
-            index.forget(self.folder, id)
+        Args:
+            id: of the session.
+            timeout: seconds to wait for a compression of it that is under way.
+            if_stamp: as `SessionLog.stamp` was; where something was added since, it stays.
+
+        Raises:
+            StoreError: somebody works in it, or it was written to; nothing was deleted.
+        """
+        log = self.session(id)
+
+        def forgotten() -> None:
+            if if_stamp is not None and log.stamp != if_stamp:
+                raise StoreError(f"Something was recorded in {id} meanwhile; it was not deleted.")
+            if os.path.lexists(self.folder / INDEX):  # what stands in it can be told as yet
+                from context_compression.store import index
+
+                index.forget(self.folder, [id])
+
+        log.remove(timeout, forgotten)
+        self._logs.pop(id, None)
         if self.summaries(session=id):
             with self._locked():
                 entries = self._read_summaries()
                 self._write_summaries([entry for entry in entries if entry.get("session") != id])
+
+    def prunable(
+        self, older_than: float, *, keep: Collection[str] = (), now: float | None = None
+    ) -> "Prunable":
+        """What `prune` would delete with these arguments."""
+        from context_compression.store import tidying
+
+        return tidying.prunable(self, older_than, keep, now)
+
+    def prune(
+        self, older_than: float, *, keep: Collection[str] = (), now: float | None = None
+    ) -> "Prunable":
+        """Deletes old sessions, and what killed work left behind; tells what went.
+
+        What a session that stays refers to stays, and what somebody works in.
+
+        Args:
+            older_than: seconds since a session was written to last.
+            keep: ids of sessions that stay in any case.
+            now: seconds since 1970; without it the time it is.
+        """
+        from context_compression.store import tidying
+
+        return tidying.prune(self, older_than, keep, now)
+
+    def size_of(self, id: str) -> int:
+        """Bytes of all files of a session; 0 where there is none."""
+        from context_compression.store import tidying
+
+        return tidying.size_of(self.session(id).folder)
+
+    def index_shares(self) -> dict[str, int]:
+        """About how many bytes of the search index each session takes; nothing where none is."""
+        if not os.path.lexists(self.folder / INDEX):
+            return {}
+        from context_compression.store import index
+
+        return index.shares(self.folder)
 
     def locate(self, ref: str) -> SessionLog | None:
         """The session that archived `ref`, the newest of several; `None` when none did.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from context_compression.plurals import how_many
 from context_compression.store import files
@@ -65,6 +65,14 @@ class Mark:
 
     offset: int = 0
     ending: bytes = b""
+
+
+class Line(NamedTuple):
+    """A line that was read, and where it stands: the offset of its first byte."""
+
+    item: dict[str, Any]
+    start: int
+    data: bytes
 
 
 class LineFile:
@@ -132,7 +140,7 @@ class LineFile:
             return file.read(len(mark.ending)) == mark.ending
         return not mark.offset
 
-    def onward(self, mark: Mark, at_least: int) -> tuple[list[dict[str, Any]], Mark]:
+    def onward(self, mark: Mark, at_least: int) -> tuple[list[Line], Mark]:
         """The whole lines of about `at_least` bytes behind a mark, and the mark behind them.
 
         Unreadable lines are passed over, a torn end is left for the next time. Nothing is kept in
@@ -142,12 +150,15 @@ class LineFile:
             file.seek(mark.offset)
             data = file.read(at_least) + file.readline()
         whole = data[: data.rfind(b"\n") + 1]
-        items = [item for line in whole.split(b"\n") if (item := parsed(line)) is not None]
+        found: list[Line] = []
+        start = mark.offset
+        for line in whole.split(b"\n"):
+            item = parsed(line)
+            if item is not None and not self._is_header(item):
+                found.append(Line(item, start, line))
+            start += len(line) + 1
         ending = (mark.ending + whole)[-ENDING_BYTES:]
-        return (
-            [item for item in items if not self._is_header(item)],
-            Mark(mark.offset + len(whole), ending),
-        )
+        return found, Mark(mark.offset + len(whole), ending)
 
     def append(self, values: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
         """Writes whole lines and waits until the disk has them; `about` completes a new header.

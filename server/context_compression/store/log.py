@@ -8,10 +8,13 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from io import FileIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +29,7 @@ from context_compression.plurals import how_many
 from context_compression.refs import DIGITS, digest_of, is_proven, is_ref
 from context_compression.showing import one_line
 from context_compression.store import files
-from context_compression.store.lines import Events, LineFile, Mark
+from context_compression.store.lines import Events, Line, LineFile, Mark
 from context_compression.store.originals import original_of
 from context_compression.store.refs import entries, following, latest, message_at
 
@@ -38,6 +41,56 @@ MOST_NAMED = 20
 """Refs of which one can be taken, in an error."""
 
 
+@dataclass(frozen=True)
+class _Whole:
+    """The events as they were when they were last asked for.
+
+    Attributes:
+        events: with the messages that stand elsewhere.
+        number: of the lines they were made of.
+        last: of these the last, the very object.
+    """
+
+    events: Sequence[dict[str, Any]] = ()
+    number: int = 0
+    last: dict[str, Any] | None = None
+
+    def begins(self, items: Sequence[dict[str, Any]]) -> bool:
+        """Whether these are the same lines, and perhaps more."""
+        if not self.number:
+            return True
+        return len(items) >= self.number and items[self.number - 1] is self.last
+
+
+def messages_in(
+    event: Mapping[str, Any], read: Callable[[str], Sequence[Any]]
+) -> Iterator[dict[str, Any]]:
+    """The events that an event of the type `messages` stands for.
+
+    It names a file of originals and which of them: `from`, and `to` behind the last.
+
+    Args:
+        event: such an event.
+        read: the messages of a file of originals.
+
+    Raises:
+        StoreDamaged: the file is missing or damaged, or has no such messages.
+    """
+    match event:
+        case {"file": str(file), "from": int(start), "to": int(stop)} if 0 <= start < stop:
+            messages = read(file)
+            if stop > len(messages):
+                raise StoreDamaged(
+                    f"{file} has no messages {start} to {stop - 1}, as the log says."
+                )
+            for message in messages[start:stop]:
+                yield {
+                    "type": "message", "created_at": event.get("created_at"), "message": message
+                }  # fmt: skip
+        case _:
+            raise StoreDamaged("events.jsonl: an event does not say where its messages are")
+
+
 class SessionLog:
     """The folder `sessions/<id>/`. Nothing in it exists until something is written."""
 
@@ -46,8 +99,10 @@ class SessionLog:
         self.id = _checked(id, "A session's id")
         self.root = root
         self.folder = root / "sessions" / id
+        self._place = str(self.folder)
         self._events = LineFile(self.folder / "events.jsonl", "session")
         self._ledger = LineFile(self.folder / "ledger.jsonl", "ledger")
+        self._whole = _Whole()
         self._told: tuple[Any, dict[str, Mapping[str, Any]]] = (None, {})
 
     @property
@@ -59,10 +114,29 @@ class SessionLog:
             return False
 
     def events(self) -> Events:
-        """Every event, oldest first, and what could not be read."""
+        """Every event, oldest first, and what could not be read.
+
+        Messages that stand in a file of originals come as if they stood in the log.
+        """
         lines = self._read(self._events)
-        items = [item for item in lines.items if item.get("type") != "originals"]
-        return Events(items, lines.warnings)
+        known = self._whole if self._whole.begins(lines.items) else _Whole()
+        items, warnings = list(known.events), list(lines.warnings)
+        hashes = _hashes(lines.items)
+
+        @lru_cache(1)
+        def read(name: str) -> list[Any]:
+            return self._unchanged(name, hashes.get(name))
+
+        for item in lines.items[known.number :]:
+            try:
+                items += messages_in(item, read) if item.get("type") == "messages" else [item]
+            except StoreError as error:
+                warnings.append(str(error))
+        items = [item for item in items if item.get("type") != "originals"]
+        if len(warnings) == len(lines.warnings):
+            last = lines.items[-1] if lines.items else None
+            self._whole = _Whole(items, len(lines.items), last)
+        return Events(list(items), warnings)
 
     @property
     def stamp(self) -> tuple[int, int] | None:
@@ -78,13 +152,30 @@ class SessionLog:
         return self._events.has(mark)
 
     def holds(self, text: str) -> bool:
-        """Whether a text stands in any event: a look at the bytes, nothing is replayed."""
-        return self._events.holds(text)
+        """Whether a text stands in any event or original: a look at the bytes, nothing else."""
+        originals = (LineFile(path, "") for path in self.folder.glob("compact-*.json"))
+        return any(file.holds(text) for file in (self._events, *originals))
 
-    def onward(self, mark: Mark, at_least: int) -> tuple[list[dict[str, Any]], Mark]:
+    def onward(self, mark: Mark, at_least: int) -> tuple[list[Line], Mark]:
         """The events behind a mark, `at_least` bytes of them where there are, and the next mark."""
-        items, mark = self._events.onward(mark, at_least)
-        return [item for item in items if item.get("type") != "originals"], mark
+        lines, mark = self._events.onward(mark, at_least)
+        return [line for line in lines if line.item.get("type") != "originals"], mark
+
+    def part(self, file: str, start: int = 0, length: int = -1) -> bytes:
+        """So many bytes of a file of originals, or of the log where `file` is empty."""
+        return self.parts(file, [(start, length)])[0]
+
+    def parts(self, file: str, spans: Iterable[tuple[int, int]]) -> list[bytes]:
+        """The same for several: where each begins, and how long it is."""
+        name = _checked(file, "An archive's name") if file else self._events.path.name
+        path = f"{self._place}/{name}"  # as a Path it takes longer than to read a text
+        try:
+            if stat.S_ISREG(os.stat(path).st_mode):
+                with open(path, "rb", buffering=0) as opened:
+                    return [_read(opened, *span) for span in spans]
+        except OSError as error:
+            raise files.damaged(Path(path), f"cannot be read: {error.strerror or error}") from error
+        raise files.damaged(Path(path), "is no ordinary file")
 
     def append(self, *events: Mapping[str, Any]) -> None:
         """Adds events, stamped by the caller; they are on disk when this returns.
@@ -138,6 +229,14 @@ class SessionLog:
             what = "is missing" if value is None else "is not a list of messages"
             raise files.damaged(path, what)
         return cast("list[Any]", value)
+
+    def _unchanged(self, name: str, digest: str | None) -> list[Any]:
+        """The messages in a file of originals; `StoreDamaged` where its hash is another."""
+        path = self.folder / _checked(name, "An archive's name")
+        with files.reading(path), suppress(FileNotFoundError):
+            if digest not in (None, hashlib.sha256(files.ordinary(path).read_bytes()).hexdigest()):
+                raise files.damaged(path, "was changed: its hash does not match the log's")
+        return self.read_originals(name)
 
     def offloaded_path(self, ref: str) -> Path:
         """Where the text of `ref` is, or would be."""
@@ -261,7 +360,7 @@ class SessionLog:
     def problems(self) -> list[str]:
         """What is wrong with these files, in plain words; `[]` when they are sound."""
         found: list[str] = []
-        recorded: dict[str, Any] = {}
+        recorded: dict[str, str] = {}
         here = f"sessions/{self.id}"
         if not self.exists:
             found.append(f"{here}/events.jsonl is missing")
@@ -269,16 +368,12 @@ class SessionLog:
             with files.noting(found):
                 lines = self._read(file)
                 found += [f"{here}/{warning}" for warning in lines.warnings]
-                of_originals = (item for item in lines.items if item.get("type") == "originals")
-                recorded |= {str(item.get("file")): item.get("sha256") for item in of_originals}
+                recorded |= _hashes(lines.items)
         for name in sorted(
             {*recorded, *(path.name for path in self.folder.glob("compact-*.json"))}
         ):
-            with files.noting(found), files.reading(self.folder / name):
-                self.read_originals(name)
-                digest = hashlib.sha256((self.folder / name).read_bytes()).hexdigest()
-                if recorded.get(name, digest) != digest:
-                    found.append(f"{here}/{name} was changed: its hash does not match the log's")
+            with files.noting(found):
+                self._unchanged(name, recorded.get(name))
         if lost := self._not_coming_back():
             what = f"{how_many(len(lost), 'ref')} of {here} cannot be brought back"
             found.append(f"{what}: {', '.join(map(one_line, lost))}")
@@ -298,13 +393,23 @@ class SessionLog:
                         whole[ref] = is_proven(ref, about, original)
         return [ref for ref, comes_back in whole.items() if not comes_back]
 
-    def remove(self) -> None:
-        """Deletes everything here, once nobody is at work in it."""
+    def remove(
+        self,
+        timeout: float = files.LOCK_SECONDS,
+        before: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Deletes everything here, once nobody is at work in it.
+
+        Args:
+            timeout: seconds to wait for those who are; then it is a `StoreError`.
+            before: is called when nobody is; what it raises leaves all as it was.
+        """
         gone = self.folder.with_name(f".deleted-{self.id}")
         with files.writing(self.folder):
             if not self.folder.exists() and not gone.exists():
                 return
-            with self.locked(), self._writing():
+            with self.locked(timeout), self._writing():
+                before()
                 if gone.exists():  # an earlier deletion was killed
                     shutil.rmtree(gone)
                 if self.folder.exists():
@@ -330,6 +435,11 @@ class SessionLog:
         return files.holding(self.root, f"{self.id}.log", busy)
 
 
+def _read(file: FileIO, start: int, length: int) -> bytes:
+    file.seek(start)
+    return file.read(length) or b""
+
+
 def the_one(ref: str, known: Iterable[str]) -> str | None:
     """`the_one("c3f9", ["c3f91a20", "77aa0b12"])` -> `"c3f91a20"`; `None` when nothing begins so.
 
@@ -347,6 +457,12 @@ def the_one(ref: str, known: Iterable[str]) -> str | None:
             f"{ref} is the beginning of several refs; take one: {', '.join(found[:MOST_NAMED])}."
         )
     return found[0] if found else None
+
+
+def _hashes(items: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The SHA-256 of each file of originals that a log names."""
+    named = (item for item in items if item.get("type") == "originals")
+    return {str(item.get("file")): str(item.get("sha256")) for item in named}
 
 
 def _refs_in(event: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -1,16 +1,16 @@
 """What is asked of the search index: what holds words or a pattern, and what stands beside it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import groupby, islice
 from typing import Any, TypeAlias
 
 from context_compression.store import rows
-from context_compression.store.documents import Candidate, Neighbour
+from context_compression.store.documents import Call, Candidate, Document, Neighbour, Said
 from context_compression.store.index import Index
-from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
+from context_compression.store.places import Spelled
 from context_compression.store.query import (
     LONGEST_WORD,
     Query,
@@ -26,11 +26,11 @@ SHORTEST_BEGINNING = 3
 """Letters from which on a word that is nowhere is taken for the beginning of others."""
 MOST_SCANNED = 4
 """Words for which all texts are read where none begins so either."""
+READ_AT_ONCE = 64
+"""Documents; a few more are read than may be needed, but each file is opened once for them."""
 Fit: TypeAlias = tuple[bool, float, float, int]
 """How well something fits a query: whether it holds a name of it, its weight and its score as in
 `Candidate`, and its id."""
-HOLDS = "(CAST(text AS TEXT) LIKE ? ESCAPE '\\' OR (binary AND holds(text, ?)))"
-"""Whether a part stands in a text: LIKE is fast, but ends where a text is binary."""
 
 
 class Lookup:
@@ -45,8 +45,9 @@ class Lookup:
         self._rows = index.rows
         self._names: dict[int, str] = dict(index.rows("SELECT id, name FROM logs"))
         self._logs = {name: id for id, name in self._names.items()}
+        self._conversation = cache(index.conversation)
         self._phrases = lru_cache(self._phrases_of)  # each is asked for several times
-        self._within = "1" if session is None else f"log = {self._logs.get(session, -1)}"
+        self._within = "1" if session is None else f"documents.log = {self._logs.get(session, -1)}"
         [(self._all,)] = index.rows("SELECT count(*) FROM documents")
 
     def count(self) -> int:
@@ -86,38 +87,49 @@ class Lookup:
         literal = pattern.literal or ""
         order = f"AND {self._within} ORDER BY ours, id DESC"
         if phrase := _phrase(literal):  # mostly it stands there as whole words
-            joined = "SELECT id FROM documents JOIN words ON words.rowid = id"
-            ids = self._ids(f"{joined} WHERE words MATCH ? {order}", f"text : {phrase} *")
+            matching = "id IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            ids = self._ids(
+                f"SELECT id FROM documents WHERE {matching} {order}", f"text : {phrase} *"
+            )
             first = [*islice(self._in_which(pattern, ids), most)]
             if len(first) >= least:
                 yield self._candidates(first, {})
             else:
                 first = []
-        part = max(literal.split("/"), key=len)  # whichever slash it is written with
-        given: list[Any] = [rows.to_bytes(part)] if part else []
-        where = "instr(text, ?)" if part else "1"
+        where, given = "1", list[Any]()
         if rest := _phrase(_after_first_word(literal)):
             where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given.append(f"text : {rest} *")
         ids = self._ids(f"SELECT id FROM documents WHERE {where} {order}", *given)
-        others = self._in_which(pattern, (id for id in ids if id not in first))
-        yield from self._blocks(others, {}, most)
+        if literal:
+            may_hold = self._may_hold(Spelled(literal), f"{where} AND {self._within}", given)
+            ids = [id for id in ids if id in may_hold]
+        found = self._in_which(pattern, ids)
+        yield from self._blocks((id for id in found if id not in first), {}, most)
+
+    def _may_hold(self, spelled: Spelled, where: str, given: Sequence[Any]) -> set[int]:
+        """All but what certainly does not hold a text, by id: whole files are looked through."""
+        listed = self._rows(
+            "SELECT log, file, (SELECT name FROM files WHERE id = file), id, start, length,"
+            f" parts IS NOT NULL FROM documents WHERE {where} ORDER BY file",
+            *given,
+        )
+        found = set[int]()
+        for (log, _, name), group in groupby(listed, lambda row: row[:3]):
+            found |= self._conversation(log).may_hold(name, spelled, (row[3:] for row in group))
+        return found
 
     def beside(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
         """What was said right before it, and right after it."""
         log = self._logs[candidate.session]
-        query = "SELECT id, at FROM messages WHERE log = ? AND ref = ? ORDER BY id LIMIT 1"
-        for id, at in self._rows(query, log, candidate.document.message):
-            return (
-                self._neighbour(log, at - 1, "id < ? ORDER BY id DESC", id),
-                self._neighbour(log, at + 1, "id > ? ORDER BY id", id),
-            )
-        return None, None
+        before, after = self._conversation(log).beside(candidate.document.message)
+        return self._neighbour(log, before), self._neighbour(log, after)
 
-    def is_true(self, candidate: Candidate, log: SessionLog) -> bool:
-        """Whether the file of originals is still the one it was read from."""
-        [(stamp,)] = self._rows("SELECT stamp FROM documents WHERE id = ?", candidate.key)
-        return stamp == rows.stamp_of(log, candidate.document.file)
+    def call(self, candidate: Candidate) -> Call:
+        """The call it answers; of a message, the tools it calls."""
+        [columns] = self._rows(f"{rows.ROW} WHERE documents.id = ?", candidate.key)
+        row = rows.Row(*columns)
+        return self._conversation(row.log).call(row) or candidate.document.call
 
     def _phrases_of(self, term: str) -> str:
         """A term as FTS5 takes it: as it stands, and a name in camel case also as its parts."""
@@ -131,29 +143,29 @@ class Lookup:
             return whole
         return " OR ".join(f"{phrase} *" for phrase in phrases)
 
-    def _neighbour(self, log: int, at: int, which: str, id: int) -> Neighbour | None:
-        query = f"SELECT {rows.SAID} FROM messages WHERE log = ? AND at = ? AND {which} LIMIT 1"
-        for row in self._rows(query, log, at, id):
-            said = rows.said_from(*row)
-            query = "SELECT ref FROM documents WHERE log = ? AND message = ? ORDER BY ref = message"
-            refs = self._rows(query, log, said.ref)
-            return Neighbour(refs[0][0] if refs else None, said.role, said.glimpse)
-        return None
+    def _neighbour(self, log: int, said: Said | None) -> Neighbour | None:
+        if said is None:
+            return None
+        ref = bytes.fromhex(said.ref)
+        texts = "message = ?2 AND message > x''"
+        for where in (texts, "ref = ?2 AND message IS NULL"):
+            query = f"SELECT ref FROM documents WHERE log = ?1 AND {where} ORDER BY id LIMIT 1"
+            for (found,) in self._rows(query, log, ref):
+                return Neighbour(found.hex(), said.role, said.glimpse)
+        return Neighbour(None, said.role, said.glimpse)
 
     def _with_parts(self, query: Query) -> list[int]:
         """What holds the words anywhere; without any, what is within the query's limits."""
-        terms = query.terms[:MOST_SCANNED]
-        holds = " OR ".join([HOLDS] * len(terms))
-        parts = [each for term in terms for each in (f"%{_escaped(term)}%", term)]
+        terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
         limits, given = self._limits(query)
         if query.paths:
             limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             given = [*given, _paths(query)]
-        return self._ids(
-            f"SELECT id FROM documents WHERE ({holds or 1}) AND {limits} ORDER BY ours, id DESC",
-            *parts,
-            *given,
-        )
+        ids = self._ids(f"SELECT id FROM documents WHERE {limits} ORDER BY ours, id DESC", *given)
+        if not terms:
+            return ids
+        texts = ((id, document.text.casefold()) for id, _, document in self._documents(ids))
+        return [id for id, text in texts if any(term in text for term in terms)]
 
     def _fits(self, query: Query) -> dict[int, Fit]:
         """How well all that holds words of the query fits, by id."""
@@ -202,7 +214,7 @@ class Lookup:
         limits = [self._within] + ["failed"] * query.failed
         if query.tools:
             any_tool = " OR ".join(["tool LIKE ? ESCAPE '\\'"] * len(query.tools))
-            limits.append(f"({any_tool})")
+            limits.append(f"kind IN (SELECT id FROM kinds WHERE {any_tool})")
         return " AND ".join(limits), [f"%{_escaped(tool)}%" for tool in query.tools]
 
     def _blocks(
@@ -213,18 +225,38 @@ class Lookup:
             yield self._candidates(block, fits)
 
     def _candidates(self, ids: Iterable[int], fits: Mapping[int, Fit]) -> list[Candidate]:
-        listed = ", ".join(map(str, ids))
-        found = self._rows(f"SELECT log, {rows.DOCUMENT} FROM documents WHERE id IN ({listed})")
+        found = self._documents(ids)
         return [
-            Candidate(row[0], self._names[log], rows.document_from(row), *fits.get(row[0], ())[1:3])
-            for log, *row in found
+            Candidate(id, self._names[log], document, *fits.get(id, ())[1:3])
+            for id, log, document in found
         ]
 
     def _in_which(self, pattern: Pattern, ids: Iterable[int]) -> Iterator[int]:
-        for id in ids:
-            [(text,)] = self._rows("SELECT text FROM documents WHERE id = ?", id)
-            if pattern.is_in(rows.from_bytes(text)):
+        spelled = Spelled(pattern.literal) if pattern.literal else None
+        for id, _, document in self._documents(ids, spelled):
+            if pattern.is_in(document.text):
                 yield id
+
+    def _documents(
+        self, ids: Iterable[int], spelled: Spelled | None = None
+    ) -> Iterator[tuple[int, int, Document]]:
+        """Documents in this order: id, log, what it is. They are read by the dozen.
+
+        Those that certainly do not hold a text may be left out.
+
+        Raises:
+            ValueError: what is in the files is not what was read there.
+        """
+        left = iter(ids)
+        while block := [*islice(left, READ_AT_ONCE)]:
+            where = f"documents.id IN ({', '.join(map(str, block))}) ORDER BY file, start"
+            listed = map(rows.Row._make, self._rows(f"{rows.ROW} WHERE {where}"))
+            found: dict[int, tuple[int, Document]] = {}
+            for (log, _), group in groupby(listed, lambda row: (row.log, row.file)):
+                of_file = [*group]
+                read = self._conversation(log).documents(of_file, spelled)
+                found |= {id: (log, document) for id, document in read.items()}
+            yield from ((id, *found[id]) for id in block if id in found)
 
     def _ids(self, query: str, *given: Any) -> list[int]:
         return [id for (id,) in self._rows(query, *given)]

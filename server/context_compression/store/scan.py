@@ -3,21 +3,25 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache, partial
 from itertools import islice
 
 from context_compression.errors import ContextCompressionError
 from context_compression.store.documents import (
     BATCH_BYTES,
+    Call,
     Candidate,
     Document,
     Neighbour,
     Reading,
     Said,
     documents,
+    spoken,
 )
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
+from context_compression.store.places import Written
 from context_compression.store.query import Query, weight_of
 
 
@@ -79,9 +83,9 @@ class Scan:
                 return self._neighbour(candidate, before), self._neighbour(candidate, after)
         return None, None
 
-    def is_true(self, candidate: Candidate, log: SessionLog) -> bool:
-        """It was just read."""
-        return True
+    def call(self, candidate: Candidate) -> Call:
+        """The call it answers."""
+        return candidate.document.call
 
     def _holding(self, query: Query) -> dict[str, set[int]]:
         """What holds each of a query's terms, by key."""
@@ -104,16 +108,18 @@ class Scan:
         by_ref: dict[str, Said] = {}
         refs: set[str] = set()
         reading, mark = Reading(), Mark()
+        written = lru_cache(1)(partial(Written, log))
         while True:
             events, ahead = log.onward(mark, BATCH_BYTES)
             if ahead == mark:
                 return
             mark = ahead
-            for event in events:
-                if one := reading.said(event):
-                    said.append(one)
-                    by_ref.setdefault(one.ref, one)
-                for document in documents(log, event, by_ref.get):
+            for line in events:
+                for event, _ in spoken(line, written):
+                    if one := reading.said(event):
+                        said.append(one)
+                        by_ref.setdefault(one.ref, one)
+                for document in documents(line, written, by_ref.get):
                     if document.ref in refs:
                         continue
                     refs.add(document.ref)

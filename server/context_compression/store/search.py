@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from context_compression.errors import StoreUnwritable
 from context_compression.ledger.outcomes import reported_errors
-from context_compression.store.documents import Candidate, Neighbour
+from context_compression.store.documents import Call, Candidate, Neighbour
 from context_compression.store.excerpt import BEST_LINES, best_lines, is_letter
-from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
+from context_compression.store.places import Spelled
 from context_compression.store.query import Query
 from context_compression.store.scan import Scan
 
@@ -108,8 +108,8 @@ class Source(Protocol):
         """What was said right before it, and right after it."""
         ...
 
-    def is_true(self, candidate: Candidate, log: SessionLog) -> bool:
-        """Whether what was read is still what is on disk."""
+    def call(self, candidate: Candidate) -> Call:
+        """The call it answers; of a message, the tools it calls."""
         ...
 
 
@@ -143,18 +143,12 @@ def _found(search: "_Search", store: "Store", session: str | None) -> Found:
         from context_compression.store.lookup import Lookup
 
         def look_up(opened: index.Index) -> Found:
-            while True:
-                with opened.transaction():
-                    found, changed = search.of(Lookup(opened, session), store)
-                if not changed:
-                    return found
-                for name in changed:
-                    opened.forget(name)
-                opened.catch_up(logs)
+            with opened.transaction():
+                return search.of(Lookup(opened, session))
 
         return index.using(store.folder, logs, look_up)
     except (StoreUnwritable, ImportError) as error:
-        found, _ = search.of(Scan(logs, session), store)
+        found = search.of(Scan(logs, session))
         return replace(found, note=f"searched without an index, which is slower: {error}")
 
 
@@ -171,11 +165,11 @@ class _Search:
         literal = self.pattern.literal if self.pattern else None
         return (*self.query.names, *((literal,) if literal else ()))
 
-    def of(self, source: Source, store: "Store") -> tuple[Found, set[str]]:
-        """What is found, and the sessions whose files are not what they were."""
-        return replace(self, query=source.telling(self.query)).found(source, store)
+    def of(self, source: Source) -> Found:
+        """What is found."""
+        return replace(self, query=source.telling(self.query)).found(source)
 
-    def found(self, source: Source, store: "Store") -> tuple[Found, set[str]]:
+    def found(self, source: Source) -> Found:
         """The same with the query as it is."""
         blocks, total = self._blocks(source)
         end = self.skip + self.limit
@@ -187,13 +181,11 @@ class _Search:
             if len(ranked) > end and (total is None or total > MOST_COUNTED):
                 break
         shown = ranked[self.skip : end]
-        changed = {c.session for c in shown if not source.is_true(c, store.session(c.session))}
-        hits = () if changed else tuple(self._hit(source, candidate) for candidate in shown)
-        found = Found(
+        hits = tuple(self._hit(source, candidate) for candidate in shown)
+        return Found(
             hits, total if total is None else total - seen + len(ranked), source.count(),
             self.query.terms, exact=total in (None, seen), more=len(ranked) > end,
         )  # fmt: skip
-        return found, changed
 
     def _blocks(self, source: Source) -> tuple[Iterator[list[Candidate]], int | None]:
         """Each is put in order by itself, whatever page is asked for: so no page repeats another's.
@@ -208,9 +200,14 @@ class _Search:
 
     def _ranked(self, candidates: Sequence[Candidate], before: list[Candidate]) -> list[Candidate]:
         """The best first; of what says the same, one, and none that comes before all of these."""
+        spelled = {name: Spelled(name) for name in self.names}
         levels = {
-            candidate.key: {name: exactness(name, candidate.document.text) for name in self.names}
+            candidate.key: {
+                name: 0 if document.lacks(way) else exactness(name, document.text)
+                for name, way in spelled.items()
+            }
             for candidate in candidates
+            if (document := candidate.document)
         }
 
         def closeness(candidate: Candidate) -> tuple[float, ...]:
@@ -221,10 +218,13 @@ class _Search:
         ordered = _different(before, sorted(candidates, key=closeness, reverse=True))
         return _covering(ordered, levels, self.names)
 
-    def _held(self, candidate: Candidate) -> int:
+    def _held(self, source: Source, candidate: Candidate) -> int:
         """How many words of the query it holds, in its text or in the call it answers."""
-        text = candidate.document.searched
-        return sum(term.casefold() in text for term in self.query.terms)
+        text = candidate.document.text.casefold()
+        terms = [term.casefold() for term in self.query.terms]
+        elsewhere = [term for term in terms if term not in text]
+        call = str(source.call(candidate)).casefold() if elsewhere else ""
+        return len(terms) - sum(term not in call for term in elsewhere)
 
     def _hit(self, source: Source, candidate: Candidate) -> Hit:
         document = candidate.document
@@ -234,7 +234,7 @@ class _Search:
         lines = tuple(best_lines(document.text, sought, self.pattern))
         before, after = source.beside(candidate)
         return Hit(
-            document.ref, document.what, candidate.session, self._held(candidate), lines,
+            document.ref, document.what, candidate.session, self._held(source, candidate), lines,
             document.is_text, before, after,
         )  # fmt: skip
 

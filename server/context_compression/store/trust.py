@@ -16,7 +16,7 @@ from typing import Any
 from context_compression.errors import NotOurs, StoreError
 from context_compression.messages import is_array, is_object
 from context_compression.store import files
-from context_compression.store.places import NAME, pointer
+from context_compression.store.location import NAME, pointer
 
 KNOWN = "folders.json"
 LONGEST_GIT_INDEX = 2**26

@@ -8,7 +8,7 @@ import pytest
 
 from context_compression import Session
 from context_compression.store import Store
-from context_compression.store.places import main_worktree, place_of
+from context_compression.store.location import main_worktree, place_of
 
 
 @pytest.fixture
