@@ -22,7 +22,7 @@ from context_compression.plan import Plan, ref_of
 from context_compression.plurals import how_many
 from context_compression.redaction import redact
 from context_compression.result import SummaryRecord
-from context_compression.selection import clip
+from context_compression.selection import clip_redacted
 from context_compression.serialization import serialize, with_originals
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.floor import anchored
@@ -229,11 +229,11 @@ class Summary:
         plan = self.plan
         parts = [f"<conversation>\n{_sealed(record, 'conversation')}\n</conversation>"]
         if earlier:
-            sealed = _sealed(earlier, "previous-summary")
+            sealed = _sealed(redact(earlier), "previous-summary")
             parts.append(f"<previous-summary>\n{sealed}\n</previous-summary>")
         instructions = prompt("update" if earlier else name, plan, self.target_tokens)
         if plan.focus:
-            instructions += f"\n\nAdditional focus: {plan.focus}"
+            instructions += f"\n\nAdditional focus: {redact(plan.focus)}"
         return SummaryRequest(
             system=prompt("system", plan, self.target_tokens),
             prompt="\n\n".join([*parts, instructions]),
@@ -307,7 +307,7 @@ class Summary:
         """The last thing the user asked in the middle, if it is not too long to repeat."""
         for index in reversed(self.middle):
             if words := user_words(self.plan.messages[index]).strip():
-                return "" if words.startswith(COMPRESSED) else clip(words, 4_000)
+                return "" if words.startswith(COMPRESSED) else clip_redacted(words, 4_000)
         return ""
 
 

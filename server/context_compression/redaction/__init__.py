@@ -1,0 +1,75 @@
+"""Secrets out of what goes to a model: each is replaced by `[redacted: kind]`, nothing is blocked.
+
+Keys that carry their issuer's prefix are known by their shape; what stands behind `password=` or
+`token:` must look random as well. Hashes, ids and paths are no secrets and stay. Every pattern
+begins at the start of a word or at a rare one, so that a long run of letters is read once.
+
+found.py         what a finder yields
+looks.py         what a value looks like: random, a password, a placeholder
+keys.py          keys with a prefix of their issuer
+private_keys.py  private keys that span lines
+assigned.py      values behind the name of a secret
+passed.py        in headers, addresses, command lines
+files.py         in files of their own format
+coded.py         signs written as codes, colours between them
+"""
+
+import re
+from collections.abc import Iterator
+
+from context_compression.redaction.assigned import assigned
+from context_compression.redaction.coded import Reading
+from context_compression.redaction.files import in_files
+from context_compression.redaction.found import Found
+from context_compression.redaction.keys import keys
+from context_compression.redaction.passed import passed
+from context_compression.redaction.private_keys import private_keys
+
+MARK = re.compile(r"\[redacted: [a-z0-9 ]{1,40}\]")
+"""What stands in place of a secret."""
+FINDERS = (private_keys, keys, passed, in_files, assigned)
+"""Where two find the same, the first tells what it is."""
+
+
+def redact(text: str) -> str:
+    """The text with `[redacted: kind]` in place of every secret; the same text if there is none.
+
+    `redact("curl -H 'Authorization: Bearer abcDEF0123456789'")` ->
+    `"curl -H 'Authorization: Bearer [redacted: bearer token]'"`
+    """
+    while found := _merged(_all_in(text)):
+        shown: list[str] = []
+        position = 0
+        for start, stop, kind in found:
+            shown += [text[position:start], f"[redacted: {kind}]"]
+            position = stop
+        text = "".join([*shown, text[position:]])
+    return text
+
+
+def _all_in(text: str) -> Iterator[Found]:
+    """Every secret in a text, also in what its codes stand for."""
+    yield from _plain(text)
+    reading = Reading(text)
+    for start, stop, kind in _plain(reading.text) if reading.text else ():
+        yield Found(*reading.place(start, stop), kind)
+
+
+def _plain(text: str) -> Iterator[Found]:
+    # a line break in JSON is one in what it quotes; each has two characters
+    if "\\" in text:
+        text = text.replace("\\n", " \n").replace("\\r", " \r").replace("\\t", " \t")
+    for finder in FINDERS:
+        yield from finder(text)
+
+
+def _merged(found: Iterator[Found]) -> list[Found]:
+    """In order, those that overlap as one, of the kind of the one that begins first."""
+    merged: list[Found] = []
+    for each in sorted(found, key=lambda each: each.start):
+        if merged and each.start < merged[-1].stop:
+            if each.stop > merged[-1].stop:
+                merged[-1] = merged[-1]._replace(stop=each.stop)
+        else:
+            merged.append(each)
+    return merged

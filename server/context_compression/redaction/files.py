@@ -1,0 +1,57 @@
+"""Secrets in files of their own format: netrc, pgpass, Docker's, Secrets of Kubernetes."""
+
+import re
+from collections.abc import Iterator
+
+from context_compression.redaction.found import Found, each, parts_in
+from context_compression.redaction.looks import could_be_password, is_placeholder
+
+NETRC = re.compile(
+    r"(?<!\w)login\s{1,8}(?:[^\s\"']{1,120})\s{1,8}(?:account\s{1,8}\S{1,80}\s{1,8})?password\s{1,8}([^\s\"'\\]{3,300})"
+)
+PGPASS = re.compile(
+    r"^[ \t\d→|+>-]{0,12}[\w.*-]{1,120}:(?:54\d\d|\*):[\w.*-]{1,80}:[\w.*@-]{1,80}:([^\s:]{4,200})[ \t\\]*$", re.M
+)
+"""A line of `host:port:database:user:password`, with the ports of PostgreSQL."""
+KUBERNETES = re.compile(r"""kind(?:\\{0,7}["'])?:\s?(?:\\{0,7}["'])?(?:Sealed)?Secret\b""")
+DATA = re.compile(r"""(?:\\{0,7}["'])?(?:stringD|d)ata(?:\\{0,7}["'])?:\s*+\{?""")
+MEMBER = re.compile(
+    r"""[ \t\d→|+>\\-]{0,20}(?P<q>\\{0,7}["'])?[\w.-]{1,120}(?(q)(?P=q)):[ ]?(?P<v>\\{0,7}["'])?"""
+    r"""(?P<value>[^\s"'\\,}]{4,30000}+)(?(v)(?P=v))[ \t\\]*,?\s*"""
+)
+DOCUMENT = 8_000
+"""Characters around the kind of a document in which its data are looked for."""
+MNEMONIC = re.compile(
+    r"(?:nemonic|(?i:seed[ _-]?(?:phrase|words))|ecovery[ _-]?[pP]hrase)[\"'\\]{0,9}[ \t]{0,4}[:=]?[ \t]{0,4}[\"'\\]{0,9}"
+    r"((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})"
+)
+
+
+def in_files(text: str) -> Iterator[Found]:
+    """The secrets in such files of a text, in no order."""
+    if "login" in text:
+        for found in each(NETRC, "login", text):
+            if not is_placeholder(found[1]):
+                yield Found(*found.span(1), "password")
+    if ":54" in text or ":*:" in text:
+        for found in PGPASS.finditer(text):
+            if could_be_password(found[1]):
+                yield Found(*found.span(1), "password")
+    if "kind" in text:
+        for found in each(KUBERNETES, "kind", text):
+            yield from _members(text, found)
+    for part in parts_in(text, "nemonic", "seed", "ecovery"):
+        yield from (Found(*found.span(1), "secret") for found in each(MNEMONIC, part, text))
+
+
+def _members(text: str, kind: re.Match[str]) -> Iterator[Found]:
+    """The values of a Secret's data: of the map before or behind its kind, in the same document."""
+    start = max(0, kind.start() - DOCUMENT, text.rfind("\n---", 0, kind.start()))
+    stop = text.find("\n---", kind.end())
+    stop = min(len(text), kind.end() + DOCUMENT, stop if stop >= 0 else len(text))
+    for data in DATA.finditer(text, start, stop):
+        at = data.end()
+        while member := MEMBER.match(text, at, stop):
+            at = member.end()
+            if not is_placeholder(member["value"]):
+                yield Found(*member.span("value"), "secret")

@@ -1,0 +1,1 @@
+"""Attacks on what is promised: secrets that want out, quotes that want to speak."""
