@@ -4,44 +4,77 @@ import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator
 
-BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-BLANKS = r"[\s\u200b\ufeff]*"
+from context_compression.lookalikes import BLANK, BRACKETS, BREAKS, folded, unhidden
+
 SPEAKERS = (
-    "User|Assistant|System|Developer|Tool|Host|Human|Earlier note|Tool result|Assistant tool calls"
-    "|Compressed History"
-)
+    "user", "assistant", "system", "developer", "tool", "host", "human", "earliernote",
+    "toolresult", "assistanttoolcalls", "assistanttoolcall",
+    "compressedhistory", "endofcompressedhistory",
+)  # fmt: skip
+NOISE = r"(?:[^\w\[\]]|_)*"
+"""What may stand between the letters of a speaker's name."""
 
 
 def label_of(tools: Iterable[str]) -> re.Pattern[str]:
-    """How a label of ours begins: `[User]`, `[Result of …`, of tools `[Bash] ls`.
+    """How a label of ours begins, folded: `[User]`, `[Result of …`, of tools `[Bash] ls`.
 
     Those of lines at the end, too: `[Files]`, `[More names used]`.
     """
-    calls = "|".join(map(re.escape, sorted(tools))) or "(?!)"
-    speaker = (
-        rf"{BLANKS}(?:(?:{SPEAKERS}){BLANKS}\]|Result(?: of\b|;)|Files(?: in\b|\])|More names\b)"
+    calls = "|".join(sorted(re.escape(folded(tool)) for tool in tools)) or "(?!)"
+    speakers = "|".join(map(_spaced, SPEAKERS))
+    return re.compile(
+        rf"\[(?:{NOISE}(?:(?:{speakers}){NOISE}\]"
+        rf"|{_spaced('result')}(?:{NOISE}{_spaced('of')}\b|\s*;)"
+        rf"|{_spaced('files')}(?:\s+{_spaced('in')}\b|\s*\])|{_spaced('morenames')}\b)"
+        rf"|\s*(?:{calls})\s*(?:\]|[:;]\s))"
     )
-    return re.compile(rf"\[(?={speaker}|(?:{calls})(?:\]|: |; ))")
+
+
+def _spaced(name: str) -> str:
+    return NOISE.join(name)
 
 
 LABEL = label_of(())
 """How one begins whatever tools there are."""
-LINE_START = re.compile(rf"(?:\A|[{BREAKS}])(?:[^\S{BREAKS}]|[\u200b\ufeff]|\x1b\[[\d;]*m)*\Z")
-BLANK_CHARS = 200
-"""Characters before a label that are looked at."""
+FIRST = re.compile(rf"{BLANK}[{re.escape(BRACKETS)}]")
+OTHERS = re.compile(rf"[{BREAKS}]{BLANK}[{re.escape(BRACKETS)}]")
+"""How the first line begins with a bracket, and any other."""
+NEAR, FAR = 400, 20_000
+"""Characters from a bracket on in which a label is looked for, as seen and at most."""
 LABELS = re.compile(r"(?<=\n)\[(?=[^\W\d])[^\n]{1,400}?\](?=\s|\Z)")
 """The labels in a note of ours, and what looks like one in what it quotes; no marks of gaps."""
 
 
 def without_labels(text: str, label: re.Pattern[str] = LABEL) -> str:
-    """A quoted text in which no line looks like a label of ours: a backslash goes before it."""
+    """A quoted text in which no line reads like a label of ours: a backslash goes before it.
 
-    def settle(found: re.Match[str]) -> str:
-        start = found.start()
-        begins = LINE_START.search(text[max(0, start - BLANK_CHARS) : start])
-        return "\\[" if begins else "["
+    Whatever its letters look like, and whatever is not seen between them; all else stays.
+    """
+    shown: list[str] = []
+    position = 0
+    for at in _brackets(text):
+        if _is_label(text, at, label):
+            shown += [text[position:at], "\\"]
+            position = at
+    return "".join([*shown, text[position:]]) if shown else text
 
-    return label.sub(settle, text)
+
+def _brackets(text: str) -> Iterator[int]:
+    """Where a line begins with a bracket, as it is seen."""
+    first = FIRST.match(text)
+    if first:
+        yield first.end() - 1
+    yield from (found.end() - 1 for found in OTHERS.finditer(text))
+
+
+def _is_label(text: str, at: int, label: re.Pattern[str]) -> bool:
+    near = text[at : at + NEAR]
+    if not near.isascii() or not near.isprintable():
+        far = text[at : at + FAR]
+        near = unhidden(far)[:NEAR]
+        if len(near) < NEAR and len(far) == FAR:
+            return True  # so much is hidden for no good reason
+    return label.match(folded(near)) is not None
 
 
 def with_labels(
@@ -55,7 +88,7 @@ def with_labels(
     labels = [found.span() for found in LABELS.finditer(note)]
     sure = [-1]  # for no label and for each one: the sure one at it or above
     for number, (start, _) in enumerate(labels):
-        sure.append(number if label.match(note, start) else sure[-1])
+        sure.append(number if _is_label(note, start, label) else sure[-1])
     found: list[tuple[int, int]] = []
     for span in spans:
         last = bisect(labels, (span[0], len(note) + 1)) - 1
@@ -84,4 +117,4 @@ def said_by(speaker: str, note: str) -> Iterator[tuple[int, int]]:
 
 def no_speaker(name: str) -> str:
     """The name of a tool or an argument for a label: one of a speaker gets a word before it."""
-    return f"call {name}" if LABEL.match(f"[{name}]") else name
+    return f"call {name}" if LABEL.match(folded(f"[{name}]")) else name

@@ -11,7 +11,7 @@ from context_compression import authors, evidence
 from context_compression.messages import COMPRESSED, Block, Message, Text, ToolResult
 from context_compression.plan import TEXT_WITH_REF, Archive, Counter, Plan, ref_of
 from context_compression.plurals import how_many
-from context_compression.redaction import MARK, redact
+from context_compression.redaction import MARK, beginning, redact
 from context_compression.rendering import Span
 from context_compression.words import Lexicon
 
@@ -167,8 +167,14 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
         ("Constraints", _newest([facts["constraints"] for facts in found])),
         ("Decisions", _newest([facts["decisions"] for facts in found])),
         ("Files", paths),
-        ("Commands", [_beginning(" ".join(c.split()), 100) for c in _newest([f["commands"] for f in found])]),
-        ("Errors", [_beginning(line, 120) for line in _newest([facts["errors"] for facts in found])]),
+        (
+            "Commands",
+            [beginning(" ".join(c.split()), 100) for c in _newest([f["commands"] for f in found])],
+        ),
+        (
+            "Errors",
+            [beginning(line, 120) for line in _newest([facts["errors"] for facts in found])],
+        ),
     )
     lines: list[str] = []
     room = max_chars
@@ -184,11 +190,6 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
             lines.append(line)
             room -= len(line) + 1
     return "\n".join(lines)
-
-
-def _beginning(text: str, most: int) -> str:
-    """Of a text that is cut, which holds no secret then."""
-    return text if len(text) <= most else redact(text)[:most]
 
 
 def _by_frequency(groups: Sequence[set[str]]) -> list[str]:

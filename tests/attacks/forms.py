@@ -6,6 +6,7 @@ secrets are drawn from a seeded generator when this runs, and open nothing.
 
 import base64
 import json
+from collections.abc import Callable
 from random import Random
 
 DRAWN = Random(20)
@@ -15,14 +16,11 @@ HEX = DIGITS + "abcdef"
 
 
 def drawn(length: int, alphabet: str = WORD) -> str:
-    """Characters drawn by lot, with at least a letter, and a digit where there are some."""
+    """Characters drawn by lot; where it has digits beside letters, some of them."""
     while True:
         text = "".join(DRAWN.choices(alphabet, k=length))
-        if (text.isalpha() or not set(DIGITS) & set(alphabet)) is (
-            not set(DIGITS) & set(alphabet)
-        ) and sum(c.isdigit() for c in text) >= min(3, length // 8) * bool(
-            set(DIGITS) & set(alphabet)
-        ):
+        figures = sum(map(str.isdigit, text))
+        if DIGITS not in alphabet or alphabet == DIGITS or figures >= min(3, length // 8):
             return text
 
 
@@ -133,7 +131,13 @@ KEYS = {
     "razorpay": "rzp_" + "live_" + drawn(14),
     "slack bot": "xoxb-" + drawn(12, DIGITS) + "-" + drawn(12, DIGITS) + "-" + drawn(24),
     "slack user": "xoxp-" + drawn(12, DIGITS) + "-" + drawn(12, DIGITS) + "-" + drawn(32, HEX),
-    "slack app": "xapp-" + "1-A" + drawn(10, UPPER + DIGITS) + "-" + drawn(13, DIGITS) + "-" + drawn(64, HEX),
+    "slack app": "xapp-"
+    + "1-A"
+    + drawn(10, UPPER + DIGITS)
+    + "-"
+    + drawn(13, DIGITS)
+    + "-"
+    + drawn(64, HEX),
     "discord bot": "M" + drawn(25) + "." + drawn(6) + "." + drawn(38, ANY),
     "telegram": drawn(10, DIGITS) + ":AA" + drawn(33, ANY),
     "twilio": "SK" + drawn(32, HEX),
@@ -145,7 +149,7 @@ KEYS = {
     "age": "AGE-SECRET-KEY-1" + drawn(58, UPPER + DIGITS),
     "jwt": f"eyJ{drawn(33)}.eyJ{drawn(60)}.{drawn(43, ANY)}",
     "pem in base64": base64_of(pem("RSA PRIVATE KEY", 3)),
-}  # fmt: skip
+}
 """By issuer: keys that tell themselves."""
 SECRET, HEXED, PASSWORD = drawn(40), drawn(32, HEX), "Tr0ub4dor-9x"
 AWS, B64 = drawn(39, WORD) + "/", drawn(43, WORD) + "="
@@ -153,7 +157,10 @@ PAIR = base64_of("deploy:" + PASSWORD)
 HOOK = f"T{drawn(10, UPPER + DIGITS)}/B{drawn(10, UPPER + DIGITS)}/{drawn(24)}"
 PLACES: dict[str, tuple[str, str]] = {
     "slack webhook": (f"curl https://hooks.slack.com/services/{HOOK}", HOOK),
-    "discord webhook": (f"https://discord.com/api/webhooks/{drawn(18, DIGITS)}/{SECRET}{SECRET}", SECRET),
+    "discord webhook": (
+        f"https://discord.com/api/webhooks/{drawn(18, DIGITS)}/{SECRET}{SECRET}",
+        SECRET,
+    ),
     "bearer": (f'curl -H "Authorization: Bearer {SECRET}" https://a.example', SECRET),
     "basic": (f"Authorization: Basic {PAIR}", PAIR),
     "token header": (f"Authorization: token {HEXED}", HEXED),
@@ -194,12 +201,21 @@ PLACES: dict[str, tuple[str, str]] = {
     "ado": (f"Server=db;Database=shop;User Id=sa;Password={PASSWORD};Encrypt=true", PASSWORD),
     "ado with odd signs": ("Data Source=db;Pwd=a&b(c!d;Timeout=3".replace("&", "+"), "a+b(c!d"),
     "jdbc": (f"jdbc:mysql://db:3306/shop?user=app&password={PASSWORD}&useSSL=true", PASSWORD),
-    "azure storage": (f"DefaultEndpointsProtocol=https;AccountName=a;AccountKey={drawn(20)}{B64}{B64}=;", B64),
+    "azure storage": (
+        f"DefaultEndpointsProtocol=https;AccountName=a;AccountKey={drawn(20)}{B64}{B64}=;",
+        B64,
+    ),
     "service bus": (f"SharedAccessKeyName=Root;SharedAccessKey={B64}", B64),
-    "sas": (f"https://a.blob.example/c?sv=2024-01-01&se=2027&sig={(it := drawn(40))}%2B{drawn(3)}%3D", it),
+    "sas": (
+        f"https://a.blob.example/c?sv=2024-01-01&se=2027&sig={(it := drawn(40))}%2B{drawn(3)}%3D",
+        it,
+    ),
     "access_token": (f"https://a.example/cb?access_token={SECRET}&state=1", SECRET),
     "query api_key": (f"https://a.example/v1?q=x&api_key={HEXED}", HEXED),
-    "signed url": (f"https://s3.example/x?X-Amz-Date=1&X-Amz-Signature={(it := drawn(64, HEX))}", it),
+    "signed url": (
+        f"https://s3.example/x?X-Amz-Date=1&X-Amz-Signature={(it := drawn(64, HEX))}",
+        it,
+    ),
     "netrc": (f"machine git.example login bob password {PASSWORD}", PASSWORD),
     "netrc lines": (f"machine git.example\n  login bob\n  password {PASSWORD}\n", PASSWORD),
     "pgpass": (f"db.example:5432:shop:app:{PASSWORD}", PASSWORD),
@@ -211,7 +227,9 @@ PLACES: dict[str, tuple[str, str]] = {
     "docker config": (f'{{"auths": {{"r.example": {{"auth": "{PAIR}"}}}}}}', PAIR),
     "kubernetes secret": (
         f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\ndata:\n  user: {base64_of('bobby')}\n"
-        f"  pw: {(it := base64_of(PASSWORD))}\n", it),
+        f"  pw: {(it := base64_of(PASSWORD))}\n",
+        it,
+    ),
     "kubernetes env": (f"- name: DB_PASSWORD\n  value: {PASSWORD}\n", PASSWORD),
     ".env": (f"DEBUG=1\nSECRET_KEY={SECRET}\n", SECRET),
     ".env short": ("SMTP_PASS=hunter2-9\nX=1", "hunter2-9"),
@@ -248,7 +266,10 @@ PLACES: dict[str, tuple[str, str]] = {
     "cloudflare token": (f"CLOUDFLARE_API_TOKEN={(it := drawn(40, ANY))}", it),
     "snyk": (f"SNYK_TOKEN={(it := uuid())}", it),
     "wireguard": (f"[Interface]\nPrivateKey = {B64}\nAddress = 10.0.0.1/24", B64),
-    "jwk": (json.dumps({"kty": "EC", "crv": "P-256", "x": drawn(43, ANY), "d": (it := drawn(43, ANY))}), it),
+    "jwk": (
+        json.dumps({"kty": "EC", "crv": "P-256", "x": drawn(43, ANY), "d": (it := drawn(43, ANY))}),
+        it,
+    ),
     "prose": (f"The password is {PASSWORD}, please change it.", PASSWORD),
     "table": (f"| password | {PASSWORD} |", PASSWORD),
     "windows lines": (f"[client]\r\npassword={PASSWORD}\r\nuser=bob\r\n", PASSWORD),
@@ -269,7 +290,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "typographic": (f"password=“{PASSWORD}”", PASSWORD),
     "numbered": (f"    12\tapi_key: {SECRET}", SECRET),
     "diff": (f"+API_SECRET={SECRET}\n-API_SECRET=old", SECRET),
-}  # fmt: skip
+}
 """By place: a text, and what must be gone from it."""
 PLACES["mistral"] = (PLACES["mistral"][0], PLACES["mistral"][0].partition("=")[2])
 LABELS = (
@@ -281,14 +302,16 @@ PUTTY = "\n".join(
     ["PuTTY-User-Key-File-3: ssh-rsa", "Encryption: none", "Private-Lines: 4",
      *[drawn(64) for _ in range(4)], f"Private-MAC: {drawn(64, HEX)}"]
 )  # fmt: skip
-CARRIERS = {
+CARRIERS: dict[str, Callable[[str], str]] = {
     "as it is": lambda text: text,
     "in JSON": lambda text: json.dumps({"key": text}),
     "in JSON in JSON": lambda text: json.dumps(json.dumps({"key": text})),
     "with Windows lines": lambda text: text.replace("\n", "\r\n"),
     "with Windows lines in JSON": lambda text: json.dumps(text.replace("\n", "\r\n")),
     "numbered": lambda text: "\n".join(f"{n:6}\t{x}" for n, x in enumerate(text.split("\n"), 7)),
-    "numbered by arrows": lambda text: "\n".join(f"{n:6}→{x}" for n, x in enumerate(text.split("\n"))),
+    "numbered by arrows": lambda text: "\n".join(
+        f"{n:6}→{x}" for n, x in enumerate(text.split("\n"))
+    ),
     "added in a diff": lambda text: "\n".join(f"+{x}" for x in text.split("\n")),
     "removed in a diff": lambda text: "\n".join(f"-{x}" for x in text.split("\n")),
     "around in a diff": lambda text: "\n".join(f" {x}" for x in text.split("\n")),
@@ -302,8 +325,14 @@ CARRIERS = {
     "numbered without its end": lambda text: "\n".join(
         f"{n:6}\t{x}" for n, x in enumerate(text.split("\n")[:-3], 7)
     ),
-    "in an address": lambda text: text.replace("+", "%2B").replace("/", "%2F").replace("\n", "%0A").replace(" ", "%20").replace("=", "%3D"),
-}  # fmt: skip
+    "in an address": lambda text: (
+        text.replace("+", "%2B")
+        .replace("/", "%2F")
+        .replace("\n", "%0A")
+        .replace(" ", "%20")
+        .replace("=", "%3D")
+    ),
+}
 """How a block of lines is carried."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from context_compression.ledger.entry import Entry, Kind
 from context_compression.plurals import how_many
+from context_compression.redaction import beginning
 
 TITLE = "Ledger, found by code in what was compressed (newest first):"
 SECTIONS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
@@ -85,7 +86,7 @@ def _lines(entries: Iterable[Entry], kinds: Sequence[Kind]) -> list[str]:
 def _line(entry: Entry) -> str:
     text = " ".join(entry.text.split())
     if entry.kind != "constraint" and len(text) > LONGEST_SHOWN:
-        text = text[: LONGEST_SHOWN - 1] + "…"
+        text = beginning(text, LONGEST_SHOWN - 1) + "…"
     match entry.kind:
         case "renamed":
             return f"- renamed {text} -> {entry.detail}"

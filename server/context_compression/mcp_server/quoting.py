@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from context_compression.fences import fence_for
 from context_compression.plurals import how_many
 
 PAGE = 8_000
@@ -59,8 +60,7 @@ def page(text: str, key: str, cursor: str | None = None) -> Page:
 
 def fenced(text: str) -> str:
     """The text and one newline between lines of more backticks than it has in a row."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = fence_for(text)
     return f"{fence}text {LABEL}\n{text}\n{fence}"
 
 

@@ -27,6 +27,8 @@ from context_compression.redaction.private_keys import private_keys
 
 MARK = re.compile(r"\[redacted: [a-z0-9 ]{1,40}\]")
 """What stands in place of a secret."""
+MARGIN = 2_000
+"""Characters behind a cut that may tell what stands before it."""
 FINDERS = (private_keys, keys, passed, in_files, assigned)
 """Where two find the same, the first tells what it is."""
 
@@ -45,6 +47,19 @@ def redact(text: str) -> str:
             position = stop
         text = "".join([*shown, text[position:]])
     return text
+
+
+def beginning(text: str, most: int) -> str:
+    """The first `most` characters of a text; where it is cut, of what is left without its secrets.
+
+    Half a secret could not be told from other text any more.
+    """
+    if len(text) <= most:
+        return text
+    whole = redact(text[: most + MARGIN])
+    at = whole.rfind("[", 0, most)
+    mark = MARK.match(whole, at) if at >= 0 else None
+    return whole[:at] if mark and mark.end() > most else whole[:most]
 
 
 def _all_in(text: str) -> Iterator[Found]:

@@ -20,7 +20,7 @@ STEMS = {
     "auth": "",
     "jwt": "",
 }
-"""How the name of a secret ends, in lower case. Each begins with letters: those are looked for first."""
+"""How the name of a secret ends, in lower case. By its first letters each is looked for."""
 SUFFIX = (
     r"(?:[_-]?(?:\d{1,3}|v\d|prod|production|dev|staging|test|live|base|value|b64|base64|plain|text"
     r"|hex|str|string|data)){0,2}"
@@ -39,13 +39,14 @@ BEHIND = rf"""
       | (?P<given> ,?[ \t]{{0,3}} \(? [ \t]{{0,3}} (?= {QUOTE} ) )
       | (?P<element> (?:[ ][^<>\n]{{0,80}})? > \s{{0,20}} )
     )
-    (?: (?P<quote>{QUOTE}) (?P<quoted> (?: (?!(?P=quote)) [^\s\\”’] ){{6,4000}}+ ) (?:(?P=quote)|[”’])
+    (?: (?P<quote>{QUOTE}) (?P<quoted> (?: (?!(?P=quote)) [^\s\\”’] ){{6,4000}}+ )
+        (?: (?P=quote) | [”’] )
       | (?P<bare> [A-Za-z0-9+/_.~!@\#%^*-]{{6,4000}}+ ={{0,2}} ) (?! [\w(\[{{<`$] )
       | (?(element) (?P<inner> [^<>\s]{{4,4000}}+ ) \s{{0,20}} </ | (?!) )
     )
 """
-"""From the name of a secret to its value: assigned, as a block of YAML, as the value of a name, in a
-row of a table, as a flag, given to a function, in an element of XML."""
+"""From the name of a secret to its value: assigned, as a block of YAML, as the value of a name, in
+a row of a table, as a flag, given to a function, in an element of XML."""
 QUALIFIED = re.compile(
     r"(?:api|access|account|auth|authentication|private|encrypt|encryption|decryption|cipher|crypto"
     r"|secret|client|shared|preshared|pre_shared|master|sign|signing|service|storage|app|application"
@@ -64,7 +65,9 @@ PASSWORDS = ("pass", "pwd")
 PAIR = re.compile(rb"[\x20-\x7e]+:[\x20-\x7e]+")
 BEFORE = 70
 """Characters before a name that are looked at."""
-EXPRESSIONS = {stem: re.compile(f"{stem}{more} {BEHIND}", re.VERBOSE) for stem, more in STEMS.items()}
+EXPRESSIONS = {
+    stem: re.compile(f"{stem}{more} {BEHIND}", re.VERBOSE) for stem, more in STEMS.items()
+}
 
 
 def assigned(text: str) -> Iterator[Found]:
@@ -104,7 +107,7 @@ def _is_name(text: str, found: re.Match[str]) -> bool:
         return bool(named) or (text[start].isupper() and bool(ENVIRONMENT.search(before)))
     if found[0].startswith(("secret", "token", "pwd")) or not before[-1:].isalpha():
         return True
-    return len(found[0]) > 5 and found[0][4:5].isalpha() or text[start].isupper()
+    return (len(found[0]) > 5 and found[0][4:5].isalpha()) or text[start].isupper()
 
 
 def _is_secret(text: str, found: re.Match[str], value: str, group: str) -> bool:

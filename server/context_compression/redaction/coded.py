@@ -1,7 +1,7 @@
 r"""Texts in which codes stand for signs, or colours between them, as they are read.
 
-`%3D`, `&#61;` and `\u003d` are `=`; `ESC[31m` is nothing. What is found in the text as it is read is
-put back to where it stands.
+`%3D`, `&#61;` and `\u003d` are `=`; `ESC[31m` is nothing. What is found in the text as it is read
+is put back to where it stands.
 """
 
 import re
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 CODE = re.compile(
     r"[\x1b\\&%\u00ad\u200b-\u200f\u2060\ufeff]"  # its first sign, which is searched for fast
-    r"(?:(?<=[\x1b\\])(?:\\*(?:[uU]001[bB]|x1[bB]|033|e))?\[[0-9;:?]{0,40}[A-Za-z]"
-    r"|(?<=\\)\\*(?:[uU]00(?P<json>[2-7][0-9a-fA-F])|(?P<slash>/))"
-    r"|(?<=&)(?:amp;)*+(?:(?P<name>quot|apos|amp|lt|gt)"
+    r"(?:(?<=[\x1b\\])(?:\\{0,15}(?:[uU]001[bB]|x1[bB]|033|e))?\[[0-9;:?]{0,40}[A-Za-z]"
+    r"|(?<=\\)\\{0,15}(?:[uU]00(?P<json>[2-7][0-9a-fA-F])|(?P<slash>/))"
+    r"|(?<=&)(?:amp;){0,9}+(?:(?P<name>quot|apos|amp|lt|gt)"
     r"|#(?P<number>\d{2,3})|#[xX](?P<hex>[2-7][0-9a-fA-F]));"
-    r"|(?<=%)(?:25)*+(?P<percent>[2-7][0-9a-fA-F])"
+    r"|(?<=%)(?:25){0,9}+(?P<percent>[2-7][0-9a-fA-F])"
     r"|(?<=\x1b)(?:\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])"
     r"|(?<=[\u00ad\u200b-\u200f\u2060\ufeff]))"
 )
@@ -66,8 +66,9 @@ class Reading:
 def _coded_lines(text: str) -> Iterator[tuple[int, int]]:
     """Where the lines stand that hold a code; all of a text with a private key, which has many."""
     start = stop = 0
+    whole = "PRIVATE" in text or "Private-Lines" in text
     for code in CODE.finditer(text):
-        if "PRIVATE" in text or "Private-Lines" in text:
+        if whole:
             yield 0, len(text)
             return
         if code.start() >= stop:

@@ -10,7 +10,9 @@ NETRC = re.compile(
     r"(?<!\w)login\s{1,8}(?:[^\s\"']{1,120})\s{1,8}(?:account\s{1,8}\S{1,80}\s{1,8})?password\s{1,8}([^\s\"'\\]{3,300})"
 )
 PGPASS = re.compile(
-    r"^[ \t\d→|+>-]{0,12}[\w.*-]{1,120}:(?:54\d\d|\*):[\w.*-]{1,80}:[\w.*@-]{1,80}:([^\s:]{4,200})[ \t\\]*$", re.M
+    r"^[ \t\d→|+>-]{0,12}[\w.*-]{1,120}:(?:54\d\d|\*):[\w.*-]{1,80}:[\w.*@-]{1,80}:"
+    r"([^\s:]{4,200})[ \t\r\\]*$",
+    re.M,
 )
 """A line of `host:port:database:user:password`, with the ports of PostgreSQL."""
 KUBERNETES = re.compile(r"""kind(?:\\{0,7}["'])?:\s?(?:\\{0,7}["'])?(?:Sealed)?Secret\b""")
@@ -22,7 +24,8 @@ MEMBER = re.compile(
 DOCUMENT = 8_000
 """Characters around the kind of a document in which its data are looked for."""
 MNEMONIC = re.compile(
-    r"(?:nemonic|(?i:seed[ _-]?(?:phrase|words))|ecovery[ _-]?[pP]hrase)[\"'\\]{0,9}[ \t]{0,4}[:=]?[ \t]{0,4}[\"'\\]{0,9}"
+    r"(?:nemonic|(?i:seed[ _-]?(?:phrase|words))|ecovery[ _-]?[pP]hrase)"
+    r"[\"'\\]{0,9}[ \t]{0,4}[:=]?[ \t]{0,4}[\"'\\]{0,9}"
     r"((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})"
 )
 
@@ -38,17 +41,28 @@ def in_files(text: str) -> Iterator[Found]:
             if could_be_password(found[1]):
                 yield Found(*found.span(1), "password")
     if "kind" in text:
+        done = 0
         for found in each(KUBERNETES, "kind", text):
-            yield from _members(text, found)
+            if found.start() >= done:
+                start, done = _document(text, found)
+                yield from _members(text, start, done)
     for part in parts_in(text, "nemonic", "seed", "ecovery"):
         yield from (Found(*found.span(1), "secret") for found in each(MNEMONIC, part, text))
 
 
-def _members(text: str, kind: re.Match[str]) -> Iterator[Found]:
-    """The values of a Secret's data: of the map before or behind its kind, in the same document."""
-    start = max(0, kind.start() - DOCUMENT, text.rfind("\n---", 0, kind.start()))
-    stop = text.find("\n---", kind.end())
-    stop = min(len(text), kind.end() + DOCUMENT, stop if stop >= 0 else len(text))
+def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:
+    """Where the document begins and ends that tells its kind."""
+    start = max(
+        0,
+        kind.start() - DOCUMENT,
+        text.rfind("\n---", max(0, kind.start() - DOCUMENT), kind.start()),
+    )
+    stop = text.find("\n---", kind.end(), kind.end() + DOCUMENT)
+    return start, min(len(text), kind.end() + DOCUMENT) if stop < 0 else stop
+
+
+def _members(text: str, start: int, stop: int) -> Iterator[Found]:
+    """The values of a Secret's data."""
     for data in DATA.finditer(text, start, stop):
         at = data.end()
         while member := MEMBER.match(text, at, stop):

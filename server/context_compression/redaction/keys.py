@@ -35,7 +35,9 @@ class Form(NamedTuple):
 FORMS = (
     # models
     Form("anthropic key", "sk-ant-", f"{ANY}{{20,}}"),
-    Form("api key", "sk-proj- sk-svcacct- sk-admin- sk-or-v1- sk-lf- sk-helicone-", f"{ANY}{{20,}}"),
+    Form(
+        "api key", "sk-proj- sk-svcacct- sk-admin- sk-or-v1- sk-lf- sk-helicone-", f"{ANY}{{20,}}"
+    ),
     Form("api key", "sk-", f"{ANY}{{20,}}", sure=False),
     Form("api key", "gsk_ xai- pplx- nvapi- csk- pcsk_ tgp_v1_ llx- jina_", f"{ANY}{{28,}}"),
     Form("api key", "tvly- esecret_ flp_ fw_ fc- bb_live_ composio_", f"{ANY}{{20,}}", sure=False),
@@ -57,15 +59,21 @@ FORMS = (
     Form("alibaba key", "LTAI", f"{WORD}{{12,30}}(?!{WORD})", sure=False),
     Form("tencent key", "AKID", f"{WORD}{{32}}(?!{WORD})", sure=False),
     Form("yandex key", "AQVN", f"{ANY}{{30,}}", sure=False),
-    Form("api key", "pscale_tkn_ pscale_oauth_ pscale_pw_ pscale_app_", f"[A-Za-z0-9_.=-]{{20,}}"),
-    Form("api key", "sbp_ sb_secret_ sbp_oauth_ napi_ nfp_ vcp_ vck_ rnd_", f"{ANY}{{20,}}", sure=False),
+    Form("api key", "pscale_tkn_ pscale_oauth_ pscale_pw_ pscale_app_", "[A-Za-z0-9_.=-]{20,}"),
+    Form(
+        "api key",
+        "sbp_ sb_secret_ sbp_oauth_ napi_ nfp_ vcp_ vck_ rnd_",
+        f"{ANY}{{20,}}",
+        sure=False,
+    ),
     Form("fly token", "fm1_ fm2_ fm1r_ fm2r_ fm1a_ fm2a_ fo1_", "[A-Za-z0-9+/_=,-]{20,}"),
     # code
     Form("github token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{WORD}{{20,}}"),
     Form("github token", "github_pat_", "[A-Za-z0-9_]{20,}"),
     Form(
         "gitlab token",
-        "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- glwt-",
+        "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct-"
+        " glwt-",
         "[A-Za-z0-9_.-]{19,}",
     ),
     Form("gitlab token", "GR1348941", f"{ANY}{{20,}}"),
@@ -89,17 +97,27 @@ FORMS = (
     Form("adyen key", "AQE", r"[A-Za-z0-9+/]{6}[^\s\"'`<>\\]{40,}", sure=False),
     Form("plaid token", "access-sandbox- access-development- access-production-", "[0-9a-f-]{30,}"),
     Form("shopify token", "shpat_ shpca_ shppa_ shpss_ shptka_", "[A-Fa-f0-9]{30,}"),
-    Form("payment key", "FLWSECK- FLWSECK_TEST- EZAK EZTK duffel_live_ duffel_test_", f"{ANY}{{30,}}"),
+    Form(
+        "payment key", "FLWSECK- FLWSECK_TEST- EZAK EZTK duffel_live_ duffel_test_", f"{ANY}{{30,}}"
+    ),
     Form("payment key", "rzp_live_ rzp_test_ shippo_live_ shippo_test_", f"{WORD}{{14,}}"),
     Form("payment key", "live_ test_", f"{WORD}{{30,}}", sure=False),
-    Form("slack token", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- xwfp-", r"[A-Za-z0-9%-]{10,}"),
+    Form(
+        "slack token",
+        "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- xwfp-",
+        r"[A-Za-z0-9%-]{10,}",
+    ),
     Form("slack token", "xoxe.", f"xox[bp]-{ANY}{{10,}}"),
     Form(
         "webhook",
         "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/",
         "[A-Za-z0-9+/]{20,}",
     ),
-    Form("webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", rf"\d{{8,}}/{ANY}{{20,}}"),
+    Form(
+        "webhook",
+        "discord.com/api/webhooks/ discordapp.com/api/webhooks/",
+        rf"\d{{8,}}/{ANY}{{20,}}",
+    ),
     Form("webhook", "webhook.office.com/webhookb2/", r"[\w@-]{30,}/IncomingWebhook/[\w/-]{20,}"),
     Form("webhook", "hooks.zapier.com/hooks/catch/", r"\d+/\w{5,}"),
     Form("webhook", "chat.googleapis.com/v1/spaces/", r"[^\s\"'<>]{0,80}[?&]token=[\w%-]{16,}"),
@@ -140,15 +158,25 @@ FORMS = (
     Form("nylas key", "nyk_v0_", f"{WORD}{{20,}}"),
     Form("honeycomb key", "hcaik_ hcxik_ hcamk_", f"{WORD}{{20,}}"),
     Form("axiom token", "xaat- xapt-", "[0-9a-f-]{30,}"),
-    Form("api key", "rdme_ aio_ ico- apify_api_ ddp_ ddo_ dnkey- xau_ waka_ cal_live_ e2b_ phc_sk_", f"{ANY}{{24,}}", sure=False),
+    Form(
+        "api key",
+        "rdme_ aio_ ico- apify_api_ ddp_ ddo_ dnkey- xau_ waka_ cal_live_ e2b_",
+        f"{ANY}{{24,}}",
+        sure=False,
+    ),
     Form("launchdarkly key", "sdk- api-", f"{HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{HEX}{{12}}(?!{WORD})"),
     Form("signing key", "signkey-prod- signkey-test- signkey-branch-", f"{HEX}{{32,}}"),
     # keys
     Form("age key", "AGE-SECRET-KEY-1 AGE-PLUGIN-", "[A-Z0-9-]{40,}"),
     Form("jwt", "eyJ", r"[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     Form("jwt", "eyJ", r"[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]*){4}"),
-    Form("private key", "LS0tLS1CRUdJTi", r"[A-Za-z0-9+/]{2,60}?(?:UFJJVkFURSBLRVk|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)[A-Za-z0-9+/]*={0,2}"),
-)  # fmt: skip
+    Form(
+        "private key",
+        "LS0tLS1CRUdJTi",
+        r"[A-Za-z0-9+/]{2,60}?(?:UFJJVkFURSBLRVk|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)"
+        r"[A-Za-z0-9+/]*={0,2}",
+    ),
+)
 """The same prefix may stand in several rows: the first that fits tells."""
 INSIDE = (
     ("terraform token", ".atlasv1.", 14, rf"{WORD}{{14}}\.atlasv1\.{ANY}{{50,}}"),
@@ -230,7 +258,7 @@ def _by_prefix() -> dict[str, list[tuple[str, int, str, bool]]]:
 
 @cache
 def _beginnings() -> re.Pattern[str]:
-    """A prefix at the start of a word, the longest that fits; or a key of which no part is fixed."""
+    """A prefix at the start of a word, the longest that fits; or a key without one."""
     alone = "|".join(f"(?P<{kind}>{shape})" for kind, shape in ALONE)
     return re.compile(f"{BOUNDARY}(?:{_either(sorted(_by_prefix()))}|{alone})")
 

@@ -8,13 +8,19 @@ from context_compression.redaction.found import Found, each, parts_in
 from context_compression.redaction.looks import WORD, is_key, is_placeholder, is_random
 
 AUTHORIZATION = re.compile(
-    r"""(?:uthorization|UTHORIZATION)(?:\\{0,7}["'`])?\]?\s{0,3}(?:[:=,]|=>)\s{0,3}(?:[frb]?\\{0,7}["'`])?"""
-    r"""(?P<scheme>[A-Za-z][\w-]{0,30}[ =:]{1,2})?(?:token=|key=)?(?:\\{0,7}["'])?(?P<value>[A-Za-z0-9+/._~:=|-]{8,}+)"""
+    r"""(?:uthorization|UTHORIZATION)(?:\\{0,7}["'`])?\]?\s{0,3}(?:[:=,]|=>)\s{0,3}"""
+    r"""(?:[frb]?\\{0,7}["'`])?"""
+    r"""(?P<scheme>[A-Za-z][\w-]{0,30}[ =:]{1,2})?(?:token=|key=)?(?:\\{0,7}["'])?"""
+    r"""(?P<value>[A-Za-z0-9+/._~:=|-]{8,}+)"""
 )
-SIGNED = re.compile(r"""\b(?:response|Signature|signature|nonce|cnonce)=\\{0,7}["']?([0-9a-zA-Z+/=]{16,}+)""")
+SIGNED = re.compile(
+    r"""\b(?:response|Signature|signature|nonce|cnonce)=\\{0,7}["']?([0-9a-zA-Z+/=]{16,}+)"""
+)
 """What a scheme of several parts (`Digest`, `AWS4-HMAC-SHA256`) tells on the same line."""
 BEARER = re.compile(r"(?:earer|EARER)[\s:]{1,3}([A-Za-z0-9+/._~-]{16,}+=*)")
-COOKIE = re.compile(r"""(?:ookie|OOKIE)[sS]?(?:\\{0,7}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,7}["'])?(?=[\w.-]+=)""")
+COOKIE = re.compile(
+    r"""(?:ookie|OOKIE)[sS]?(?:\\{0,7}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,7}["'])?(?=[\w.-]+=)"""
+)
 CRUMB = re.compile(r"""([\w.%-]{1,80})=([^;,\s"'\\]{8,}+)(?:;[ ]?)?|[^;\n"'\\]{1,200}+;[ ]?""")
 IN_URL = re.compile(
     r"""://[^\s/:@'"<>{}$]{0,100}:(?!(?:password|passwd|pass|pwd|%[sdv])@)"""
@@ -25,7 +31,9 @@ IN_QUERY = re.compile(
     r"""[?&;](?:[Ss]ig|[Ss]ignature|X-Amz-Signature|X-Goog-Signature|x-amz-signature|key|code|auth|jwt|sid"""
     r"""|session|sessionid|hapikey|subscription-key|_authtoken|hash)=([A-Za-z0-9+/_.~%=-]{16,}+)"""
 )
-IN_CONNECTION = re.compile(r"""[;?&](?:[Pp]assword|PASSWORD|[Pp]wd|PWD)\s?=\s?([^;&"'<>\s{}$\\]{4,200}+)""")
+IN_CONNECTION = re.compile(
+    r"""[;?&](?:[Pp]assword|PASSWORD|[Pp]wd|PWD)\s?=\s?([^;&"'<>\s{}$\\]{4,200}+)"""
+)
 """A password between the parts of a connection string, whatever it looks like."""
 
 VALUE = r"""(?:\\{0,7}["'])?(?P<value>[^\s"'`\\;|<>]{3,200}+)"""
@@ -49,9 +57,9 @@ COMMANDS = tuple(
         ("login", rf"(?<!\w)login\b{REST}(?:-p[ ]?|--password[ =]){VALUE}"),
         ("redis-cli", rf"(?<!\w)redis-cli\b{REST}(?:-a[ ]?|--pass[ =]){VALUE}"),
         ("ldap", rf"(?<!\w)ldap(?:search|modify|add|delete|whoami|passwd)\b{REST}-w[ ]?{VALUE}"),
-        ("smbclient", rf"(?<!\w)smbclient\b{REST}-U[ ]?[\"']?[^\s%\"']{{1,60}}%(?P<value>[^\s\"'\\]{{3,200}}+)"),
+        ("smbclient", rf"(?<!\w)smbclient\b{REST}-U[ ]?[\"']?[^\s%\"']{{1,60}}%{VALUE}"),
         ("sqlcmd", rf"(?<!\w)sqlcmd\b{REST}-P[ ]?{VALUE}"),
-        ("-pass", rf"(?<=\s)-pass(?:in|out)?[ ](?:\\{{0,7}}[\"'])?pass:(?P<value>[^\s\"'`\\]{{3,200}}+)"),
+        ("-pass", rf"(?<=\s)-pass(?:in|out)?[ ](?:\\{{0,7}}[\"'])?pass:{VALUE}"),
         ("zip", rf"zip\b{REST}-P[ ]?{VALUE}"),
         ("7z", rf"(?<!\w)7za?\b{REST}-p{VALUE}"),
         ("htpasswd", rf"(?<!\w)htpasswd\b{REST}-[a-zA-Z]*b[a-zA-Z]*[ ]\S+[ ]\S+[ ]{VALUE}"),
@@ -62,15 +70,16 @@ COMMANDS = tuple(
 )  # fmt: skip
 """What a command line has, and its shape: its `value` is the secret."""
 GIVEN = r"""\\{0,7}["'](?P<value>[^\s"'\\]{3,200}+)\\{0,7}["']"""
+PIPED = r"""\\{0,7}["']?[ ]?\|"""
 STATEMENTS = tuple(
     (hint, re.compile(shape))
     for hint, shape in (
         ("IDENTIFIED", rf"(?<!\w)IDENTIFIED\s(?:WITH\s\S+\s)?(?:BY|AS)\s{GIVEN}"),
         ("identified ", rf"(?<!\w)identified\s(?:with\s\S+\s)?(?:by|as)\s{GIVEN}"),
         ("PASSWORD '", rf"(?<!\w)PASSWORD\s{GIVEN}"),
-        ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}\\{{0,7}}[\"']?[ ]?\|[ ]?sudo[ ](?:\S+[ ])?-S"),
-        ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}\\{{0,7}}[\"']?[ ]?\|[^\n|]{{0,200}}--password-stdin"),
-        ("echo ", rf"(?<!\w)echo[ ](?:\\{{0,7}}[\"'])?[\w.-]{{1,40}}:(?P<value>[^\s\"'`\\$]{{3,200}}+)\\{{0,7}}[\"']?[ ]?\|[ ]?(?:sudo[ ])?chpasswd"),
+        ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[ ]?sudo[ ](?:\S+[ ])?-S"),
+        ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[^\n|]{{0,200}}--password-stdin"),
+        ("echo ", rf"(?<!\w)echo[ ]{PAIR}{PIPED}[ ]?(?:sudo[ ])?chpasswd"),
         ("sqlplus", rf"(?<!\w)sqlplus\b{REST}[\w.]{{1,40}}/(?P<value>[^\s/@\"'\\$]{{3,200}}+)@"),
         ("net use", rf"(?<!\w)net[ ]use\b{REST}/user:\S+[ ]{VALUE}"),
     )
@@ -109,7 +118,10 @@ def _in_headers(text: str) -> Iterator[Found]:
             if is_key(found[1]):
                 yield Found(*found.span(1), "bearer token")
     for part in parts_in(text, "ookie", "OOKIE"):
+        at = 0
         for found in each(COOKIE, part, text):
+            if found.start() < at:
+                continue  # it stands in the one before
             at = found.end()
             while crumb := CRUMB.match(text, at):
                 at = crumb.end()

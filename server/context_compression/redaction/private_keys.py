@@ -19,14 +19,19 @@ LONGEST = 30_000
 DENSE = 0.4
 """Share of the text between two marks from which on all of it is the key."""
 PAYLOAD = re.compile(r"[A-Za-z0-9+/]{16,}")
-BEFORE_LINE = r"""[ \t]*(?:\d{1,6}[ \t]*[→\t:|][ \t]?)?(?:(?:[-+>#|*]|//|\\)[ \t]?){0,4}[ \t]*["'`]?"""
-"""What stands before a line: its number, the sign of a diff or a quote, blanks, a quotation mark."""
+BEFORE_LINE = (
+    r"""[ \t]*(?:\d{1,6}[ \t]*[→\t:|][ \t]?)?(?:(?:[-+>#|*]|//|\\)[ \t]?){0,4}[ \t]*["'`]?"""
+)
+"""What stands before a line: its number, signs of a diff or a quote, blanks, a quotation mark."""
 LINE = re.compile(
-    rf"{BEFORE_LINE}(?:[A-Za-z0-9+/]{{40,}}={{0,2}}|[A-Za-z0-9+/]{{4,}}==?)[\"'`,;+ \t\r\\]{{0,8}}$",
+    rf"{BEFORE_LINE}(?:[A-Za-z0-9+/]{{40,}}={{0,2}}|[A-Za-z0-9+/]{{4,}}==?)"
+    r"[\"'`,;+ \t\r\\]{0,8}$",
     re.MULTILINE,
 )
 """A line of a key: a long one, or a short one that ends as the last does."""
-HEADER = re.compile(rf"{BEFORE_LINE}(?:[A-Z][A-Za-z-]{{2,20}}: [^\n]{{1,200}}|[\"'`,;+ \r\\]*)$", re.M)
+HEADER = re.compile(
+    rf"{BEFORE_LINE}(?:[A-Z][A-Za-z-]{{2,20}}: [^\n]{{1,200}}|[\"'`,;+ \r\\]*)$", re.M
+)
 """`Proc-Type: 4,ENCRYPTED`, or nothing."""
 PUTTY = re.compile(r"Private-Lines: ?(\d{1,3})[ \t\r\\]*\n")
 JWK = re.compile(
