@@ -30,7 +30,8 @@ HARMLESS = """
 Authorization: Bearer <token>   Authorization: token $TOKEN   curl -u user:$PASS   mysql -p$PASSWORD
 password = os.environ["DB_PASSWORD"]   token = os.getenv("API_TOKEN")   pw = getpass.getpass()
 api_key: YOUR_API_KEY   "apiKey": "xxxxxxxxxxxxxxxx"   password=changeme
-secret: ${{ secrets.X1Y2 }}   PASSWORD=${DB_PASSWORD}   password: <your-password-1>   token: {{ vault_token1 }}   -p <password>
+secret: ${{ secrets.X1Y2 }}
+PASSWORD=${DB_PASSWORD}   password: <your-password-1>   token: {{ vault_token1 }}   -p <password>
 docker login -u "$USER" -p "$PASS1"   sshpass -p "$SSHPASS" ssh host   redis-cli -a $REDIS_PW1
 "resolved": "https://registry.npmjs.org/a/-/a-1.2.3.tgz#9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"
 sha512-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08abcdefABCDEF==

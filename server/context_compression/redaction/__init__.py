@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 
 from context_compression.redaction.assigned import assigned
-from context_compression.redaction.coded import Reading
+from context_compression.redaction.coded import CODE, Reading
 from context_compression.redaction.files import in_files
 from context_compression.redaction.found import Found
 from context_compression.redaction.keys import keys
@@ -65,9 +65,10 @@ def beginning(text: str, most: int) -> str:
 def _all_in(text: str) -> Iterator[Found]:
     """Every secret in a text, also in what its codes stand for."""
     yield from _plain(text)
-    reading = Reading(text)
-    for start, stop, kind in _plain(reading.text) if reading.text else ():
-        yield Found(*reading.place(start, stop), kind)
+    if CODE.search(text):
+        reading = Reading(text)
+        for start, stop, kind in _plain(reading.text):
+            yield Found(*reading.place(start, stop), kind)
 
 
 def _plain(text: str) -> Iterator[Found]:

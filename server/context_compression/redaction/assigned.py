@@ -26,12 +26,12 @@ SUFFIX = (
     r"|hex|str|string|data)){0,2}"
 )
 """What may follow in a name."""
-QUOTE = r"""(?:\\{0,7}["'`]|[“‘])"""
+QUOTE = r"""(?:\\{0,31}["'`]|[“‘])"""
 """A quotation mark; in JSON there are backslashes before it."""
 BEHIND = rf"""
     {SUFFIX} (?:{QUOTE})? \]? [ \t]{{0,8}}
     (?: (?: (?::[ \t]?\w{{1,20}}[ \t]?)? ={{1,3}} | :=? | => ) [ \t]{{0,8}}
-      | :[ ]?[|>][+-]?[ \t]*\n[ \t]+
+      | :[ ]?[|>][+-]?[ \t]*\r?\n (?:[ \t]*\d{{1,6}}[ \t]*[→\t:|]|[-+>])? [ \t]+
       | ,?\s{{1,40}} (?:{QUOTE})? value (?:{QUOTE})? \s{{0,3}} [:=] \s{{0,3}}
       | (?P<row> [ \t]{{0,40}} \| [ \t]{{0,40}} )
       | (?P<said> [ \t] (?:is|was) [ \t]?:?[ \t] )

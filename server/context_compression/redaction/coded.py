@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 CODE = re.compile(
     r"[\x1b\\&%\u00ad\u200b-\u200f\u2060\ufeff]"  # its first sign, which is searched for fast
-    r"(?:(?<=[\x1b\\])(?:\\{0,15}(?:[uU]001[bB]|x1[bB]|033|e))?\[[0-9;:?]{0,40}[A-Za-z]"
-    r"|(?<=\\)\\{0,15}(?:[uU]00(?P<json>[2-7][0-9a-fA-F])|(?P<slash>/))"
+    r"(?:(?<=[\x1b\\])(?:\\{0,31}(?:[uU]001[bB]|x1[bB]|033|e))?\[[0-9;:?]{0,40}[A-Za-z]"
+    r"|(?<=\\)\\{0,31}(?:[uU](?P<json>00[2-7][0-9a-fA-F]|201[0-9a-fA-F])|(?P<slash>/))"
     r"|(?<=&)(?:amp;){0,9}+(?:(?P<name>quot|apos|amp|lt|gt)"
     r"|#(?P<number>\d{2,3})|#[xX](?P<hex>[2-7][0-9a-fA-F]));"
     r"|(?<=%)(?:25){0,9}+(?P<percent>[2-7][0-9a-fA-F])"

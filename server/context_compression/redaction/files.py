@@ -15,11 +15,11 @@ PGPASS = re.compile(
     re.M,
 )
 """A line of `host:port:database:user:password`, with the ports of PostgreSQL."""
-KUBERNETES = re.compile(r"""kind(?:\\{0,7}["'])?:\s?(?:\\{0,7}["'])?(?:Sealed)?Secret\b""")
-DATA = re.compile(r"""(?:\\{0,7}["'])?(?:stringD|d)ata(?:\\{0,7}["'])?:\s*+\{?""")
+KUBERNETES = re.compile(r"""kind(?:\\{0,31}["'])?:\s?(?:\\{0,31}["'])?(?:Sealed)?Secret\b""")
+DATA = re.compile(r"""(?:\\{0,31}["'])?(?:stringD|d)ata(?:\\{0,31}["'])?:\s*+\{?""")
 MEMBER = re.compile(
-    r"""[ \t\d→|+>\\-]{0,20}(?P<q>\\{0,7}["'])?[\w.-]{1,120}(?(q)(?P=q)):[ ]?(?P<v>\\{0,7}["'])?"""
-    r"""(?P<value>[^\s"'\\,}]{4,30000}+)(?(v)(?P=v))[ \t\\]*,?\s*"""
+    r"""[ \t\d→|+>\\-]{0,20}(?P<q>\\{0,31}["'])?[\w.-]{1,120}(?(q)(?P=q)):[ ]?"""
+    r"""(?P<v>\\{0,31}["'])?(?P<value>[^\s"'\\,}]{4,30000}+)(?(v)(?P=v))[ \t\\]*,?\s*"""
 )
 DOCUMENT = 8_000
 """Characters around the kind of a document in which its data are looked for."""

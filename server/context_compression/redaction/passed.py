@@ -8,18 +8,18 @@ from context_compression.redaction.found import Found, each, parts_in
 from context_compression.redaction.looks import WORD, is_key, is_placeholder, is_random
 
 AUTHORIZATION = re.compile(
-    r"""(?:uthorization|UTHORIZATION)(?:\\{0,7}["'`])?\]?\s{0,3}(?:[:=,]|=>)\s{0,3}"""
-    r"""(?:[frb]?\\{0,7}["'`])?"""
-    r"""(?P<scheme>[A-Za-z][\w-]{0,30}[ =:]{1,2})?(?:token=|key=)?(?:\\{0,7}["'])?"""
+    r"""(?:uthorization|UTHORIZATION)(?:\\{0,31}["'`])?\]?\s{0,3}(?:[:=,]|=>)\s{0,3}"""
+    r"""(?:[frb]?\\{0,31}["'`])?"""
+    r"""(?P<scheme>[A-Za-z][\w-]{0,30}[ =:]{1,2})?(?:token=|key=)?(?:\\{0,31}["'])?"""
     r"""(?P<value>[A-Za-z0-9+/._~:=|-]{8,}+)"""
 )
 SIGNED = re.compile(
-    r"""\b(?:response|Signature|signature|nonce|cnonce)=\\{0,7}["']?([0-9a-zA-Z+/=]{16,}+)"""
+    r"""\b(?:response|Signature|signature|nonce|cnonce)=\\{0,31}["']?([0-9a-zA-Z+/=]{16,}+)"""
 )
 """What a scheme of several parts (`Digest`, `AWS4-HMAC-SHA256`) tells on the same line."""
 BEARER = re.compile(r"(?:earer|EARER)[\s:]{1,3}([A-Za-z0-9+/._~-]{16,}+=*)")
 COOKIE = re.compile(
-    r"""(?:ookie|OOKIE)[sS]?(?:\\{0,7}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,7}["'])?(?=[\w.-]+=)"""
+    r"""(?:ookie|OOKIE)[sS]?(?:\\{0,31}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,31}["'])?(?=[\w.-]+=)"""
 )
 CRUMB = re.compile(r"""([\w.%-]{1,80})=([^;,\s"'\\]{8,}+)(?:;[ ]?)?|[^;\n"'\\]{1,200}+;[ ]?""")
 IN_URL = re.compile(
@@ -28,16 +28,14 @@ IN_URL = re.compile(
 )
 """What stands between `://user:` and `@`, but for what documentation writes there."""
 IN_QUERY = re.compile(
-    r"""[?&;](?:[Ss]ig|[Ss]ignature|X-Amz-Signature|X-Goog-Signature|x-amz-signature|key|code|auth|jwt|sid"""
-    r"""|session|sessionid|hapikey|subscription-key|_authtoken|hash)=([A-Za-z0-9+/_.~%=-]{16,}+)"""
+    r"""[?&;](?:(?:[Ss]ig|[Ss]ignature|[Xx]-(?:[Aa]mz|[Gg]oog)-[Ss]ignature|key|code|auth|jwt|sid"""
+    r"""|session|sessionid|hapikey|subscription-key|hash)=(?P<value>[A-Za-z0-9+/_.~%=-]{16,}+)"""
+    r"""|(?:[Pp]assword|PASSWORD|[Pp]wd|PWD)\s?=\s?(?P<password>[^;&"'<>\s{}$\\]{4,200}+))"""
 )
-IN_CONNECTION = re.compile(
-    r"""[;?&](?:[Pp]assword|PASSWORD|[Pp]wd|PWD)\s?=\s?([^;&"'<>\s{}$\\]{4,200}+)"""
-)
-"""A password between the parts of a connection string, whatever it looks like."""
+"""A value of a query that is random; a password in it, or in a connection string, as it may be."""
 
-VALUE = r"""(?:\\{0,7}["'])?(?P<value>[^\s"'`\\;|<>]{3,200}+)"""
-PAIR = r"""(?:\\{0,7}["'])?[^\s:"'/$\\]{1,80}:(?P<value>[^\s"'`\\$]{3,200}+)"""
+VALUE = r"""(?:\\{0,31}["'])?(?P<value>[^\s"'`\\;|<>]{3,200}+)"""
+PAIR = r"""(?:\\{0,31}["'])?[^\s:"'/$\\]{1,80}:(?P<value>[^\s"'`\\$]{3,200}+)"""
 REST = r"(?:[^\n;|]|\\\n){0,300}?\s"
 """What stands between a command and the option."""
 OPTION = re.compile(
@@ -59,7 +57,7 @@ COMMANDS = tuple(
         ("ldap", rf"(?<!\w)ldap(?:search|modify|add|delete|whoami|passwd)\b{REST}-w[ ]?{VALUE}"),
         ("smbclient", rf"(?<!\w)smbclient\b{REST}-U[ ]?[\"']?[^\s%\"']{{1,60}}%{VALUE}"),
         ("sqlcmd", rf"(?<!\w)sqlcmd\b{REST}-P[ ]?{VALUE}"),
-        ("-pass", rf"(?<=\s)-pass(?:in|out)?[ ](?:\\{{0,7}}[\"'])?pass:{VALUE}"),
+        ("-pass", rf"(?<=\s)-pass(?:in|out)?[ ](?:\\{{0,31}}[\"'])?pass:{VALUE}"),
         ("zip", rf"zip\b{REST}-P[ ]?{VALUE}"),
         ("7z", rf"(?<!\w)7za?\b{REST}-p{VALUE}"),
         ("htpasswd", rf"(?<!\w)htpasswd\b{REST}-[a-zA-Z]*b[a-zA-Z]*[ ]\S+[ ]\S+[ ]{VALUE}"),
@@ -69,8 +67,8 @@ COMMANDS = tuple(
     )
 )  # fmt: skip
 """What a command line has, and its shape: its `value` is the secret."""
-GIVEN = r"""\\{0,7}["'](?P<value>[^\s"'\\]{3,200}+)\\{0,7}["']"""
-PIPED = r"""\\{0,7}["']?[ ]?\|"""
+GIVEN = r"""\\{0,31}["'](?P<value>[^\s"'\\]{3,200}+)\\{0,31}["']"""
+PIPED = r"""\\{0,31}["']?[ ]?\|"""
 STATEMENTS = tuple(
     (hint, re.compile(shape))
     for hint, shape in (
@@ -94,14 +92,14 @@ def passed(text: str) -> Iterator[Found]:
         yield from (Found(*found.span(1), "password") for found in IN_URL.finditer(text))
     if "=" in text:
         for found in IN_QUERY.finditer(text):
-            if is_random(found[1]):
-                yield Found(*found.span(1), "secret")
-        for found in IN_CONNECTION.finditer(text):
-            if not is_placeholder(found[1]):
-                yield Found(*found.span(1), "password")
+            if found["value"] and is_random(found["value"]):
+                yield Found(*found.span("value"), "secret")
+            elif found["password"] and not is_placeholder(found["password"]):
+                yield Found(*found.span("password"), "password")
     if " " not in text:
         return
-    forms = (*COMMANDS, *STATEMENTS) if OPTION.search(text) else STATEMENTS
+    has_option = (" -" in text or "/p:" in text) and OPTION.search(text)
+    forms = (*COMMANDS, *STATEMENTS) if has_option else STATEMENTS
     for hint, shape in forms:
         if hint in text:
             for found in each(shape, hint, text):

@@ -35,7 +35,7 @@ HEADER = re.compile(
 """`Proc-Type: 4,ENCRYPTED`, or nothing."""
 PUTTY = re.compile(r"Private-Lines: ?(\d{1,3})[ \t\r\\]*\n")
 JWK = re.compile(
-    r"""(?P<q>\\{0,7}["'])(?:d|p|q|dp|dq|qi|k)(?P=q)\s{0,3}:\s{0,3}(?P=q)"""
+    r"""(?P<q>\\{0,31}["'])(?:d|p|q|dp|dq|qi|k)(?P=q)\s{0,3}:\s{0,3}(?P=q)"""
     r"""(?P<value>[A-Za-z0-9_-]{16,}+)(?P=q)"""
 )
 NEAR = 4_000
