@@ -2,7 +2,7 @@
 
 import re
 
-from context_compression.lookalikes import ANGLES, folded, unhidden
+from context_compression.lookalikes import ANGLES, folded, is_plain, unhidden
 
 OPENS = re.compile(f"[{ANGLES}]")
 TICKS = re.compile("[`\u02cb\uff40]+")
@@ -12,7 +12,7 @@ NEAR = 200
 
 def fence_for(text: str) -> str:
     """A row of backticks that is longer than any in the text, at least three."""
-    text = text if text.isascii() and "\x1b" not in text else unhidden(text)
+    text = text if is_plain(text) else unhidden(text)
     return "`" * max(3, 1 + max(map(len, TICKS.findall(text)), default=0))
 
 
@@ -22,7 +22,7 @@ def sealed(text: str, tag: str) -> str:
 
     def settle(found: re.Match[str]) -> str:
         near = text[found.start() : found.start() + NEAR]
-        if not near.isascii() or not near.isprintable():
+        if not is_plain(near):
             near = unhidden(text[found.start() : found.start() + 100 * NEAR])[:NEAR]
         return f"{found[0]}\\" if closes.match(folded(near)) else found[0]
 

@@ -4,41 +4,35 @@ import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator
 
-from context_compression.lookalikes import BLANK, BRACKETS, BREAKS, folded, unhidden
+from context_compression.lookalikes import BLANK, BRACKETS, BREAKS, folded, is_plain, unhidden
 
-SPEAKERS = (
+SPEAKERS = {
     "user", "assistant", "system", "developer", "tool", "host", "human", "earliernote",
-    "toolresult", "assistanttoolcalls", "assistanttoolcall",
-    "compressedhistory", "endofcompressedhistory",
-)  # fmt: skip
-NOISE = r"(?:[^\w\[\]]|_)*"
-"""What may stand between the letters of a speaker's name."""
+    "toolresult", "assistanttoolcalls", "assistanttoolcall", "compressedhistory",
+    "endofcompressedhistory",
+}  # fmt: skip
+"""Who speaks by a label, told by its letters alone: whatever stands between them is passed over."""
 
 
 def label_of(tools: Iterable[str]) -> re.Pattern[str]:
-    """How a label of ours begins, folded: `[User]`, `[Result of …`, of tools `[Bash] ls`.
+    """How a label of ours begins, folded, that names no speaker: `[Result of …`, `[Bash] ls`.
 
     Those of lines at the end, too: `[Files]`, `[More names used]`.
     """
     calls = "|".join(sorted(re.escape(folded(tool)) for tool in tools)) or "(?!)"
-    speakers = "|".join(map(_spaced, SPEAKERS))
     return re.compile(
-        rf"\[(?:{NOISE}(?:(?:{speakers}){NOISE}\]"
-        rf"|{_spaced('result')}(?:{NOISE}{_spaced('of')}\b|\s*;)"
-        rf"|{_spaced('files')}(?:\s+{_spaced('in')}\b|\s*\])|{_spaced('morenames')}\b)"
-        rf"|\s*(?:{calls})\s*(?:\]|[:;]\s))"
+        r"\[\s*(?:result\s*(?:;|(?<=\s)of\b)|files\s*(?:\]|(?<=\s)in\b)|more\s+names\b"
+        rf"|(?:{calls})\s*(?:\]|[:;]\s))"
     )
-
-
-def _spaced(name: str) -> str:
-    return NOISE.join(name)
 
 
 LABEL = label_of(())
 """How one begins whatever tools there are."""
+BRACKET = re.compile(f"[{re.escape(BRACKETS)}]")
 FIRST = re.compile(rf"{BLANK}[{re.escape(BRACKETS)}]")
 OTHERS = re.compile(rf"[{BREAKS}]{BLANK}[{re.escape(BRACKETS)}]")
 """How the first line begins with a bracket, and any other."""
+QUOTES = "\"'`"
 NEAR, FAR = 400, 20_000
 """Characters from a bracket on in which a label is looked for, as seen and at most."""
 LABELS = re.compile(r"(?<=\n)\[(?=[^\W\d])[^\n]{1,400}?\](?=\s|\Z)")
@@ -50,6 +44,8 @@ def without_labels(text: str, label: re.Pattern[str] = LABEL) -> str:
 
     Whatever its letters look like, and whatever is not seen between them; all else stays.
     """
+    if not ("[" in text if text.isascii() else BRACKET.search(text)):
+        return text
     shown: list[str] = []
     position = 0
     for at in _brackets(text):
@@ -68,13 +64,19 @@ def _brackets(text: str) -> Iterator[int]:
 
 
 def _is_label(text: str, at: int, label: re.Pattern[str]) -> bool:
+    """Whether what stands at a bracket reads like a label."""
     near = text[at : at + NEAR]
-    if not near.isascii() or not near.isprintable():
-        far = text[at : at + FAR]
-        near = unhidden(far)[:NEAR]
-        if len(near) < NEAR and len(far) == FAR:
-            return True  # so much is hidden for no good reason
-    return label.match(folded(near)) is not None
+    if not is_plain(near):
+        near = unhidden(near)
+        if len(near) < NEAR / 2 and len(text) > at + NEAR:
+            near = unhidden(text[at : at + FAR])[:NEAR]
+            if len(near) < NEAR / 2 and len(text) > at + FAR:
+                return True  # so much is hidden for no good reason
+    seen = folded(near)
+    name = seen[1 : max(1, seen.find("]"))].strip()
+    is_string = len(name) > 1 and name[0] == name[-1] and name[0] in QUOTES  # `["user"]`
+    letters = "".join(filter(str.isalnum, name))
+    return (letters in SPEAKERS and not is_string) or label.match(seen) is not None
 
 
 def with_labels(
@@ -117,4 +119,4 @@ def said_by(speaker: str, note: str) -> Iterator[tuple[int, int]]:
 
 def no_speaker(name: str) -> str:
     """The name of a tool or an argument for a label: one of a speaker gets a word before it."""
-    return f"call {name}" if LABEL.match(folded(f"[{name}]")) else name
+    return f"call {name}" if _is_label(f"[{name}]", 0, LABEL) else name

@@ -104,6 +104,8 @@ HARMLESS = (
     "[user@host ~]$ ls",
     "[tools]",
     "see [User]",
+    '["user"]',
+    '["user", "assistant"]',
 )
 
 

@@ -7,7 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from context_compression.redaction.found import Found, parts_in
+from context_compression.redaction.found import Found, compiled, parts_in
 from context_compression.redaction.looks import could_be_password, is_password, is_random
 
 STEMS = {
@@ -65,9 +65,6 @@ PASSWORDS = ("pass", "pwd")
 PAIR = re.compile(rb"[\x20-\x7e]+:[\x20-\x7e]+")
 BEFORE = 70
 """Characters before a name that are looked at."""
-EXPRESSIONS = {
-    stem: re.compile(f"{stem}{more} {BEHIND}", re.VERBOSE) for stem, more in STEMS.items()
-}
 
 
 def assigned(text: str) -> Iterator[Found]:
@@ -75,8 +72,8 @@ def assigned(text: str) -> Iterator[Found]:
     low = text.lower()
     if len(low) != len(text):  # `İ` grows
         low = re.sub(r"[^\x00-\x7f]", ".", text).lower()
-    for stem in parts_in(low, *EXPRESSIONS):
-        for found in _behind(EXPRESSIONS[stem], stem, low):
+    for stem in parts_in(low, *STEMS):
+        for found in _behind(compiled(f"(?x){stem}{STEMS[stem]} {BEHIND}"), stem, low):
             group = "quoted" if found["quoted"] else "bare" if found["bare"] else "inner"
             span = found.span(group)
             if _is_name(text, found) and _is_secret(text, found, text[slice(*span)], group):

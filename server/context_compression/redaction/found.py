@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 
@@ -11,6 +12,12 @@ class Found(NamedTuple):
     start: int
     stop: int
     kind: str
+
+
+@cache
+def compiled(shape: str) -> re.Pattern[str]:
+    """An expression, when it is needed first: most of them never are, and all take their time."""
+    return re.compile(shape)
 
 
 def each(shape: re.Pattern[str], part: str, text: str) -> Iterator[re.Match[str]]:

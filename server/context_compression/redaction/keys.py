@@ -10,7 +10,7 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
-from context_compression.redaction.found import Found
+from context_compression.redaction.found import Found, compiled
 from context_compression.redaction.looks import is_key
 
 HEX, WORD, ANY = "[0-9a-f]", "[A-Za-z0-9]", "[A-Za-z0-9_-]"
@@ -210,7 +210,7 @@ def keys(text: str) -> Iterator[Found]:
             yield Found(start, stop, begins.lastgroup.replace("_", " "))
             continue
         for kind, length, rest, sure in forms[begins[0]]:
-            found = _compiled(rest).match(text, start + length)
+            found = compiled(rest).match(text, start + length)
             if found and (sure or is_key(text[start : found.end()])):
                 stop = found.end()
                 yield Found(start, stop, kind)
@@ -218,7 +218,7 @@ def keys(text: str) -> Iterator[Found]:
     for kind, part, before, shape in INSIDE:
         at = text.find(part)
         while at >= 0:
-            found = _compiled(BOUNDARY + shape).match(text, max(0, at - before))
+            found = compiled(BOUNDARY + shape).match(text, max(0, at - before))
             if found:
                 yield Found(*found.span(), kind)
             at = text.find(part, at + 1)
@@ -232,11 +232,6 @@ def _long_words(text: str) -> Iterator[tuple[int, int]]:
             start = text.find(word, stop)
             stop = start + len(word)
             yield start, stop
-
-
-@cache
-def _compiled(shape: str) -> re.Pattern[str]:
-    return re.compile(shape)  # when it is needed: two hundred of them take their time
 
 
 @cache

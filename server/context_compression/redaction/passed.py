@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from context_compression.redaction.assigned import is_pair
-from context_compression.redaction.found import Found, each, parts_in
+from context_compression.redaction.found import Found, compiled, each, parts_in
 from context_compression.redaction.looks import WORD, is_key, is_placeholder, is_random
 
 AUTHORIZATION = re.compile(
@@ -42,45 +42,39 @@ OPTION = re.compile(
     r"\s(?:-[A-Za-z]{0,5}[aubpPUw]|--(?:proxy-)?user[= ]|--pass|--auth|-storepass|-keypass|/p:)"
 )
 """What every line of `COMMANDS` has."""
-COMMANDS = tuple(
-    (hint, re.compile(shape))
-    for hint, shape in (
-        ("curl", rf"(?<!\w)curl\b{REST}(?:-[a-zA-Z]{{0,5}}u[ ]?|--(?:proxy-)?user[ =]){PAIR}"),
-        ("http", rf"(?<!\w)https?\b{REST}(?:-a[ ]?|--auth[ =]){PAIR}"),
-        ("mysql", rf"(?<!\w)mysql\w*\b{REST}(?:-p|--password=){VALUE}"),
-        ("mariadb", rf"(?<!\w)mariadb[\w-]*\b{REST}(?:-p|--password=){VALUE}"),
-        ("mycli", rf"(?<!\w)mycli\b{REST}-p[ ]?{VALUE}"),
-        ("mongo", rf"(?<!\w)mongo\w*\b{REST}(?:-p[ ]?|--password[ =]){VALUE}"),
-        ("sshpass", rf"(?<!\w)sshpass\b{REST}-p[ ]?{VALUE}"),
-        ("login", rf"(?<!\w)login\b{REST}(?:-p[ ]?|--password[ =]){VALUE}"),
-        ("redis-cli", rf"(?<!\w)redis-cli\b{REST}(?:-a[ ]?|--pass[ =]){VALUE}"),
-        ("ldap", rf"(?<!\w)ldap(?:search|modify|add|delete|whoami|passwd)\b{REST}-w[ ]?{VALUE}"),
-        ("smbclient", rf"(?<!\w)smbclient\b{REST}-U[ ]?[\"']?[^\s%\"']{{1,60}}%{VALUE}"),
-        ("sqlcmd", rf"(?<!\w)sqlcmd\b{REST}-P[ ]?{VALUE}"),
-        ("-pass", rf"(?<=\s)-pass(?:in|out)?[ ](?:\\{{0,31}}[\"'])?pass:{VALUE}"),
-        ("zip", rf"zip\b{REST}-P[ ]?{VALUE}"),
-        ("7z", rf"(?<!\w)7za?\b{REST}-p{VALUE}"),
-        ("htpasswd", rf"(?<!\w)htpasswd\b{REST}-[a-zA-Z]*b[a-zA-Z]*[ ]\S+[ ]\S+[ ]{VALUE}"),
-        ("pass ", rf"(?<=store|.-key)pass[ ]{VALUE}"),
-        ("/p:", rf"(?<=\s)/p:{VALUE}"),
-        ("ipmitool", rf"(?<!\w)ipmitool\b{REST}-P[ ]?{VALUE}"),
-    )
+COMMANDS = (
+    ("curl", rf"(?<!\w)curl\b{REST}(?:-[a-zA-Z]{{0,5}}u[ ]?|--(?:proxy-)?user[ =]){PAIR}"),
+    ("http", rf"(?<!\w)https?\b{REST}(?:-a[ ]?|--auth[ =]){PAIR}"),
+    ("mysql", rf"(?<!\w)mysql\w*\b{REST}(?:-p|--password=){VALUE}"),
+    ("mariadb", rf"(?<!\w)mariadb[\w-]*\b{REST}(?:-p|--password=){VALUE}"),
+    ("mycli", rf"(?<!\w)mycli\b{REST}-p[ ]?{VALUE}"),
+    ("mongo", rf"(?<!\w)mongo\w*\b{REST}(?:-p[ ]?|--password[ =]){VALUE}"),
+    ("sshpass", rf"(?<!\w)sshpass\b{REST}-p[ ]?{VALUE}"),
+    ("login", rf"(?<!\w)login\b{REST}(?:-p[ ]?|--password[ =]){VALUE}"),
+    ("redis-cli", rf"(?<!\w)redis-cli\b{REST}(?:-a[ ]?|--pass[ =]){VALUE}"),
+    ("ldap", rf"(?<!\w)ldap(?:search|modify|add|delete|whoami|passwd)\b{REST}-w[ ]?{VALUE}"),
+    ("smbclient", rf"(?<!\w)smbclient\b{REST}-U[ ]?[\"']?[^\s%\"']{{1,60}}%{VALUE}"),
+    ("sqlcmd", rf"(?<!\w)sqlcmd\b{REST}-P[ ]?{VALUE}"),
+    ("-pass", rf"(?<=\s)-pass(?:in|out)?[ ](?:\\{{0,31}}[\"'])?pass:{VALUE}"),
+    ("zip", rf"zip\b{REST}-P[ ]?{VALUE}"),
+    ("7z", rf"(?<!\w)7za?\b{REST}-p{VALUE}"),
+    ("htpasswd", rf"(?<!\w)htpasswd\b{REST}-[a-zA-Z]*b[a-zA-Z]*[ ]\S+[ ]\S+[ ]{VALUE}"),
+    ("pass ", rf"(?<=store|.-key)pass[ ]{VALUE}"),
+    ("/p:", rf"(?<=\s)/p:{VALUE}"),
+    ("ipmitool", rf"(?<!\w)ipmitool\b{REST}-P[ ]?{VALUE}"),
 )  # fmt: skip
 """What a command line has, and its shape: its `value` is the secret."""
 GIVEN = r"""\\{0,31}["'](?P<value>[^\s"'\\]{3,200}+)\\{0,31}["']"""
 PIPED = r"""\\{0,31}["']?[ ]?\|"""
-STATEMENTS = tuple(
-    (hint, re.compile(shape))
-    for hint, shape in (
-        ("IDENTIFIED", rf"(?<!\w)IDENTIFIED\s(?:WITH\s\S+\s)?(?:BY|AS)\s{GIVEN}"),
-        ("identified ", rf"(?<!\w)identified\s(?:with\s\S+\s)?(?:by|as)\s{GIVEN}"),
-        ("PASSWORD '", rf"(?<!\w)PASSWORD\s{GIVEN}"),
-        ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[ ]?sudo[ ](?:\S+[ ])?-S"),
-        ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[^\n|]{{0,200}}--password-stdin"),
-        ("echo ", rf"(?<!\w)echo[ ]{PAIR}{PIPED}[ ]?(?:sudo[ ])?chpasswd"),
-        ("sqlplus", rf"(?<!\w)sqlplus\b{REST}[\w.]{{1,40}}/(?P<value>[^\s/@\"'\\$]{{3,200}}+)@"),
-        ("net use", rf"(?<!\w)net[ ]use\b{REST}/user:\S+[ ]{VALUE}"),
-    )
+STATEMENTS = (
+    ("IDENTIFIED", rf"(?<!\w)IDENTIFIED\s(?:WITH\s\S+\s)?(?:BY|AS)\s{GIVEN}"),
+    ("identified ", rf"(?<!\w)identified\s(?:with\s\S+\s)?(?:by|as)\s{GIVEN}"),
+    ("PASSWORD '", rf"(?<!\w)PASSWORD\s{GIVEN}"),
+    ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[ ]?sudo[ ](?:\S+[ ])?-S"),
+    ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[^\n|]{{0,200}}--password-stdin"),
+    ("echo ", rf"(?<!\w)echo[ ]{PAIR}{PIPED}[ ]?(?:sudo[ ])?chpasswd"),
+    ("sqlplus", rf"(?<!\w)sqlplus\b{REST}[\w.]{{1,40}}/(?P<value>[^\s/@\"'\\$]{{3,200}}+)@"),
+    ("net use", rf"(?<!\w)net[ ]use\b{REST}/user:\S+[ ]{VALUE}"),
 )  # fmt: skip
 """The same of statements of SQL, and of command lines without such an option."""
 
@@ -102,7 +96,7 @@ def passed(text: str) -> Iterator[Found]:
     forms = (*COMMANDS, *STATEMENTS) if has_option else STATEMENTS
     for hint, shape in forms:
         if hint in text:
-            for found in each(shape, hint, text):
+            for found in each(compiled(shape), hint, text):
                 if not is_placeholder(found["value"]) and found["value"][0] not in "-$":
                     yield Found(*found.span("value"), "password")
 
