@@ -25,7 +25,7 @@ BRACKETS = "[［【〔〖〘〚⟦⟬⁅❲⦋⦍⦏⦗﹝﹇⌈⌊⎡⎣「『�
 CLOSING = "]］】〕〗〙〛⟧⟭⁆❳⦌⦎⦐⦘﹞﹈⌉⌋⎤⎦」』｣⸣⸥"
 ANGLES = "<＜﹤‹〈⟨❬❮ᐸ˂"
 SLASHES = "/／⁄∕╱⧸⟋"
-_HIDDEN = re.compile(rf"{COLOURS}|[{UNSEEN}\x1b]+")
+_HIDDEN = re.compile(rf"{COLOURS}|[{UNSEEN}]+|\x1b")
 _PLAIN = re.compile(r"[\t\n\r -~]*+")
 _LETTERS = {
     "a": "аΑАαɑᴀᎪꓮ∀", "b": "ВΒʙвᏴꓐЬ", "c": "сСϲϹᴄᏟꓚⅽ", "d": "ԁᴅᎠꓓđ", "e": "еЕΕεєɛᴇᎬꓰɇҽ",

@@ -202,7 +202,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "ado with odd signs": ("Data Source=db;Pwd=a&b(c!d;Timeout=3".replace("&", "+"), "a+b(c!d"),
     "jdbc": (f"jdbc:mysql://db:3306/shop?user=app&password={PASSWORD}&useSSL=true", PASSWORD),
     "azure storage": (
-        f"DefaultEndpointsProtocol=https;AccountName=a;AccountKey={drawn(20)}{B64}{B64}=;",
+        f"DefaultEndpointsProtocol=https;AccountName=a;AccountKey={drawn(43)}{B64}=;",
         B64,
     ),
     "service bus": (f"SharedAccessKeyName=Root;SharedAccessKey={B64}", B64),
@@ -270,6 +270,12 @@ PLACES: dict[str, tuple[str, str]] = {
         json.dumps({"kty": "EC", "crv": "P-256", "x": drawn(43, ANY), "d": (it := drawn(43, ANY))}),
         it,
     ),
+    "a simple password": ('{"pass": "hunter2"}', "hunter2"),
+    "a simple one in SQL Server's": ("Password=hunter2;Server=db", "hunter2"),
+    "a simple one in a file": ("[client]\nuser=bob\npassword=hunter2\n", "hunter2"),
+    "a simple one in JSON in JSON": ('{\\"password\\": \\"hunter2\\"}', "hunter2"),
+    "telegram address": (f"https://api.telegram.org/bot{(it := KEYS['telegram'])}/getMe", it),
+    "personal access token": (f"GITHUB_PAT={(it := drawn(40, HEX))}", it),
     "prose": (f"The password is {PASSWORD}, please change it.", PASSWORD),
     "table": (f"| password | {PASSWORD} |", PASSWORD),
     "windows lines": (f"[client]\r\npassword={PASSWORD}\r\nuser=bob\r\n", PASSWORD),
@@ -339,4 +345,4 @@ CARRIERS: dict[str, Callable[[str], str]] = {
 def found_of(text: str, secret: str) -> list[str]:
     """The parts of a secret, each of 12 characters, that stand in a text."""
     parts = [secret[at : at + 12] for at in range(0, max(1, len(secret) - 11), 12)]
-    return [part for part in parts if part in text]
+    return [part for part in parts if part in text and part != "access_token"]

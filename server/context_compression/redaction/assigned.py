@@ -7,7 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from context_compression.redaction.found import Found, compiled, parts_in
+from context_compression.redaction.found import BLANK, Found, compiled, parts_in
 from context_compression.redaction.looks import could_be_password, is_password, is_random
 
 STEMS = {
@@ -18,6 +18,7 @@ STEMS = {
     "cred": r"(?:ential)?s?",
     "key": "",
     "auth": "",
+    "pat": "",
     "jwt": "",
 }
 """How the name of a secret ends, in lower case. By its first letters each is looked for."""
@@ -31,8 +32,8 @@ QUOTE = r"""(?:\\{0,31}["'`]|[“‘])"""
 BEHIND = rf"""
     {SUFFIX} (?:{QUOTE})? \]? [ \t]{{0,8}}
     (?: (?: (?::[ \t]?\w{{1,20}}[ \t]?)? ={{1,3}} | :=? | => ) [ \t]{{0,8}}
-      | :[ ]?[|>][+-]?[ \t]*\r?\n (?:[ \t]*\d{{1,6}}[ \t]*[→\t:|]|[-+>])? [ \t]+
-      | ,?\s{{1,40}} (?:{QUOTE})? value (?:{QUOTE})? \s{{0,3}} [:=] \s{{0,3}}
+      | :[ ]?[|>][+-]?[ \t\\]*\r?\n {BLANK}{{1,40}}
+      | ,?{BLANK}{{1,40}} (?:{QUOTE})? value (?:{QUOTE})? \s{{0,3}} [:=] \s{{0,3}}
       | (?P<row> [ \t]{{0,40}} \| [ \t]{{0,40}} )
       | (?P<said> [ \t] (?:is|was) [ \t]?:?[ \t] )
       | (?P<flag> [ \t]{{1,3}} )
@@ -59,7 +60,9 @@ ENVIRONMENT = re.compile(r"(?<![A-Za-z0-9])(?!.*(?:PUBLIC|CACHE|SORT|PRIMARY|FOR
 """How the name of a variable begins that ends with `KEY`."""
 OPTION = re.compile(r"(?:^|[\s\"'])--?[\w-]{0,30}$")
 ELEMENT = re.compile(r"<[\w:.-]{0,60}$")
-VARIABLE = re.compile(r"P[A-Z_]{2,20}=(?=[^\s=])")
+VARIABLE = re.compile(
+    r"P[A-Z_]{2,20}=(?=[^\s=])|[Pp]\w{2,20}=(?=[a-z]{3,}[0-9]{1,6}(?:[;&]|[\\\s]*$))", re.M
+)
 """A variable of a shell that holds a password."""
 PASSWORDS = ("pass", "pwd")
 PAIR = re.compile(rb"[\x20-\x7e]+:[\x20-\x7e]+")
@@ -81,14 +84,13 @@ def assigned(text: str) -> Iterator[Found]:
 
 
 def _behind(expression: re.Pattern[str], stem: str, low: str) -> Iterator[re.Match[str]]:
-    """What stands behind a stem, each time; a short value may be a name itself."""
+    """What stands behind a stem, each time: a value may hold the next name."""
     at = low.find(stem)
     while at >= 0:
         found = expression.match(low, at)
         if found:
             yield found
-        is_long = found and found.end() - at > BEFORE * 2
-        at = low.find(stem, found.end() if found and is_long else at + len(stem))
+        at = low.find(stem, at + len(stem))
 
 
 def _is_name(text: str, found: re.Match[str]) -> bool:
@@ -118,7 +120,9 @@ def _is_secret(text: str, found: re.Match[str], value: str, group: str) -> bool:
             or is_password(value, sure=sure)
             or (bool(told) and could_be_password(value))
         )
-    if found["said"]:
+    if found["said"] or (
+        found[0].startswith("pat") and not found["flag"] and text[found.start()].islower()
+    ):
         return False
     return is_random(value) or (found[0].startswith("auth") and is_pair(value))
 

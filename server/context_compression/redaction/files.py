@@ -3,23 +3,24 @@
 import re
 from collections.abc import Iterator
 
-from context_compression.redaction.found import Found, each, parts_in
+from context_compression.redaction.found import BLANK, Found, each, parts_in
 from context_compression.redaction.looks import could_be_password, is_placeholder
 
 NETRC = re.compile(
-    r"(?<!\w)login\s{1,8}(?:[^\s\"']{1,120})\s{1,8}(?:account\s{1,8}\S{1,80}\s{1,8})?password\s{1,8}([^\s\"'\\]{3,300})"
+    rf"(?<!\w)login{BLANK}{{1,16}}[^\s\"'\\]{{1,120}}{BLANK}{{1,16}}"
+    rf"(?:account{BLANK}{{1,16}}[^\s\\]{{1,80}}{BLANK}{{1,16}})?"
+    rf"password{BLANK}{{1,16}}([^\s\"'\\]{{3,300}})"
 )
 PGPASS = re.compile(
-    r"^[ \t\d→|+>-]{0,12}[\w.*-]{1,120}:(?:54\d\d|\*):[\w.*-]{1,80}:[\w.*@-]{1,80}:"
-    r"([^\s:]{4,200})[ \t\r\\]*$",
-    re.M,
+    r"(?<![^\s\"'`\t→|+>-])[\w.*-]{1,120}:(?:54\d\d|\*):[\w.*-]{1,80}:[\w.*@-]{1,80}:"
+    r"([^\s:\"'`\\]{4,200})(?=[\s\"'`\\]|\Z)"
 )
-"""A line of `host:port:database:user:password`, with the ports of PostgreSQL."""
+"""`host:port:database:user:password`, with the ports of PostgreSQL."""
 KUBERNETES = re.compile(r"""kind(?:\\{0,31}["'])?:\s?(?:\\{0,31}["'])?(?:Sealed)?Secret\b""")
-DATA = re.compile(r"""(?:\\{0,31}["'])?(?:stringD|d)ata(?:\\{0,31}["'])?:\s*+\{?""")
+DATA = re.compile(r"""(?:\\{0,31}["'])?(?:stringD|d)ata(?:\\{0,31}["'])?:[\s\\]*+\{?""")
 MEMBER = re.compile(
     r"""[ \t\d→|+>\\-]{0,20}(?P<q>\\{0,31}["'])?[\w.-]{1,120}(?(q)(?P=q)):[ ]?"""
-    r"""(?P<v>\\{0,31}["'])?(?P<value>[^\s"'\\,}]{4,30000}+)(?(v)(?P=v))[ \t\\]*,?\s*"""
+    r"""(?P<v>\\{0,31}["'])?(?P<value>[^\s"'\\,}]{4,30000}+)(?(v)(?P=v))[ \t\\]*,?[\s\\]*"""
 )
 DOCUMENT = 8_000
 """Characters around the kind of a document in which its data are looked for."""

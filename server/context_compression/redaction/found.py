@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+BLANK = r"(?:[\s\\]|(?<=\n)[ \t]{0,9}\d{1,6}[ ]?[→\t:|]|(?<=\n)[-+>])"
+"""What stands between words: the end of a line may be one of JSON, and the next line numbered, or
+one of a diff or a quote."""
+
 
 class Found(NamedTuple):
     """A secret: characters `start` to `stop` of a text, `stop` exclusive."""

@@ -185,7 +185,7 @@ INSIDE = (
 """Kind, a part that all have, how many characters stand before it, shape."""
 ALONE = (
     ("discord_token", rf"[MNO]{ANY}{{23,27}}\.{ANY}{{6}}\.{ANY}{{27,}}"),
-    ("telegram_token", rf"[0-9]{{8,10}}:AA{ANY}{{30,}}"),
+    ("telegram_token", rf"(?:bot)?[0-9]{{8,10}}:AA{ANY}{{30,}}"),
     ("mailchimp_key", rf"{HEX}{{32}}-us[0-9]{{1,2}}(?!{WORD})"),
     ("new_relic_key", rf"{HEX}{{36}}NRAL(?!{WORD})"),
     ("asana_token", rf"(?:[0-9](?:/[0-9]{{15,20}}){{1,2}}:|0/){HEX}{{32}}(?!{WORD})"),

@@ -16,6 +16,10 @@ PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 """How what documentation writes in place of a secret begins; or one character again and again."""
+PLAIN = re.compile(
+    r"(?!.*(?:pass|pwd|secret|test|user))[a-z]{3,}[0-9]{1,6}[a-z]*|[A-Z][a-z]{2,}[0-9]{1,6}"
+)
+"""A word and a number, as many passwords are: `hunter2`."""
 SIGNS = frozenset("!@#%^&*+~$?")
 
 
@@ -50,7 +54,9 @@ def is_password(value: str, *, sure: bool) -> bool:
     lower, upper, digit = (any(map(k, value)) for k in (str.islower, str.isupper, str.isdigit))
     if lower and upper and digit and (sure or len(DIGITS.findall(value)) > 1):
         return True
-    return (lower or upper) and digit and not SIGNS.isdisjoint(value)
+    if (lower or upper) and digit and not SIGNS.isdisjoint(value):
+        return True
+    return sure and (lower or upper) and digit and PLAIN.fullmatch(value) is not None
 
 
 def could_be_password(value: str) -> bool:
