@@ -3,7 +3,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.showing import LABEL, fenced, harmless, in_words, one_line
+from context_compression.fences import LABEL, fenced
+from context_compression.showing import harmless, in_words, one_line
 
 
 @given(st.text(st.sampled_from("`~\r\n\u2028\x85 a"), max_size=40))

@@ -19,6 +19,7 @@ from context_compression.messages import (
     strings_in,
     texts_of,
 )
+from context_compression.redaction import beginning
 from context_compression.words import Lexicon, is_prose
 
 Class: TypeAlias = Literal[
@@ -93,7 +94,7 @@ def count_of_tests(text: str) -> tuple[int, int] | None:
 
 def error_lines(text: str) -> list[str]:
     """The lines that tell of a failure, stripped, those too long to be a message clipped."""
-    return [text[a:b].strip()[:LONGEST_LINE] for a, b in lines_with(text, ERROR_WORDS)]
+    return [beginning(text[a:b].strip(), LONGEST_LINE) for a, b in lines_with(text, ERROR_WORDS)]
 
 
 def exit_status(text: str) -> str | None:

@@ -4,44 +4,79 @@ import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator
 
-BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-BLANKS = r"[\s\u200b\ufeff]*"
-SPEAKERS = (
-    "User|Assistant|System|Developer|Tool|Host|Human|Earlier note|Tool result|Assistant tool calls"
-    "|Compressed History"
-)
+from context_compression.lookalikes import BLANK, BRACKETS, BREAKS, folded, is_plain, unhidden
+
+SPEAKERS = {
+    "user", "assistant", "system", "developer", "tool", "host", "human", "earliernote",
+    "toolresult", "assistanttoolcalls", "assistanttoolcall", "compressedhistory",
+    "endofcompressedhistory",
+}  # fmt: skip
+"""Who speaks by a label, told by its letters alone: whatever stands between them is passed over."""
 
 
 def label_of(tools: Iterable[str]) -> re.Pattern[str]:
-    """How a label of ours begins: `[User]`, `[Result of …`, of tools `[Bash] ls`.
+    """How a label of ours begins, folded, that names no speaker: `[Result of …`, `[Bash] ls`.
 
     Those of lines at the end, too: `[Files]`, `[More names used]`.
     """
-    calls = "|".join(map(re.escape, sorted(tools))) or "(?!)"
-    speaker = (
-        rf"{BLANKS}(?:(?:{SPEAKERS}){BLANKS}\]|Result(?: of\b|;)|Files(?: in\b|\])|More names\b)"
+    calls = "|".join(sorted(re.escape(folded(tool)) for tool in tools)) or "(?!)"
+    return re.compile(
+        r"\[\s*(?:result\s*(?:;|(?<=\s)of\b)|files\s*(?:\]|(?<=\s)in\b)|more\s+names\b"
+        rf"|(?:{calls})\s*(?:\]|[:;]\s))"
     )
-    return re.compile(rf"\[(?={speaker}|(?:{calls})(?:\]|: |; ))")
 
 
 LABEL = label_of(())
 """How one begins whatever tools there are."""
-LINE_START = re.compile(rf"(?:\A|[{BREAKS}])(?:[^\S{BREAKS}]|[\u200b\ufeff]|\x1b\[[\d;]*m)*\Z")
-BLANK_CHARS = 200
-"""Characters before a label that are looked at."""
+BRACKET = re.compile(f"[{re.escape(BRACKETS)}]")
+FIRST = re.compile(rf"{BLANK}[{re.escape(BRACKETS)}]")
+OTHERS = re.compile(rf"[{BREAKS}]{BLANK}[{re.escape(BRACKETS)}]")
+"""How the first line begins with a bracket, and any other."""
+QUOTES = "\"'`"
+NEAR, FAR = 400, 20_000
+"""Characters from a bracket on in which a label is looked for, as seen and at most."""
 LABELS = re.compile(r"(?<=\n)\[(?=[^\W\d])[^\n]{1,400}?\](?=\s|\Z)")
 """The labels in a note of ours, and what looks like one in what it quotes; no marks of gaps."""
 
 
 def without_labels(text: str, label: re.Pattern[str] = LABEL) -> str:
-    """A quoted text in which no line looks like a label of ours: a backslash goes before it."""
+    """A quoted text in which no line reads like a label of ours: a backslash goes before it.
 
-    def settle(found: re.Match[str]) -> str:
-        start = found.start()
-        begins = LINE_START.search(text[max(0, start - BLANK_CHARS) : start])
-        return "\\[" if begins else "["
+    Whatever its letters look like, and whatever is not seen between them; all else stays.
+    """
+    if not ("[" in text if text.isascii() else BRACKET.search(text)):
+        return text
+    shown: list[str] = []
+    position = 0
+    for at in _brackets(text):
+        if _is_label(text, at, label):
+            shown += [text[position:at], "\\"]
+            position = at
+    return "".join([*shown, text[position:]]) if shown else text
 
-    return label.sub(settle, text)
+
+def _brackets(text: str) -> Iterator[int]:
+    """Where a line begins with a bracket, as it is seen."""
+    first = FIRST.match(text)
+    if first:
+        yield first.end() - 1
+    yield from (found.end() - 1 for found in OTHERS.finditer(text))
+
+
+def _is_label(text: str, at: int, label: re.Pattern[str]) -> bool:
+    """Whether what stands at a bracket reads like a label."""
+    near = text[at : at + NEAR]
+    if not is_plain(near):
+        near = unhidden(near)
+        if len(near) < NEAR / 2 and len(text) > at + NEAR:
+            near = unhidden(text[at : at + FAR])[:NEAR]
+            if len(near) < NEAR / 2 and len(text) > at + FAR:
+                return True  # so much is hidden for no good reason
+    seen = folded(near)
+    name = seen[1 : max(1, seen.find("]"))].strip()
+    is_string = len(name) > 1 and name[0] == name[-1] and name[0] in QUOTES  # `["user"]`
+    letters = "".join(filter(str.isalnum, name))
+    return (letters in SPEAKERS and not is_string) or label.match(seen) is not None
 
 
 def with_labels(
@@ -55,7 +90,7 @@ def with_labels(
     labels = [found.span() for found in LABELS.finditer(note)]
     sure = [-1]  # for no label and for each one: the sure one at it or above
     for number, (start, _) in enumerate(labels):
-        sure.append(number if label.match(note, start) else sure[-1])
+        sure.append(number if _is_label(note, start, label) else sure[-1])
     found: list[tuple[int, int]] = []
     for span in spans:
         last = bisect(labels, (span[0], len(note) + 1)) - 1
@@ -84,4 +119,4 @@ def said_by(speaker: str, note: str) -> Iterator[tuple[int, int]]:
 
 def no_speaker(name: str) -> str:
     """The name of a tool or an argument for a label: one of a speaker gets a word before it."""
-    return f"call {name}" if LABEL.match(f"[{name}]") else name
+    return f"call {name}" if _is_label(f"[{name}]", 0, LABEL) else name

@@ -11,6 +11,7 @@ from context_compression import authors, evidence
 from context_compression.messages import COMPRESSED, Block, Message, Text, ToolResult
 from context_compression.plan import TEXT_WITH_REF, Archive, Counter, Plan
 from context_compression.plurals import how_many
+from context_compression.redaction import MARK, beginning, redact
 from context_compression.refs import DIGITS, REF, digest_of
 from context_compression.rendering import Span
 from context_compression.words import Lexicon
@@ -33,9 +34,25 @@ def clip(text: str, max_chars: int, ref: str | None = None) -> str:
     if len(text) <= max_chars:
         return text
     half = max_chars // 2
-    named = f"; ref {ref}" if ref else ""
-    mark = f"... [truncated {len(text) - 2 * half} characters{named}] ..."
-    return f"{text[:half]}\n{mark}\n{text[len(text) - half :]}"
+    return _clipped(text, half, len(text) - half, f"; ref {ref}" if ref else "")
+
+
+def clip_redacted(text: str, max_chars: int) -> str:
+    """The same of a text without its secrets; no mark of one is cut in two."""
+    if len(text) <= max_chars:
+        return text
+    start, stop = max_chars // 2, len(text) - max_chars // 2
+    for mark in MARK.finditer(text):
+        if mark.start() < start < mark.end():
+            start = mark.start()
+        if mark.start() < stop < mark.end():
+            stop = mark.end()
+    return _clipped(text, start, max(start, stop), "")
+
+
+def _clipped(text: str, start: int, stop: int, named: str) -> str:
+    """A text without what stands from `start` to `stop`."""
+    return f"{text[:start]}\n... [truncated {stop - start} characters{named}] ...\n{text[stop:]}"
 
 
 def tokens_of_text(block: Block, counter: Counter) -> int:
@@ -47,7 +64,12 @@ def tokens_of_text(block: Block, counter: Counter) -> int:
 
 
 def shortened(text: str, most: int) -> str:
-    """Its beginning and its end: of a path the file's name tells most."""
+    """Its beginning and its end: of a path the file's name tells most.
+
+    Half a secret could not be told from other text any more: what is cut holds none.
+    """
+    if len(text) > most:
+        text = redact(text)
     return text if len(text) <= most else f"{text[: most // 2]}…{text[-most // 2 :]}"
 
 
@@ -149,8 +171,14 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
         ("Constraints", _newest([facts["constraints"] for facts in found])),
         ("Decisions", _newest([facts["decisions"] for facts in found])),
         ("Files", paths),
-        ("Commands", [" ".join(c.split())[:100] for c in _newest([f["commands"] for f in found])]),
-        ("Errors", [line[:120] for line in _newest([facts["errors"] for facts in found])]),
+        (
+            "Commands",
+            [beginning(" ".join(c.split()), 100) for c in _newest([f["commands"] for f in found])],
+        ),
+        (
+            "Errors",
+            [beginning(line, 120) for line in _newest([facts["errors"] for facts in found])],
+        ),
     )
     lines: list[str] = []
     room = max_chars

@@ -1,12 +1,13 @@
 """A conversation as text for the model that summarises it, within a budget.
 
-Every block is clipped head and tail, arguments of tool calls too: errors stand at ends. Thinking is
-left out, pictures are named, secrets redacted.
+Every block is redacted as a whole, then clipped head and tail, arguments of tool calls too: errors
+stand at ends, and half a secret looks like any text. Thinking is left out, pictures are named.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from context_compression.authors import is_host_note, is_said
 from context_compression.labels import without_labels
@@ -24,7 +25,7 @@ from context_compression.messages import (
 )
 from context_compression.redaction import redact
 from context_compression.refs import REF
-from context_compression.selection import clip
+from context_compression.selection import clip_redacted
 
 BLOCK_CHARS = (6_000, 3_000, 1_500, 800, 400, 200)
 """How much of a block is shown: as much of these as the budget allows."""
@@ -56,10 +57,11 @@ def serialize(
         count: tokens of a text.
         original: what an offloaded result held, by ref; `None` when that cannot be had.
     """
-    names = {call.id: call.name for message in messages for call in message.calls}
+    names = {call.id: one_line(call.name) for message in messages for call in message.calls}
+    read = [[*_lines(message, names, original)] for message in messages]
     entries: list[str] = []
     for limit in BLOCK_CHARS:
-        entries = [_entry(message, names, limit, original) for message in messages]
+        entries = ["\n".join(line.clipped(limit) for line in lines) for lines in read]
         text = "\n\n".join(filter(None, entries))
         if count(text) <= max_tokens:
             return [text] if text else []
@@ -84,7 +86,7 @@ def _parts(entries: Sequence[str], max_tokens: int, count: Callable[[str], int])
     for entry in filter(None, entries):
         tokens = count(entry) + 2
         while tokens > max_tokens and len(entry) > 100:
-            entry = clip(entry, len(entry) // 2)
+            entry = clip_redacted(entry, len(entry) // 2)
             tokens = count(entry) + 2
         if tokens > left and parts[-1]:
             parts.append([])
@@ -94,32 +96,56 @@ def _parts(entries: Sequence[str], max_tokens: int, count: Callable[[str], int])
     return ["\n\n".join(part) for part in parts]
 
 
-def _entry(
-    message: Message,
-    names: Mapping[str, str],
-    limit: int,
-    original: Callable[[str], str | None],
-) -> str:
-    lines: list[str] = []
+def _lines(
+    message: Message, names: Mapping[str, str], original: Callable[[str], str | None]
+) -> Iterator["_Line"]:
+    """What is shown of each block of a message."""
     for block in message.blocks:
         match block:
             case ToolCall():
-                lines.append(f"[Assistant tool calls]: {_call(block, limit)}")
+                parts = [*_arguments(block)]
+                name, id = one_line(block.name), one_line(block.id)
+                yield _Line(f"[Assistant tool calls]: {name}(", parts, f") {id}")
             case ToolResult():
                 flag = " error" if block.is_error else ""
-                text = without_labels(clip(_whole(block.text, original), limit))
-                shown = "\n".join([text, *_named(block.content)])
                 name = names.get(block.call_id, "unknown tool")
-                lines.append(f"[Tool result] {name} {block.call_id}{flag}: {shown}")
+                begins = f"[Tool result] {name} {one_line(block.call_id)}{flag}: "
+                text = redact(_whole(block.text, original))
+                named = "".join(f"\n{name}" for name in _named(block.content))
+                yield _Line(begins, [("", text)], named)
             case Text():
-                text, users = clip(block.text, 2 * limit), message.role == "user"
-                shown = text if users and is_said(block.text) else without_labels(text)
-                lines.append(f"{_label(message, block)}: {shown}")
+                speaks = message.role == "user" and is_said(block.text)
+                begins = f"{_label(message, block)}: "
+                yield _Line(begins, [("", redact(block.text))], "", times=2, speaks=speaks)
             case Thinking():
                 pass
             case Image() | Document() | Opaque():
-                lines += [f"{LABELS[message.role]}: {name}" for name in _named([block])]
-    return redact("\n".join(lines))
+                for name in _named([block]):
+                    yield _Line(f"{LABELS[message.role]}: {name}", [], "")
+
+
+class _Line(NamedTuple):
+    """A block as it is shown: texts without secrets, between what we say of them.
+
+    Attributes:
+        begins: what stands before the texts.
+        texts: each with what stands before it, `path=`; they are clipped.
+        ends: what stands behind them.
+        times: how many times the limit a text may have.
+        speaks: whether labels in it are what they seem: in the user's words.
+    """
+
+    begins: str
+    texts: Sequence[tuple[str, str]]
+    ends: str
+    times: int = 1
+    speaks: bool = False
+
+    def clipped(self, limit: int) -> str:
+        """With so many characters of each text."""
+        shown = (f"{name}{clip_redacted(text, self.times * limit)}" for name, text in self.texts)
+        text = ", ".join(shown)
+        return f"{self.begins}{text if self.speaks else without_labels(text)}{self.ends}"
 
 
 def _label(message: Message, text: Text) -> str:
@@ -128,15 +154,16 @@ def _label(message: Message, text: Text) -> str:
     return LABELS[message.role]
 
 
-def _call(call: ToolCall, limit: int) -> str:
+def _arguments(call: ToolCall) -> Iterator[tuple[str, str]]:
+    """The arguments of a call, each with its name before it, which may say that it is a secret."""
     if not is_object(call.arguments):
-        shown = without_labels(clip(call.arguments_text, limit))
-        return f"{call.name}({shown}) {call.id}"
-    shown = (
-        f"{key}={clip(json.dumps(value, ensure_ascii=False), limit)}"
-        for key, value in call.arguments.items()
-    )
-    return f"{call.name}({', '.join(shown)}) {call.id}"
+        yield "", redact(call.arguments_text)
+        return
+    for key, value in call.arguments.items():
+        name = f"{key}="
+        text = redact(f"{name}{json.dumps(value, ensure_ascii=False)}")
+        known = text.startswith(name)
+        yield (name, text[len(name) :]) if known else ("", text)
 
 
 def _whole(text: str, original: Callable[[str], str | None]) -> str:
@@ -172,11 +199,16 @@ def _named(blocks: Sequence[Block]) -> list[str]:
             names.append("[image]")
         elif isinstance(block, Document):
             title = block.source.get("title") if is_object(block.source) else None
-            names.append(f"[document: {no_bracket(title)}]" if title else "[document]")
+            names.append(f"[document: {no_bracket(redact(str(title)))}]" if title else "[document]")
         elif isinstance(block, Opaque):
             kind = block.source.get("type") if is_object(block.source) else None
             names.append(f"[{no_bracket(kind) if kind else 'unknown content'}]")
     return names
+
+
+def one_line(name: str) -> str:
+    """A name as it may stand behind a label: a line of its own could hold another."""
+    return " ".join(name.split())
 
 
 def no_bracket(name: object) -> str:

@@ -1,4 +1,4 @@
-"""Strings that others wrote, as we show them: on one line, or in a fence that they cannot end.
+"""Strings that others wrote, as we show them: on one line, or in lines without hidden signs.
 
 What a store or a conversation holds may come from anybody. A line break in it must not begin a line
 that reads as ours, nor may it move a terminal's cursor, or hide in signs that nobody sees.
@@ -8,7 +8,6 @@ import re
 
 ONE_LINE = 300
 """Characters of a string on one line, where nobody says how many."""
-LABEL = "quoted from the archive"
 
 _OTHERS = (
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
@@ -42,13 +41,6 @@ def harmless(text: str) -> str:
     `one_line` is for what is no text of ours: here, its line breaks stay.
     """
     return _IN_LINES.sub(_spelled, text)
-
-
-def fenced(text: str) -> str:
-    """The text and one newline between lines of more backticks than it has in a row."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text {LABEL}\n{text}\n{fence}"
 
 
 def _spelled(found: re.Match[str]) -> str:

@@ -1,12 +1,13 @@
 """A compaction that a host makes itself: all is archived before, and told of after."""
 
 from context_compression.compress import ALL_IT_CAN
+from context_compression.fences import fenced
 from context_compression.hosts import Transcript
 from context_compression.ledger import render
 from context_compression.plurals import how_many
 from context_compression.session import Session
 from context_compression.session.archiver import promises
-from context_compression.showing import fenced, one_line
+from context_compression.showing import one_line
 from context_compression.tokens import Counter
 from context_compression.workspace import Workspace
 

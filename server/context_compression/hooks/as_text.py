@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from context_compression.authors import is_said
 from context_compression.errors import BudgetTooSmall
 from context_compression.formats import parse
+from context_compression.labels import without_labels
 from context_compression.messages import COMPRESSED, Message, Text, ToolCall, ToolResult
 from context_compression.session import Session
 
@@ -39,10 +41,12 @@ def _lines(message: Message) -> Iterator[str]:
             case Text(text=text) if text.startswith(COMPRESSED):
                 yield text
             case Text(text=text):
-                yield f"[{message.role.title()}]: {text}"
+                said = message.role == "user" and is_said(text)
+                yield f"[{message.role.title()}]: {text if said else without_labels(text)}"
             case ToolCall():
-                yield f"[Assistant tool call]: {block.name} {block.arguments_text}"
+                call = without_labels(f"{block.name} {block.arguments_text}")
+                yield f"[Assistant tool call]: {call}"
             case ToolResult():
-                yield f"[Tool result]: {block.text}"
+                yield f"[Tool result]: {without_labels(block.text)}"
             case _:
                 pass

@@ -3,6 +3,7 @@
 import re
 
 from context_compression import constraints, evidence
+from context_compression.redaction import beginning
 
 MOST_LINES = 20
 """Error lines taken from one output: the last ones, for errors live in tails."""
@@ -56,7 +57,7 @@ def _summed_up(text: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     final = False
     for start, stop in evidence.lines_with(text, ("pass", "fail")):
-        line = text[start:stop].strip()[: constraints.LONGEST_LINE]
+        line = beginning(text[start:stop].strip(), constraints.LONGEST_LINE)
         found = {NAME[w.lower()]: int(n.replace(",", "")) for n, w in COUNT.findall(line)}
         if line.startswith("test result:"):  # cargo: a line for each target
             before = counts if final else {}
@@ -97,7 +98,7 @@ def reported_errors(text: str, failed: bool) -> list[str]:
     something that did not fail is looked through, a line must have the form of a report.
     """
     spans = evidence.lines_with(text, NEEDLES)
-    lines = [text[a:b].strip()[: constraints.LONGEST_LINE] for a, b in spans]
+    lines = [beginning(text[a:b].strip(), constraints.LONGEST_LINE) for a, b in spans]
     lines = [line for line in lines if not (ZERO.search(line) or CODE.search(line))]
     told = [line for line in lines if REPORT.search(line)] or (lines if failed else [])
     return list(dict.fromkeys(reversed(told)))[:MOST_LINES][::-1]

@@ -10,6 +10,7 @@ from context_compression.ledger.entry import Entry, Kind, merge
 from context_compression.ledger.file_actions import FileAction
 from context_compression.ledger.outcomes import reported_errors, test_counts
 from context_compression.messages import Message, Text, ToolCall, ToolResult, is_object, strings_in
+from context_compression.redaction import beginning
 from context_compression.refs import REF
 from context_compression.words import WORD, kind_of, trimmed
 
@@ -140,7 +141,7 @@ class _Reader:
         if is_object(call.arguments):
             for name, value in call.arguments.items():
                 if isinstance(value, str) and ID_NAME.search(name) and len(value) > 3:
-                    yield Entry("id", value[: constraints.LONGEST_LINE], at=at)
+                    yield Entry("id", beginning(value, constraints.LONGEST_LINE), at=at)
 
     def _answered(
         self, answer: str, subject: str, failed: bool, by_command: bool, at: int
@@ -184,4 +185,4 @@ def _subject(call: ToolCall, actions: Sequence[FileAction]) -> str:
 def _clipped(text: str) -> str:
     text = text.strip()
     limit = constraints.LONGEST_LINE
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= limit else beginning(text, limit - 1) + "…"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from context_compression.constraints import LONGEST_LINE
 from context_compression.ledger.entry import Entry, Kind
 from context_compression.plurals import how_many
+from context_compression.redaction import beginning
 from context_compression.showing import in_words, one_line
 
 TITLE = "Ledger, found by code in what was compressed (newest first):"
@@ -87,8 +88,9 @@ def _lines(entries: Iterable[Entry], kinds: Sequence[Kind]) -> list[str]:
 
 
 def _line(entry: Entry) -> str:
-    text = in_words(entry.text, LONGEST_LINE if entry.kind == "constraint" else LONGEST_SHOWN)
-    detail = in_words(entry.detail, LONGEST_LINE)
+    text, detail = in_words(entry.text, LONGEST_LINE), in_words(entry.detail, LONGEST_LINE)
+    if entry.kind != "constraint" and len(text) > LONGEST_SHOWN:
+        text = beginning(text, LONGEST_SHOWN - 1) + "…"
     match entry.kind:
         case "renamed":
             return f"- renamed {text} -> {detail}"

@@ -12,6 +12,7 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias
 
 from context_compression.errors import StoreError
+from context_compression.fences import fence_for
 from context_compression.formats import parse
 from context_compression.messages import ToolCall, is_array, is_object
 from context_compression.session import Session
@@ -93,7 +94,7 @@ def restored(
     header = f"ref {ref}, characters {start + 1:,}-{stop:,} of {len(text):,}"
     if stop < len(text):
         header += f"; next page: start={stop}"
-    fence = "`" * (1 + max(map(len, ["``", *re.findall("`+", page)])))
+    fence = fence_for(page)
     return f"{header}\n{fence}text quoted from the archive\n{page}\n{fence}"
 
 

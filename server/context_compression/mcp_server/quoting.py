@@ -11,8 +11,8 @@ from hashlib import sha256
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from context_compression.fences import LABEL, fenced
 from context_compression.plurals import how_many
-from context_compression.showing import LABEL, fenced
 
 __all__ = ["LABEL", "PAGE", "Page", "fenced", "page", "sendable"]
 

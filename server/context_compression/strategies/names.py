@@ -12,9 +12,9 @@ from context_compression.authors import answer_of, is_ours, user_words
 from context_compression.evidence import commands_of
 from context_compression.labels import sections
 from context_compression.ledger.shell import steps
-from context_compression.messages import Message, Text, strings_in
+from context_compression.messages import Message, Text, named_strings
 from context_compression.plan import Plan
-from context_compression.redaction import redact
+from context_compression.redaction import MARK, redact
 from context_compression.words import JOINED, Kind, Lexicon
 
 LABEL = "[More names used]"
@@ -71,9 +71,10 @@ def names_in(message: Message, lexicon: Lexicon) -> set[str]:
             said += quoted_in(block.text)
     alone: list[str] = []
     for call in message.calls:
-        arguments = [*strings_in(call.arguments)]
+        arguments = [argument(name, text) for name, text in named_strings(call.arguments)]
         said += arguments
-        words = (word for line in commands_of(call) for step in steps(line) for word in step.words)
+        lines = (MARK.sub("", redact(line)) for line in commands_of(call))
+        words = (word for line in lines for step in steps(line) for word in step.words)
         alone += (text for text in chain(arguments, words) if not BLANK.search(text))
     return {
         word
@@ -82,6 +83,14 @@ def names_in(message: Message, lexicon: Lexicon) -> set[str]:
         for word, kind in lexicon.words(whole(redact(text)))
         if is_name(word, kind, plain=plain)
     }
+
+
+def argument(name: str, text: str) -> str:
+    """An argument; empty for what its name says is a secret."""
+    if not name or len(text) >= LONGEST:
+        return text
+    told = redact(f"{name}={text}")
+    return text if told.endswith(text) else MARK.sub("", told.removeprefix(f"{name}="))
 
 
 def quoted_in(note: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from importlib.resources import files
 from context_compression.authors import user_words
 from context_compression.edits import Edit
 from context_compression.errors import SummaryError
+from context_compression.fences import sealed
 from context_compression.grounding import struck, ungrounded
 from context_compression.ledger import Entry, Kind, entries, file_lists, file_tags, merge, render
 from context_compression.messages import COMPRESSED, Message, Text, texts_of
@@ -22,7 +23,7 @@ from context_compression.plan import Plan
 from context_compression.plurals import how_many
 from context_compression.redaction import redact
 from context_compression.result import SummaryRecord
-from context_compression.selection import clip
+from context_compression.selection import clip_redacted
 from context_compression.serialization import serialize, with_originals
 from context_compression.showing import in_words
 from context_compression.strategies.base import Proposal
@@ -230,13 +231,13 @@ class Summary:
     def request(self, record: str, name: str, earlier: str | None) -> SummaryRequest:
         """The request: the record, the earlier summary, the instructions."""
         plan = self.plan
-        parts = [f"<conversation>\n{_sealed(record, 'conversation')}\n</conversation>"]
+        parts = [f"<conversation>\n{sealed(record, 'conversation')}\n</conversation>"]
         if earlier:
-            sealed = _sealed(earlier, "previous-summary")
-            parts.append(f"<previous-summary>\n{sealed}\n</previous-summary>")
+            before = sealed(redact(earlier), "previous-summary")
+            parts.append(f"<previous-summary>\n{before}\n</previous-summary>")
         instructions = prompt("update" if earlier else name, plan, self.target_tokens)
         if plan.focus:
-            instructions += f"\n\nAdditional focus: {in_words(plan.focus, FOCUS)}"
+            instructions += f"\n\nAdditional focus: {in_words(redact(plan.focus), FOCUS)}"
         return SummaryRequest(
             system=prompt("system", plan, self.target_tokens),
             prompt="\n\n".join([*parts, instructions]),
@@ -277,15 +278,15 @@ class Summary:
     def message(self, text: str, ledger: Sequence[Entry], ref: str) -> Message:
         """The summary as the view shows it: fenced, and with what code knows appended."""
         count = self.plan.counter.text
-        parts = [OPENING, f"<summary>\n{_sealed(text, 'summary')}\n</summary>"]
+        parts = [OPENING, f"<summary>\n{sealed(text, 'summary')}\n</summary>"]
         if asked := self.last_request():
-            asked = _sealed(asked, "quote")
+            asked = sealed(asked, "quote")
             parts.append(f"The last request summarised, verbatim:\n<quote>\n{asked}\n</quote>")
         room = int(LEDGER_SHARE * self.room)
         if tags := self.newest_files(ledger, room // 2, ref):
             parts.append(tags)
         if shown := redact(render(ledger, room, ref, measure=count)):
-            parts.append(f"<ledger>\n{_sealed(shown, 'ledger')}\n</ledger>")
+            parts.append(f"<ledger>\n{sealed(shown, 'ledger')}\n</ledger>")
         # Anthropic has no system message inside a conversation: from there it is moved elsewhere
         role = "user" if self.plan.rules.user_first else self.plan.settings.summary_role
         return Message(role, (Text("\n\n".join(parts)),))
@@ -310,10 +311,7 @@ class Summary:
         """The last thing the user asked in the middle, if it is not too long to repeat."""
         for index in reversed(self.middle):
             if words := user_words(self.plan.messages[index]).strip():
-                return "" if words.startswith(COMPRESSED) else clip(words, 4_000)
+                if words.startswith(COMPRESSED):
+                    return ""
+                return words if len(words) <= 4_000 else clip_redacted(redact(words), 4_000)
         return ""
-
-
-def _sealed(text: str, tag: str) -> str:
-    """A text that cannot close the tag it stands in."""
-    return text.replace(f"</{tag}", f"<\\/{tag}")

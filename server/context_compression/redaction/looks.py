@@ -1,0 +1,69 @@
+"""What a value looks like: drawn by lot, a password, a placeholder, or code."""
+
+import re
+
+RUN = re.compile(r"[A-Za-z0-9]{8,}")
+WORD = re.compile(r"[A-Z]?[a-z]*\d*")
+DIGITS = re.compile(r"\d+")
+BASE64 = re.compile(r"[A-Za-z0-9+/]{40}")
+NO_SECRET = re.compile(r"[/.~$]|https?:|[a-z_]+\.[A-Za-z_]")
+"""How paths, variables, addresses and dotted names begin."""
+PLACEHOLDER = re.compile(
+    r"[<{\[(%]|[$@][({A-Za-z_]|\W*(?:x{3,}|your\b|your[_-]|my[_-]?(?:pass|secret|token|api)|change.?me"
+    r"|placeholder|redacted|example\b|dummy|insert|replace|todo|none\b|null\b|nil\b|undefined\b"
+    r"|true\b|false\b|(?:pass(?:word|wd|phrase)?|pwd|secret|token|api.?key)s?(?:$|[^\w!@#$%^&*]))"
+    r"|(.)\1*$",
+    re.IGNORECASE,
+)
+"""How what documentation writes in place of a secret begins; or one character again and again."""
+PLAIN = re.compile(
+    r"(?!.*(?:pass|pwd|secret|test|user))[a-z]{3,}[0-9]{1,6}[a-z]*|[A-Z][a-z]{2,}[0-9]{1,6}"
+)
+"""A word and a number, as many passwords are: `hunter2`."""
+SIGNS = frozenset("!@#%^&*+~$?")
+
+
+def is_key(text: str) -> bool:
+    """Whether it is no phrase of words: `sk-folding-cube-wrapper` is a CSS class."""
+    return any(map(str.isdigit, text)) and any(not WORD.fullmatch(run) for run in RUN.findall(text))
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether it only stands for a secret: `<token>`, `${X}`, `YOUR_API_KEY`, `xxxx`."""
+    return PLACEHOLDER.match(value) is not None
+
+
+def is_random(value: str) -> bool:
+    """Whether a value looks drawn by lot: digits strewn among letters, and it is not code."""
+    if NO_SECRET.match(value) or len(value) < 12 or len(set(value)) < 6 or is_placeholder(value):
+        return False
+    if BASE64.match(value) and any(map(str.isdigit, value)) and not value.islower():
+        return True
+    return any(len(DIGITS.findall(run)) >= 2 and not run.isdigit() for run in RUN.findall(value))
+
+
+def is_password(value: str, *, sure: bool) -> bool:
+    """Whether a short value is mixed as people mix passwords.
+
+    Args:
+        value: what stands behind the name of a password.
+        sure: whether it is a value for sure: bare words may be code.
+    """
+    if NO_SECRET.match(value) or is_placeholder(value):
+        return False
+    lower, upper, digit = (any(map(k, value)) for k in (str.islower, str.isupper, str.isdigit))
+    if lower and upper and digit and (sure or len(DIGITS.findall(value)) > 1):
+        return True
+    if (lower or upper) and digit and not SIGNS.isdisjoint(value):
+        return True
+    return sure and (lower or upper) and digit and PLAIN.fullmatch(value) is not None
+
+
+def could_be_password(value: str) -> bool:
+    """Whether a value that stands where a password does may be one, and is no word."""
+    return (
+        len(value) >= 4
+        and not is_placeholder(value)
+        and any(map(str.isalpha, value))
+        and (any(map(str.isdigit, value)) or not SIGNS.isdisjoint(value))
+    )

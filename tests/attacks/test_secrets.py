@@ -1,0 +1,201 @@
+"""Secrets of every form we know, carried in every way: none of them goes to a summary's model."""
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attacks.forms import BLOCKS, CARRIERS, KEYS, PLACES, PUTTY, found_of
+from context_compression import compress, count_tokens
+from context_compression.formats import parse
+from context_compression.redaction import MARK, beginning, redact
+from context_compression.selection import clip_redacted
+from context_compression.serialization import serialize
+from context_compression.testing import Run, tool_step
+from context_compression.testing.messages_api import MessagesAPI
+
+FORMS = {
+    **{f"key of {name}": (key, key) for name, key in KEYS.items()},
+    **PLACES,
+    **{name: (block, block.split("\n")[4]) for name, block in BLOCKS.items()},
+    "PuTTY": (PUTTY, PUTTY.split("\n")[4]),
+}
+"""By name: a text, and the secret in it."""
+LEAST = 190
+"""Forms of the table that are counted; and all of them are found."""
+HARMLESS = """
+Authorization: Bearer <token>   Authorization: token $TOKEN   curl -u user:$PASS   mysql -p$PASSWORD
+password = os.environ["DB_PASSWORD"]   token = os.getenv("API_TOKEN")   pw = getpass.getpass()
+api_key: YOUR_API_KEY   "apiKey": "xxxxxxxxxxxxxxxx"   password=changeme
+secret: ${{ secrets.X1Y2 }}
+PASSWORD=${DB_PASSWORD}   password: <your-password-1>   token: {{ vault_token1 }}   -p <password>
+docker login -u "$USER" -p "$PASS1"   sshpass -p "$SSHPASS" ssh host   redis-cli -a $REDIS_PW1
+"resolved": "https://registry.npmjs.org/a/-/a-1.2.3.tgz#9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"
+sha512-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08abcdefABCDEF==
+kind: SecretStore   kind: ConfigMap   the password is wrong   the token is expired   login failed
+-----BEGIN CERTIFICATE-----   ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7mQd3k   key-value store
+def test_token_is_random2(self): ...   key = "user:1234:profile"   cache_key = f"a1b2:{c3d4}"
+http://a.example:8080/x?key=value&code=200   auth: { user: null }   passing: 12 passed 3 failed
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_secret_is_found_in_its_form(name: str) -> None:
+    text, secret = FORMS[name]
+
+    for before, after in (("", ""), ("first\n", "\nnext"), ("a\n", "\r\nb")):
+        shown = redact(f"{before}{text}{after}")
+        assert secret not in shown
+        assert not found_of(shown, secret), shown
+        assert redact(shown) == shown
+
+
+def test_how_many_forms_are_found() -> None:
+    gone = [name for name, (text, secret) in FORMS.items() if not found_of(redact(text), secret)]
+
+    print(f"{len(gone)} of {len(FORMS)} forms found")
+    assert len(FORMS) >= LEAST
+    assert len(gone) == len(FORMS)
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_private_key_goes_however_it_is_carried(carrier: str) -> None:
+    for block in BLOCKS.values():
+        text = CARRIERS[carrier](block)
+        lines = [line for line in block.split("\n") if len(line) == 64]
+
+        shown = redact(f"before it\n{text}\nbehind it")
+
+        assert not [line for line in lines if line in text and line in shown]
+        assert not [line for line in lines for at in range(0, 52, 4) if line[at : at + 12] in shown]
+        assert shown.startswith("before it\n") and shown.endswith("\nbehind it")
+
+
+@pytest.mark.parametrize("carrier", ["in JSON", "in JSON in JSON", "numbered", "added in a diff"])
+def test_a_secret_on_a_line_goes_however_it_is_carried(carrier: str) -> None:
+    for text, secret in FORMS.values():
+        if "\n" not in text:
+            shown = redact(CARRIERS[carrier](f"first\n{text}\nlast"))
+
+            assert not found_of(shown, secret)
+            assert json.dumps(secret)[1:-1] not in shown
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_placeholders_hashes_and_code_stay(line: str) -> None:
+    assert redact(line) == line
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "a",
+        '"',
+        "\\",
+        " ",
+        "\n",
+        "password=",
+        'password="',
+        "-----BEGIN PRIVATE KEY-----\n",
+        "curl -u ",
+        "sk-",
+        "://a:",
+        "<password>",
+        "%3D",
+        "\x1b[31m",
+        "kind: Secret\ndata:\n",
+        "Cookie: a=b;",
+        "%25",
+        '"kty" "d": "',
+        "login a password ",
+        'pass:"',
+        "pass:\"key:'",
+        "pass=",
+        "-pass ",
+        '"key": "',
+        "A1b2" * 16 + "\n",
+        "mysql -",
+        "echo a | ",
+    ],
+)
+def test_ten_times_the_text_takes_about_ten_times_the_steps(part: str) -> None:
+    text = (part * 200_000)[:200_000]
+
+    assert len(redact(text)) <= len(text) * 2  # it comes back: one pattern that is quadratic hangs
+
+
+def test_no_cut_leaves_half_a_mark_or_half_a_secret() -> None:
+    text = redact(" ".join(["word " * 7, KEYS["github"], "word " * 5, KEYS["aws"]] * 20))
+
+    for most in range(10, 400, 7):
+        for shown in (clip_redacted(text, most), beginning(KEYS["github"] + " word" * 99, most)):
+            assert not any(part in MARK.sub("", shown) for part in ("redac", "acted", " key]"))
+
+
+@given(st.integers(0, 3_000), st.sampled_from(sorted(FORMS)), st.integers(0, 200))
+def test_wherever_a_block_is_cut_no_part_of_a_secret_is_left(
+    before: int, name: str, seed: int
+) -> None:
+    text, secret = FORMS[name]
+    filler = Random(seed).choice(("x = compute(y)\n", "all is well\n", "- item\n"))
+    block = f"{(filler * 300)[:before]}\n{text}\n{filler * 300}"
+    messages = tool_step([Run("c1", "Bash", {"command": block}, block)], "anthropic")
+
+    for limit in (30_000, 6_000, 1_500, 500):
+        for part in serialize(
+            parse([{"role": "user", "content": block}, *messages]).messages, limit, len
+        ):
+            assert secret not in part
+            assert not found_of(part, secret)
+
+
+def seeded(random: Random) -> tuple[list[dict[str, Any]], list[str]]:
+    """A transcript with secrets in texts, arguments and results, and these secrets."""
+    messages: list[dict[str, Any]] = []
+    secrets: list[str] = []
+    names = random.sample(sorted(FORMS), k=len(FORMS))
+    for turn in range(24):
+        texts: list[str] = []
+        for name in names[turn * 8 : turn * 8 + 8]:
+            text, secret = FORMS[name]
+            secrets.append(secret)
+            carried = random.choice(
+                [CARRIERS["as it is"], CARRIERS["numbered"], CARRIERS["in JSON"]]
+            )
+            noise = "\n".join(f"line {n} of it" for n in range(random.randrange(400)))
+            texts.append(f"{noise}\n{carried(text)}\n{noise}")
+        asked, told, given, answered = ("\n".join(texts[at : at + 2]) for at in (0, 2, 4, 6))
+        messages.append({"role": "user", "content": f"Step {turn}: {asked}"})
+        run = Run(f"c{turn}", "Bash", {"command": given}, answered)
+        messages += tool_step([run], "anthropic")
+        messages.append({"role": "assistant", "content": told})
+    messages.append({"role": "user", "content": "Go on."})
+    return messages, secrets
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_secret_of_a_transcript_reaches_the_model(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from anthropic import AsyncAnthropic
+
+    from context_compression.llms.anthropic import AnthropicSummarizer
+
+    messages, secrets = seeded(Random(seed))
+    with MessagesAPI(["## Goal\nTo mend it."]) as api:
+        client = AsyncAnthropic(api_key="any", base_url=api.base_url, max_retries=0)
+        result = compress(
+            messages,
+            target_tokens=int(count_tokens(messages)) // 3,
+            strategy="summarize",
+            summarizer=AnthropicSummarizer(model="claude-opus-4-8", client=client),
+        )
+        sent = "\n".join(json.dumps(r.body, ensure_ascii=False) for r in api.requests)
+
+    assert result.summary is not None
+    left = {secret for secret in secrets if secret in sent or found_of(sent, secret)}
+    print(f"{len(secrets)} secrets in {len(api.requests)} requests, {len(left)} left")
+    assert not left
