@@ -1,0 +1,1 @@
+"""Attacks that anyone can repeat: what they try, and what must hold."""
