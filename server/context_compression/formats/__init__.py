@@ -11,10 +11,10 @@ bedrock      Bedrock Converse
 ai_sdk       ModelMessages of Vercel's AI SDK
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, cast, overload
 
 from context_compression.errors import InvalidConversation
 from context_compression.formats import (
@@ -85,8 +85,10 @@ DIALECTS = (ai_sdk, bedrock, gemini, responses, openai_chat, anthropic)
 
 
 @dataclass(frozen=True)
-class Conversation:
+class Conversation(Sequence[Mapping[str, Any]]):
     """A conversation as values, and the dialect it came in.
+
+    It stands for its messages wherever those are taken, and is not read again there.
 
     Attributes:
         raw: the messages as JSON; those that came so are the very objects.
@@ -97,6 +99,23 @@ class Conversation:
     raw: Sequence[Mapping[str, Any]]
     messages: tuple[Message, ...]
     format: Format
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
+
+    def __getitem__(
+        self, index: int | slice
+    ) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        return self.raw[index]
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.raw)
 
     def render(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Messages as dicts of this dialect; those nobody edited are the very objects that came."""
@@ -123,19 +142,22 @@ class Conversation:
 
 
 def parse(messages: Sequence[Any]) -> Conversation:
-    """Read a conversation, telling its dialect by shape.
+    """Read a conversation, telling its dialect by shape; one that was read stays as it is.
 
     Raises:
         InvalidConversation: not a sequence of messages in a dialect we know, or not JSON.
     """
+    if isinstance(messages, Conversation):
+        return messages
     if not is_array(messages):
         told = refusal(messages)
         raise InvalidConversation(
             told or f"A conversation is a list of messages, not {type(messages).__name__}. {WANTED}"
         )
     raw: Sequence[Mapping[str, Any]] = plain(messages)
-    of_items = any(is_object(message) and responses.certainty(message) for message in raw)
-    for index, message in enumerate(raw):
+    others = [(index, message) for index, message in enumerate(raw) if not _is_said(message)]
+    of_items = any(is_object(message) and responses.certainty(message) for _, message in others)
+    for index, message in others:
         check(index, message, of_items=of_items)
     dialect = detect(raw)
     if dialect is not responses.FORMAT:
@@ -216,6 +238,14 @@ def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
         return first
     of_openai = any(m.get("role") in ("system", "developer", "tool") for m in messages)
     return openai_chat.FORMAT if of_openai else anthropic.FORMAT
+
+
+def _is_said(message: Any) -> bool:
+    """Whether it is a role and a text and nothing else, which is a message in any dialect."""
+    if type(message) is not dict or len(cast("dict[Any, Any]", message)) != 2:
+        return False
+    role, content = message.get("role"), message.get("content")
+    return type(content) is str and type(role) is str and role in ROLES
 
 
 def _is_plain_text(message: Mapping[str, Any]) -> bool:

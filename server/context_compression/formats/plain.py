@@ -24,7 +24,7 @@ def why_not_json(value: Any) -> str | None:
     stack: list[tuple[Any, int]] = [(value, 0)]
     while stack:
         item, depth = stack.pop()
-        if item is None or isinstance(item, str) or isinstance(item, bool):  # noqa: SIM101  # fast
+        if type(item) is str or item is None or isinstance(item, str | bool):
             continue
         if isinstance(item, int | float):
             if _is_unwritable(item):
