@@ -143,12 +143,12 @@ class Message:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls it makes."""
-        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+        return tuple([block for block in self.blocks if isinstance(block, ToolCall)])
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
         """The tool results it carries."""
-        return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+        return tuple([block for block in self.blocks if isinstance(block, ToolResult)])
 
     @property
     def has_thinking(self) -> bool:
@@ -158,7 +158,10 @@ class Message:
     @property
     def has_bound_thinking(self) -> bool:
         """Whether a thinking block stands in it that is bound to what stands before."""
-        return any(isinstance(block, Thinking) and block.bound for block in self.blocks)
+        for block in self.blocks:
+            if isinstance(block, Thinking) and block.bound:
+                return True
+        return False
 
     @property
     def declares(self) -> tuple[str, ...]:
@@ -260,6 +263,8 @@ def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
 
 def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
     """Whether it is a JSON array (a string is none)."""
+    if type(value) is str:
+        return False
     return type(value) is list or (
         isinstance(value, Sequence) and not isinstance(value, str | bytes)
     )

@@ -11,7 +11,7 @@ bedrock      Bedrock Converse
 ai_sdk       ModelMessages of Vercel's AI SDK
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, cast, overload
@@ -159,10 +159,10 @@ def parse(messages: Sequence[Any]) -> Conversation:
     of_items = any(is_object(message) and responses.certainty(message) for _, message in others)
     for index, message in others:
         check(index, message, of_items=of_items)
-    dialect = detect(raw)
+    dialect = detect(raw, [message for _, message in others])
     if dialect is not responses.FORMAT:
         _refuse_items(raw, dialect)
-    _refuse_tools_of_others(raw, dialect)
+    _refuse_tools_of_others(others, dialect)
     read = tuple(_read(raw, dialect))
     _refuse_unread(raw, read, dialect)
     return Conversation(raw, read, dialect)
@@ -180,10 +180,12 @@ def _refuse_items(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
         )
 
 
-def _refuse_tools_of_others(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
+def _refuse_tools_of_others(
+    others: Iterable[tuple[int, Mapping[str, Any]]], dialect: Format
+) -> None:
     """A call or a result of another dialect would be carried as it is, and its pair torn."""
     module = next(module for module in DIALECTS if module.FORMAT is dialect)
-    for index, message in enumerate(raw):
+    for index, message in others:
         if _is_plain_text(message) or module.certainty(message):
             continue
         other = next((m.FORMAT.name for m in DIALECTS if m.certainty(message) == 2), None)
@@ -217,15 +219,19 @@ def _read(raw: Sequence[Mapping[str, Any]], dialect: Format) -> list[Message]:
     return [dialect.read(message, ids) for message in raw]
 
 
-def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
+def detect(
+    messages: Sequence[Mapping[str, Any]], telling: Sequence[Mapping[str, Any]] | None = None
+) -> Format:
     """The dialect of the first message that shows one by its shape: by tools, else by other parts.
+
+    `telling` are those of them that are more than a role and a text, where that is known.
 
     A picture in another dialect is one part that stays as it is; calls without results are no
     conversation. Failing both, roles that only OpenAI's messages have decide; plain texts are
     Anthropic's.
     """
     first: Format | None = None
-    for message in messages:
+    for message in messages if telling is None else telling:
         if _is_plain_text(message):
             continue
         for module in DIALECTS:

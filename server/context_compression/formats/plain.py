@@ -106,6 +106,8 @@ def has_halves(value: Any) -> bool:
         if isinstance(item, str):
             if not item.isascii() and _is_half(item):
                 return True
+        elif item is None or type(item) is int:
+            continue
         elif is_object(item):
             stack.extend(item.values())
             stack.extend(item)

@@ -69,17 +69,18 @@ def status_of(
     state = session.state()
     shown = state.view if messages is None else messages
     counter = Counter(session.model, session.counter)
-    parsed = parse(shown).messages
-    used = session.usage(shown)
+    conversation = parse(shown)
+    parsed = conversation.messages
+    used = session.usage(conversation)
     if anchor:
         tokens = anchored(counter, parsed, anchor)
         used = Usage(tokens, used.total_budget, used.threshold_tokens)
     recorded, compressions, freed = state.recorded, len(state.compressions), state.freed
     as_they_came = {*map(id, state.view)}
     changed = sum(id(message) not in as_they_came for message in recorded)
-    for event in [] if messages is None else news_of(state, messages, anew=True):
+    for event in [] if messages is None else news_of(state, conversation, anew=True):
         state.replay(event)
-    plain = session.preview(shown, strategy="offload", target_tokens=ALL_IT_CAN)
+    plain = session.preview(conversation, strategy="offload", target_tokens=ALL_IT_CAN)
     return Status(
         usage=used,
         messages=len(shown),
