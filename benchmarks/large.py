@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import recordings
 
@@ -55,7 +55,9 @@ class Bar:
 def lengthened(compacted: bool) -> Iterator[Row]:
     """Rows of recordings, over and over, each time with ids of its own, in one chain."""
     files = sorted(recordings.FOLDER.parent.glob("native/claude-code/*.jsonl.gz"))
-    recorded = [[*map(json.loads, gzip.open(file, "rb"))] for file in files]
+    recorded = [
+        [*map(json.loads, gzip.decompress(f.read_bytes()).split(b"\n")[:-1])] for f in files
+    ]
     last: str | None = None
     for turn in count():
         known: set[str] = set()
@@ -86,18 +88,20 @@ def is_of_compaction(row: Row) -> bool:
 def renamed(value: Any, turn: int) -> None:
     """Give messages and calls other ids, so that none comes twice."""
     if isinstance(value, list):
-        for item in value:
+        for item in cast("list[Any]", value):
             renamed(item, turn)
     elif isinstance(value, dict):
-        for key in IDS:
-            if isinstance(value.get(key), str):
-                value[key] = f"{turn}-{value[key]}"
-        renamed(value.get("content"), turn)
+        about = cast("Row", value)
+        about |= {key: f"{turn}-{about[key]}" for key in IDS if isinstance(about.get(key), str)}
+        renamed(about.get("content"), turn)
 
 
 def letters() -> Iterator[Row]:
     for n in range(1_000_000):
-        yield {"role": ("user", "assistant")[n % 2], "content": "abcdefghijklmnopqrstuvwxyz"[n % 26]}
+        yield {
+            "role": ("user", "assistant")[n % 2],
+            "content": "abcdefghijklmnopqrstuvwxyz"[n % 26],
+        }
 
 
 def written(path: Path, rows: Iterator[Row], size: float) -> Path:
@@ -138,15 +142,27 @@ def run(checkout: Path, command: tuple[str, ...], folder: Path) -> Measured:
 
 
 def live_context(path: Path) -> tuple[float, int]:
-    """Megabytes of the messages that are live in a file, as JSON, and their tokens."""
+    """Megabytes of the messages that are live in a file, as JSON, and their tokens.
+
+    Asked of a process of its own: what this one ever held would count as its children's.
+    """
+    command = [sys.executable, __file__, "--live", str(path)]
+    size, tokens = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return size, tokens
+
+
+def print_live_context(path: Path) -> None:
     from context_compression import count_tokens
     from context_compression.hosts import read
 
     messages = read(path).messages
-    return len(json.dumps(messages, ensure_ascii=False).encode()) / MEGABYTE, count_tokens(messages)
+    size = len(json.dumps(messages, ensure_ascii=False).encode()) / MEGABYTE
+    print(json.dumps([size, count_tokens(messages)]))
 
 
-def transcript_bars(name: str, path: Path, here: Callable[..., Measured]) -> Iterator[Bar]:
+def transcript_bars(
+    name: str, path: Path, here: Callable[[tuple[str, ...]], Measured]
+) -> Iterator[Bar]:
     live, tokens = live_context(path)
     memory = 3 * live + 200
     print(f"{name}: {path.stat().st_size / MEGABYTE:.0f} MB, {live:.1f} MB of it live", flush=True)
@@ -157,7 +173,9 @@ def transcript_bars(name: str, path: Path, here: Callable[..., Measured]) -> Ite
     yield Bar(f"{name}: compress to a quarter", command, allowed, float("inf"))
 
 
-def bars(folder: Path, size: float, wanted: set[str], here: Callable[..., Measured]) -> Iterator[Bar]:
+def bars(
+    folder: Path, size: float, wanted: set[str], here: Callable[[tuple[str, ...]], Measured]
+) -> Iterator[Bar]:
     for name, compacted in (("compacted", True), ("never compacted", False)):
         if name in wanted:
             path = written(folder / f"{name.replace(' ', '-')}.jsonl", lengthened(compacted), size)
@@ -184,8 +202,13 @@ def main() -> None:
     missed = 0
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        here: Callable[..., Measured] = lambda command: run(HERE, command, folder)  # noqa: E731
-        print(f"{'':36}{'seconds':>9}{'bar':>7}{'MB':>8}{'bar':>8}{'beside':>9}{'MB':>8}{'times':>8}")
+
+        def here(command: tuple[str, ...]) -> Measured:
+            return run(HERE, command, folder)
+
+        print(
+            f"{'':36}{'seconds':>9}{'bar':>7}{'MB':>8}{'bar':>8}{'beside':>9}{'MB':>8}{'times':>8}"
+        )
         for bar in bars(folder, given.megabytes * MEGABYTE, {*given.only.split(",")}, here):
             got = here(bar.command)
             met = got.seconds <= bar.seconds and got.megabytes <= bar.megabytes
@@ -202,4 +225,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--live"]:
+        print_live_context(Path(sys.argv[2]))
+    else:
+        main()

@@ -158,10 +158,7 @@ class Message:
     @property
     def has_bound_thinking(self) -> bool:
         """Whether a thinking block stands in it that is bound to what stands before."""
-        for block in self.blocks:
-            if isinstance(block, Thinking) and block.bound:
-                return True
-        return False
+        return any(isinstance(block, Thinking) and block.bound for block in self.blocks)
 
     @property
     def declares(self) -> tuple[str, ...]:

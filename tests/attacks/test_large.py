@@ -1,8 +1,6 @@
-"""What is small on disk and large in memory, and what is no file at all: refused in words, early."""
+"""What is small on disk and large in memory, and what is no file: refused in words, early."""
 
 import gzip
-import io
-import json
 import os
 import random
 import re
@@ -11,19 +9,22 @@ import subprocess
 import sys
 import tracemalloc
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from mcp_door import ask, connected, refusal, workspace_in
+from mcp_door import connected, refusal, workspace_in
 
 from context_compression import hosts
 from context_compression.errors import TranscriptError
+from context_compression.formats import ROLES, foreign, parse
 from context_compression.hosts import packed
 
+pytestmark = pytest.mark.anyio
 SAID = b'{"role": "user", "content": "a"}\n'
 MEGABYTE = 1024 * 1024
+ANYWHERE = {"CONTEXT_COMPRESSION_ALLOWED_PATHS": "/"}
 
 
 def bomb(path: Path, content: bytes = SAID, size: int = 3_000 * MEGABYTE) -> Path:
@@ -38,7 +39,7 @@ def bomb(path: Path, content: bytes = SAID, size: int = 3_000 * MEGABYTE) -> Pat
 
 
 @contextmanager
-def in_little_memory(most: int) -> Iterator[None]:
+def in_little_memory(most: int) -> Generator[None]:
     tracemalloc.start()
     try:
         yield
@@ -79,7 +80,9 @@ def test_a_bomb_with_noise_in_it_is_refused_by_what_it_holds_in_all(
 
 def test_a_bomb_in_a_later_member_is_found(tmp_path: Path):
     path = tmp_path / "two.jsonl.gz"
-    honest = gzip.compress(b"".join(b"%d\n" % n for n in random.Random(2).choices(range(9**9), k=99)))
+    honest = gzip.compress(
+        b"".join(b"%d\n" % n for n in random.Random(2).choices(range(9**9), k=99))
+    )
     second = bomb(tmp_path / "second.gz", SAID, 64 * MEGABYTE)
     path.write_bytes(honest + second.read_bytes())
 
@@ -104,11 +107,10 @@ def test_a_packed_file_that_is_cut_off_is_read_up_to_there(tmp_path: Path):
     assert any("cut off" in warning for warning in transcript.warnings)
 
 
-@pytest.mark.anyio
 async def test_every_tool_refuses_a_bomb(tmp_path: Path):
     path = bomb(tmp_path / "bomb.jsonl.gz", SAID, 64 * MEGABYTE)
 
-    async with connected(workspace_in(tmp_path)) as client:
+    async with connected(workspace_in(tmp_path, ANYWHERE)) as client:
         for tool in ("context_status", "context_compress", "context_offload"):
             said = await refusal(client, tool, conversation=str(path))
             assert unpacked_before(said) <= packed.FREE + packed.CHUNK
@@ -126,10 +128,81 @@ def test_every_command_refuses_a_bomb(command: str, tmp_path: Path):
     assert unpacked_before(done.stderr) <= packed.FREE + packed.CHUNK
 
 
-def commanded(
-    folder: Path, *arguments: str, stdin: str = ""
-) -> subprocess.CompletedProcess[str]:
+def commanded(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "context_compression", "--store", str(folder / "s"), *arguments],
         cwd=folder, input=stdin, capture_output=True, encoding="utf-8", timeout=120, check=False,
     )  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices are Unix's")
+@pytest.mark.parametrize("path", ["folder", "pipe", "/dev/zero", "link-to-zero"])
+async def test_what_is_no_file_is_refused_at_once(path: str, tmp_path: Path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link-to-zero").symlink_to("/dev/zero")
+    there = tmp_path / path
+
+    done = commanded(tmp_path, "status", str(there), stdin="[]")
+    async with connected(workspace_in(tmp_path, ANYWHERE)) as client:
+        said = await refusal(client, "context_status", conversation=str(there))
+        archived = await refusal(client, "context_offload", path=str(there))
+
+    assert done.returncode == 2
+    for text in (done.stderr, said, archived):
+        assert re.search(r"folder|device or a pipe|no ordinary file", text), text
+
+
+def test_a_view_that_makes_up_rows_without_end_is_not_read(tmp_path: Path):
+    path = tmp_path / "opencode.db"
+    with sqlite3.connect(path) as db:
+        db.executescript(
+            "CREATE TABLE session (id, parent_id, title, revert, time_updated);"
+            "INSERT INTO session VALUES ('ses', NULL, 'Much', NULL, 1);"
+            "CREATE VIEW message AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 "
+            "FROM n) SELECT id, 'ses' AS session_id, id AS time_created, 1 AS time_updated, '{}' "
+            "AS data FROM n;"
+        )
+    db.close()
+
+    with in_little_memory(8 * MEGABYTE), pytest.raises(TranscriptError, match=r"'message'.*a view"):
+        hosts.read(path)
+
+
+def test_a_hook_lets_the_host_go_on_whatever_it_is_told(tmp_path: Path):
+    done = commanded(tmp_path, "hook", "claude-code", stdin="[" * 100_000)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("text", ["[" * 3_000_000, '{"a":' * 600_000, "[" * 900 + "]" * 900])
+def test_what_is_nested_very_deep_is_refused_in_words(text: str, tmp_path: Path):
+    path = tmp_path / "deep.json"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(TranscriptError, match=r"deep\.json"):
+        hosts.read(path)
+
+
+async def test_messages_of_a_call_are_refused_where_they_are_too_deep(tmp_path: Path):
+    deep: list[object] = []
+    for _ in range(230):
+        deep = [deep]
+
+    async with connected(workspace_in(tmp_path, ANYWHERE)) as client:
+        messages = [{"role": "user", "content": [{"type": "x", "of": deep}]}]
+        said = await refusal(client, "context_status", messages=messages)
+
+    assert "nested deeper than 200 levels" in said
+
+
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_a_role_and_a_text_is_no_message_of_a_foreign_format(role: str):
+    assert foreign.refusal({"role": role, "content": "a"}) is None
+
+
+def test_a_conversation_that_was_read_is_not_read_again():
+    conversation = parse([{"role": "user", "content": "Go on."}])
+
+    assert parse(conversation) is conversation
+    assert [*conversation] == [{"role": "user", "content": "Go on."}]

@@ -80,7 +80,8 @@ def hook(options: Options, host: str) -> None:
     """Answer one event of a host's hook: its JSON on stdin, the answer on stdout."""
     from anyio import run
 
-    with suppress(ValueError, ContextCompressionError):  # the host shall go on in any case
+    # the host shall go on in any case, with an event that is too deep for Python as well
+    with suppress(ValueError, RecursionError, ContextCompressionError):
         event = json.load(sys.stdin.buffer)
         told = run(answer, host, options.workspace(), event)
         if told != NOTHING:

@@ -106,9 +106,7 @@ class Conversation(Sequence[Mapping[str, Any]]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
 
-    def __getitem__(
-        self, index: int | slice
-    ) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
         return self.raw[index]
 
     def __len__(self) -> int:
@@ -248,10 +246,11 @@ def detect(
 
 def _is_said(message: Any) -> bool:
     """Whether it is a role and a text and nothing else, which is a message in any dialect."""
-    if type(message) is not dict or len(cast("dict[Any, Any]", message)) != 2:
+    if type(message) is not dict:
         return False
-    role, content = message.get("role"), message.get("content")
-    return type(content) is str and type(role) is str and role in ROLES
+    held = cast("dict[Any, Any]", message)
+    role, content = held.get("role"), held.get("content")
+    return len(held) == 2 and type(content) is str and type(role) is str and role in ROLES
 
 
 def _is_plain_text(message: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ import zlib
 from contextlib import suppress
 from gzip import GzipFile
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from context_compression.errors import TranscriptError
 from context_compression.plurals import how_many
@@ -30,13 +31,14 @@ def check_packed(stream: GzipFile, path: Path, max_bytes: int) -> None:
         TranscriptError: it holds more than `max_bytes`, than `MOST`, or than `RATIO` for each byte.
     """
     most, size = min(max_bytes, MOST), 0
+    file = cast("BinaryIO", stream.fileobj)
     stream.seek(0)
     with suppress(OSError, EOFError, zlib.error):
         while chunk := stream.read(CHUNK):
             size += len(chunk)
             if size > most:
                 raise _holds_too_much(path, f"at most {most:,} bytes are unpacked")
-            read = stream.fileobj.tell()
+            read = file.tell()
             if size > max(FREE, RATIO * read):
                 found = f"{how_many(size, 'byte')} came out of the first {read:,}"
                 raise _holds_too_much(path, f"{found}; at most {RATIO} times as many are read")

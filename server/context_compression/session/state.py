@@ -104,7 +104,7 @@ class State:
     @property
     def freed(self) -> int:
         """Tokens by which compressions make the view smaller."""
-        return sum([c["tokens_before"] - c["tokens_after"] for c in self.compressions])
+        return sum(c["tokens_before"] - c["tokens_after"] for c in self.compressions)
 
     @property
     def behind(self) -> int:

@@ -118,7 +118,7 @@ class Counter:
 
     def message(self, message: Message) -> int:
         """Tokens of a message with what wraps it."""
-        return self.family.per_message + sum([self.block(block) for block in message.blocks])
+        return self.family.per_message + sum(map(self.block, message.blocks))
 
     def messages(self, messages: Sequence[Message]) -> int:
         """Tokens of a conversation, without system prompt and tools that are given beside it."""
