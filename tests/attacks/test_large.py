@@ -1,6 +1,7 @@
 """What is small on disk and large in memory, and what is no file: refused in words, early."""
 
 import gzip
+import json
 import os
 import random
 import re
@@ -14,12 +15,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp_door import connected, refusal, workspace_in
 
 from context_compression import hosts
 from context_compression.errors import TranscriptError
 from context_compression.formats import ROLES, foreign, parse
 from context_compression.hosts import packed
+from context_compression.hosts.lines import parse as read_line
+from context_compression.session import Session
 
 pytestmark = pytest.mark.anyio
 SAID = b'{"role": "user", "content": "a"}\n'
@@ -206,3 +211,49 @@ def test_a_conversation_that_was_read_is_not_read_again():
 
     assert parse(conversation) is conversation
     assert [*conversation] == [{"role": "user", "content": "Go on."}]
+
+
+SAYING = st.sampled_from(["a", "", " ", "Go on. " * 900, "\ud83d", "ümlaut"])
+SPEAKING = st.sampled_from(["user", "assistant", "system"])
+TALK = st.lists(st.fixed_dictionaries({"role": SPEAKING, "content": SAYING}), min_size=1)
+
+
+@given(messages=TALK)
+def test_what_could_be_freed_is_what_offload_frees(
+    messages: list[dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+):
+    session = Session(tmp_path_factory.mktemp("store"), "talk")
+    offloaded = session.preview(messages, strategy="offload", target_tokens=1)
+
+    assert session.status(messages).could_free == offloaded.tokens_freed
+
+
+@given(
+    st.one_of(st.binary(), st.text().map(str.encode)),
+    st.sampled_from(["utf-8", "utf-16", "utf-16-le", "utf-32-le"]),
+)
+def test_a_line_is_read_as_json_reads_it(data: bytes, encoding: str):
+    for line in (data, b"{" + data, f'{{"a": "{data.hex()}"}}'.encode(encoding)):
+        try:
+            wanted = json.loads(line)
+        except (ValueError, RecursionError):
+            wanted = None
+        assert repr(read_line(line)) == repr(wanted)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a": 1, "a": 2}', '{"a": NaN, "b": -Infinity}', '{"a": %s}' % ("9" * 4_000),
+        '{"a": 1e999}', '{"a": "\\ud83d"}', '{"a": "\ud83d"}', '{"a": 01}', '{"a": 1} x',
+        '\ufeff{"a": 1}', '{"a": %s}' % ("[" * 5_000), '{"a": %s}' % ("9" * 5_000),
+        '{"a": "\t"}', '{"a": -0.0}', " {}", "{} \n", "{", "[1]", "1",
+    ],
+)  # fmt: skip
+def test_odd_json_is_read_as_json_reads_it(line: str):
+    try:
+        wanted = json.loads(line.encode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        wanted = None
+
+    assert repr(read_line(line.encode("utf-8", "surrogatepass"))) == repr(wanted)
