@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,6 +28,17 @@ Row = dict[str, Any]
 MEGABYTE = 1_000_000
 IDS = ("id", "tool_use_id")
 HERE = Path(__file__).resolve().parents[1]
+BETWEEN = """
+import json, os, subprocess, sys, time
+started = time.perf_counter()
+null, pipe = subprocess.DEVNULL, subprocess.PIPE
+with subprocess.Popen(sys.argv[1:], stdout=null, stderr=pipe) as child:
+    said = child.stderr.read().decode(errors="replace").strip()
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+seconds = time.perf_counter() - started
+print(json.dumps([seconds, used.ru_maxrss / 1000, child.returncode, said]))
+"""
 
 
 @dataclass(frozen=True)
@@ -125,20 +135,16 @@ def bomb(path: Path, content: bytes) -> Path:
 
 
 def run(checkout: Path, command: tuple[str, ...], folder: Path) -> Measured:
-    """Run the command of a checkout; a child of its own tells the most memory it took."""
-    python = checkout / ".venv/bin/python"
+    """Run the command of a checkout.
+
+    A small process in between starts it: to a child counts what its parent ever held.
+    """
+    python = str(checkout / ".venv/bin/python")
     environ = {**os.environ, "PYTHONPATH": str(checkout / "server"), "HOME": str(folder)}
-    child = [str(python), "-m", "context_compression", "--store", str(folder / "store"), *command]
-    started = time.perf_counter()
-    with subprocess.Popen(
-        child, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=folder
-    ) as process:
-        assert process.stderr
-        said = process.stderr.read().decode(errors="replace").strip()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.perf_counter() - started
-    return Measured(seconds, used.ru_maxrss / 1000, process.returncode, said)
+    child = [python, "-m", "context_compression", "--store", str(folder / "store"), *command]
+    between = [sys.executable, "-c", BETWEEN, *child]
+    done = subprocess.run(between, env=environ, stdout=subprocess.PIPE, cwd=folder, check=True)
+    return Measured(*json.loads(done.stdout))
 
 
 def live_context(path: Path) -> tuple[float, int]:
