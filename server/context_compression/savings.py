@@ -153,7 +153,9 @@ def _calls(message: Mapping[str, Any]) -> Iterator[str]:
     yield str(message.get("name", ""))
     for key in ("content", "tool_calls", "parts"):
         blocks = message.get(key)
-        for block in filter(is_object, blocks) if is_array(blocks) else ():
+        if not is_array(blocks):
+            continue
+        for block in filter(is_object, blocks):
             inner = (
                 block.get(of) for of in ("function", "functionCall", "function_call", "toolUse")
             )

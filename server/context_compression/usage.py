@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from threading import Lock
 from typing import Any
 
 from context_compression.authors import author_of, is_ours, title_of
-from context_compression.formats import parse
+from context_compression.formats import Conversation, parse
 from context_compression.messages import (
     Block,
     Document,
@@ -82,28 +83,29 @@ def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
     """Tokens by kind of content, the largest first; together what the messages cost."""
     found: dict[str, int] = {}
     for message in messages:
-        left = counter.message(message)
         for block in message.blocks:
             kind = KINDS[type(block)]
             if isinstance(block, Text):
                 ours = is_ours(block.text)
                 kind = "our notes" if ours else f"{author_of(message, block.text)} text"
-            tokens = counter.block(block)
-            found[kind] = found.get(kind, 0) + tokens
-            left -= tokens
-        found["structure"] = found.get("structure", 0) + left
+            found[kind] = found.get(kind, 0) + counter.block(block)
+        found["structure"] = found.get("structure", 0) + counter.family.per_message
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
 def largest(messages: Sequence[Message], counter: Counter, limit: int = 5) -> list[Item]:
     """The blocks that take up most, the largest first."""
-    names = {call.id: call.name for message in messages for call in message.calls}
-    items = [
-        Item(index, _what(message, block, names), counter.block(block))
+    sizes = (
+        (-counter.block(block), index, place)
         for index, message in enumerate(messages)
-        for block in message.blocks
+        for place, block in enumerate(message.blocks)
+    )
+    found = nsmallest(limit, sizes)
+    names = {call.id: call.name for message in messages for call in message.calls}
+    return [
+        Item(index, _what(messages[index], messages[index].blocks[place], names), -less)
+        for less, index, place in found
     ]
-    return sorted(items, key=lambda item: (-item.tokens, item.message))[:limit]
 
 
 def _what(message: Message, block: Block, names: Mapping[str, str]) -> str:
@@ -159,7 +161,8 @@ def count_tokens(
     """
     if counter is not None:
         return _count(messages, system, tools, Counter(model, counter))
-    key = (fingerprint((messages, system, tools)), model)
+    raw = messages.raw if isinstance(messages, Conversation) else messages
+    key = (fingerprint((raw, system, tools)), model)
     found = _counted.get(key)
     if found is None:
         found = _count(messages, system, tools, Counter(model))
@@ -194,8 +197,8 @@ def usage(
         InvalidSettings: an unknown name or an impossible value.
     """
     settings = for_model(settings, model)
-    used = count_tokens(messages, system=system, tools=tools, model=model, counter=counter)
     conversation = parse(messages)  # a text can be counted, but is no conversation
+    used = count_tokens(conversation, system=system, tools=tools, model=model, counter=counter)
     known = None if summary_in(system) else anchor_in(conversation.raw)  # it was charged before
     if counter is None and (anchor := known):
         used = anchored(Counter(model), conversation.messages, anchor)

@@ -64,6 +64,13 @@ class Opened:
     beside: int = 0
 
     @property
+    def shown(self) -> Sequence[Mapping[str, Any]] | None:
+        """What the file of another program holds, read already where it had to be."""
+        if self.transcript is None:
+            return None
+        return self.transcript.conversation or self.transcript.messages
+
+    @property
     def anchor(self) -> Anchor | None:
         """What the host's provider really charged, where the transcript says so.
 

@@ -89,7 +89,7 @@ class Asked:
         """Compress a session's view; or a transcript, as its file has it now."""
         summarizer = self._summarizer()
         session = self.opened.session
-        messages = self.opened.transcript.messages if self.opened.transcript else None
+        messages = self.opened.shown
         beside = self.opened.not_counted
         asked: dict[str, Any] = {**self.options, "force": True, "not_counted": beside}
         with working("Compacting" if summarizer and not dry_run else "compressing"):

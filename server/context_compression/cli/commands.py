@@ -111,8 +111,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
     opened = options.workspace(conversation).open(conversation, model=model)
     warn(opened)
     with working("counting"):
-        shown = opened.transcript.messages if opened.transcript else None
-        found = opened.session.status(shown, opened.anchor)
+        found = opened.session.status(opened.shown, opened.anchor)
     if as_json:
         write_json(records.status(opened.session.id, found))
     else:

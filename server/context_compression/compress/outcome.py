@@ -8,6 +8,7 @@ from typing import Any, cast
 from context_compression.compress.accounting import Accounting, first_difference, layout
 from context_compression.compress.subject import Subject
 from context_compression.edits import Edit, View
+from context_compression.formats import Conversation
 from context_compression.messages import Message, Thinking
 from context_compression.plurals import how_many
 from context_compression.result import Ref, Result, Step, loss_report
@@ -130,7 +131,7 @@ def _as_given(
     messages: list[dict[str, Any]], raw: Sequence[Any], given: Sequence[Any]
 ) -> list[dict[str, Any]]:
     """The messages, with the very objects of a provider's library that came where no edit was."""
-    if raw is given:
+    if raw is given or isinstance(given, Conversation):
         return messages
     objects = {id(plain): whole for plain, whole in zip(raw, given, strict=True)}
     return [objects.get(id(message), message) for message in messages]

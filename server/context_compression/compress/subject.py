@@ -1,6 +1,6 @@
 """What a compression is about: the conversation as it came, read, mended, counted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -208,7 +208,13 @@ class Subject:
         """Of its messages, and of a summary in its system prompt."""
         messages, system = self.placed(view)
         summary = self.counter.system(system) - self.beside["system prompt"]
-        return summary + sum(map(self.counter.message, messages))
+        known, count = self._known, self.counter.message
+        return summary + sum(known[id(m)] if id(m) in known else count(m) for m in messages)
+
+    @cached_property
+    def _known(self) -> Mapping[int, int]:
+        """Tokens of the messages of the plan, by their `id`: those live as long as the plan."""
+        return dict(zip(map(id, self.plan.messages), self.plan.tokens, strict=True))
 
     def parts(self, of_messages: dict[str, int]) -> dict[str, int]:
         """Tokens by what they are spent on, with what stands beside the messages."""

@@ -11,10 +11,10 @@ bedrock      Bedrock Converse
 ai_sdk       ModelMessages of Vercel's AI SDK
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, cast, overload
 
 from context_compression.errors import InvalidConversation
 from context_compression.formats import (
@@ -85,8 +85,10 @@ DIALECTS = (ai_sdk, bedrock, gemini, responses, openai_chat, anthropic)
 
 
 @dataclass(frozen=True)
-class Conversation:
+class Conversation(Sequence[Mapping[str, Any]]):
     """A conversation as values, and the dialect it came in.
+
+    It stands for its messages wherever those are taken, and is not read again there.
 
     Attributes:
         raw: the messages as JSON; those that came so are the very objects.
@@ -97,6 +99,21 @@ class Conversation:
     raw: Sequence[Mapping[str, Any]]
     messages: tuple[Message, ...]
     format: Format
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
+
+    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        return self.raw[index]
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.raw)
 
     def render(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Messages as dicts of this dialect; those nobody edited are the very objects that came."""
@@ -123,24 +140,27 @@ class Conversation:
 
 
 def parse(messages: Sequence[Any]) -> Conversation:
-    """Read a conversation, telling its dialect by shape.
+    """Read a conversation, telling its dialect by shape; one that was read stays as it is.
 
     Raises:
         InvalidConversation: not a sequence of messages in a dialect we know, or not JSON.
     """
+    if isinstance(messages, Conversation):
+        return messages
     if not is_array(messages):
         told = refusal(messages)
         raise InvalidConversation(
             told or f"A conversation is a list of messages, not {type(messages).__name__}. {WANTED}"
         )
     raw: Sequence[Mapping[str, Any]] = plain(messages)
-    of_items = any(is_object(message) and responses.certainty(message) for message in raw)
-    for index, message in enumerate(raw):
+    others = [(index, message) for index, message in enumerate(raw) if not _is_said(message)]
+    of_items = any(is_object(message) and responses.certainty(message) for _, message in others)
+    for index, message in others:
         check(index, message, of_items=of_items)
-    dialect = detect(raw)
+    dialect = detect(raw, [message for _, message in others])
     if dialect is not responses.FORMAT:
         _refuse_items(raw, dialect)
-    _refuse_tools_of_others(raw, dialect)
+    _refuse_tools_of_others(others, dialect)
     read = tuple(_read(raw, dialect))
     _refuse_unread(raw, read, dialect)
     return Conversation(raw, read, dialect)
@@ -158,10 +178,12 @@ def _refuse_items(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
         )
 
 
-def _refuse_tools_of_others(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
+def _refuse_tools_of_others(
+    others: Iterable[tuple[int, Mapping[str, Any]]], dialect: Format
+) -> None:
     """A call or a result of another dialect would be carried as it is, and its pair torn."""
     module = next(module for module in DIALECTS if module.FORMAT is dialect)
-    for index, message in enumerate(raw):
+    for index, message in others:
         if _is_plain_text(message) or module.certainty(message):
             continue
         other = next((m.FORMAT.name for m in DIALECTS if m.certainty(message) == 2), None)
@@ -195,15 +217,19 @@ def _read(raw: Sequence[Mapping[str, Any]], dialect: Format) -> list[Message]:
     return [dialect.read(message, ids) for message in raw]
 
 
-def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
+def detect(
+    messages: Sequence[Mapping[str, Any]], telling: Sequence[Mapping[str, Any]] | None = None
+) -> Format:
     """The dialect of the first message that shows one by its shape: by tools, else by other parts.
+
+    `telling` are those of them that are more than a role and a text, where that is known.
 
     A picture in another dialect is one part that stays as it is; calls without results are no
     conversation. Failing both, roles that only OpenAI's messages have decide; plain texts are
     Anthropic's.
     """
     first: Format | None = None
-    for message in messages:
+    for message in messages if telling is None else telling:
         if _is_plain_text(message):
             continue
         for module in DIALECTS:
@@ -216,6 +242,15 @@ def detect(messages: Sequence[Mapping[str, Any]]) -> Format:
         return first
     of_openai = any(m.get("role") in ("system", "developer", "tool") for m in messages)
     return openai_chat.FORMAT if of_openai else anthropic.FORMAT
+
+
+def _is_said(message: Any) -> bool:
+    """Whether it is a role and a text and nothing else, which is a message in any dialect."""
+    if type(message) is not dict:
+        return False
+    held = cast("dict[Any, Any]", message)
+    role, content = held.get("role"), held.get("content")
+    return len(held) == 2 and type(content) is str and type(role) is str and role in ROLES
 
 
 def _is_plain_text(message: Mapping[str, Any]) -> bool:

@@ -24,7 +24,7 @@ def why_not_json(value: Any) -> str | None:
     stack: list[tuple[Any, int]] = [(value, 0)]
     while stack:
         item, depth = stack.pop()
-        if item is None or isinstance(item, str) or isinstance(item, bool):  # noqa: SIM101  # fast
+        if type(item) is str or item is None or isinstance(item, str | bool):
             continue
         if isinstance(item, int | float):
             if _is_unwritable(item):
@@ -106,6 +106,8 @@ def has_halves(value: Any) -> bool:
         if isinstance(item, str):
             if not item.isascii() and _is_half(item):
                 return True
+        elif item is None or type(item) is int:
+            continue
         elif is_object(item):
             stack.extend(item.values())
             stack.extend(item)

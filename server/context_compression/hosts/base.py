@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from context_compression.formats import Conversation
 from context_compression.hosts.lines import At
 
 LONGEST_NAME = 120  # characters; most file systems end at 255 bytes
@@ -41,6 +42,8 @@ class Transcript:
     """The host's ids of the rows that each message was made of, where it has such ids."""
     warnings: list[str] = field(default_factory=list[str])
     """What could not be read or was left out, in plain words."""
+    conversation: Conversation | None = field(default=None, compare=False, repr=False)
+    """The messages as values, where they had to be read to know them."""
 
 
 class Reader(Protocol):

@@ -57,6 +57,8 @@ class Line(NamedTuple):
         return Line(self.data[start:stop], self.number, self.end - len(self.data) + stop)
 
 
+UTF8 = re.compile(rb"\{[^\0]")
+DECODE = json.JSONDecoder().decode
 NOTHING_READ = Line(b"", 0, 0)
 """Before the first line."""
 
@@ -170,6 +172,8 @@ class Lines:
 def parse(data: bytes) -> Any:
     """The JSON value in UTF-8 bytes; `None` if there is none."""
     try:
+        if UTF8.match(data):  # as `json.loads` has it, which first finds out about the encoding
+            return DECODE(data.decode("utf-8", "surrogatepass"))
         return json.loads(data)
     except (ValueError, RecursionError):
         return None

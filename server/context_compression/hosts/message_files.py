@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from context_compression.errors import InvalidConversation, TranscriptError
-from context_compression.formats import parse, responses
+from context_compression.formats import Conversation, parse, responses
 from context_compression.formats.foreign import refusal
 from context_compression.hosts.base import Load, Row, Transcript, folder_name, name_of
 from context_compression.hosts.lines import WANTED, At, as_object, string
@@ -39,11 +39,13 @@ def read_document(path: Path, document: Any) -> Transcript:
         found = _keys(about) if about else f"just {document!r:.40}"
         said = f"is JSON, but no conversation: it holds {found}."
         raise TranscriptError(_by_name(path, document) or f"{path} {said} {WANTED}")
+    listed = _all_messages(path, messages, document)
     return Transcript(
         path=path,
         host=NAME,
         session_id=folder_name(string(about, "id")) if string(about, "id") else name_of(path),
-        messages=_checked(path, _all_messages(path, messages, document), document),
+        messages=listed,
+        conversation=_checked(path, listed, document),
         model=string(about, "model") or string(about, "modelId") or None,
         system=_system(about),
         tools=about.get("tools") or as_object(about.get("toolConfig")).get("tools"),
@@ -83,9 +85,16 @@ class MessageRows:
             found = _keys(self._first_strange) if self._strange else "no JSON objects"
             said = f"holds no messages: its lines hold {found}."
             raise TranscriptError(_by_name(path, self._first_strange) or f"{path} {said} {WANTED}")
-        messages = _checked(path, list(self._messages), None)
-        skipped = [f"Rows without a message were skipped: {self._strange}."] * bool(self._strange)
-        return Transcript(path, NAME, name_of(path), messages, warnings=skipped)
+        messages = list(self._messages)
+        return Transcript(
+            path=path,
+            host=NAME,
+            session_id=name_of(path),
+            messages=messages,
+            conversation=_checked(path, messages, None),
+            warnings=[f"Rows without a message were skipped: {self._strange}."]
+            * bool(self._strange),
+        )
 
 
 def _held(about: Mapping[str, Any]) -> Any:
@@ -114,15 +123,14 @@ def _all_messages(path: Path, items: Sequence[Any], document: Any) -> list[dict[
     raise TranscriptError(told or f"{path} {said} {WANTED}")
 
 
-def _checked(path: Path, messages: list[dict[str, Any]], document: Any) -> list[dict[str, Any]]:
-    """The messages, if they are some; a host's own format is not guessed at."""
+def _checked(path: Path, messages: list[dict[str, Any]], document: Any) -> Conversation:
+    """The messages read, if they are some; a host's own format is not guessed at."""
     if told := _by_name(path, messages, document):
         raise TranscriptError(told)
     try:
-        parse(messages)
+        return parse(messages)
     except InvalidConversation as error:
         raise TranscriptError(f"{path} cannot be read. {error} {WANTED}") from error
-    return messages
 
 
 def _by_name(path: Path, value: Any, document: Any = None) -> str | None:

@@ -4,6 +4,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
+from gzip import GzipFile
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
@@ -35,6 +36,7 @@ from context_compression.hosts.lines import (
     parse,
     too_large,
 )
+from context_compression.hosts.packed import check_packed
 from context_compression.hosts.rows import Rows, Seen
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
@@ -131,6 +133,8 @@ class Reading:
             about = self.path.stat()
             state = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
             if self._found is None or state != self._state:
+                if isinstance(stream, GzipFile):
+                    check_packed(stream, self.path, self.max_bytes)
                 reader = self._reader if state[:2] == self._state[:2] else None
                 if reader is not None and self._goes_on(stream):
                     self._found = self._more(stream, reader)

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_compression.compress import ALL_IT_CAN
-from context_compression.formats import parse
+from context_compression.formats import Conversation, parse
+from context_compression.messages import Text
 from context_compression.savings import Savings
 from context_compression.session.recorded import Recorded
 from context_compression.session.state import news_of
+from context_compression.system_prompt import summary_in
 from context_compression.tokens import Anchor, Counter, anchored
 from context_compression.usage import Item, Usage, breakdown, largest
+from context_compression.validity import repair
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,19 @@ class Status:
         return shares
 
 
+def could_free(session: Recorded, conversation: Conversation) -> int:
+    """Tokens that `offload` would free, by doing it; none where there are sound texts alone."""
+    messages, rules = conversation.messages, conversation.format.rules
+    texts = all(isinstance(block, Text) for message in messages for block in message.blocks)
+    # of a named model more may be asked than the dialect does
+    as_others = not session.settings.alternate_roles and session.model is None
+    simple = texts and as_others and not summary_in(session.system)
+    if simple and not repair(messages, rules, conversation.without_halves).repairs:
+        return 0
+    asked = session.preview(conversation, strategy="offload", target_tokens=ALL_IT_CAN)
+    return asked.tokens_freed
+
+
 def status_of(
     session: Recorded, messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None
 ) -> Status:
@@ -69,17 +85,17 @@ def status_of(
     state = session.state()
     shown = state.view if messages is None else messages
     counter = Counter(session.model, session.counter)
-    parsed = parse(shown).messages
-    used = session.usage(shown)
+    conversation = parse(shown)
+    parsed = conversation.messages
+    used = session.usage(conversation)
     if anchor:
         tokens = anchored(counter, parsed, anchor)
         used = Usage(tokens, used.total_budget, used.threshold_tokens)
     recorded, compressions, freed = state.recorded, len(state.compressions), state.freed
     as_they_came = {*map(id, state.view)}
     changed = sum(id(message) not in as_they_came for message in recorded)
-    for event in [] if messages is None else news_of(state, messages, anew=True):
+    for event in [] if messages is None else news_of(state, conversation, anew=True):
         state.replay(event)
-    plain = session.preview(shown, strategy="offload", target_tokens=ALL_IT_CAN)
     return Status(
         usage=used,
         messages=len(shown),
@@ -90,7 +106,7 @@ def status_of(
         savings=state.tally.savings(state.freed, counter.text, session.model),
         breakdown=breakdown(parsed, counter),
         largest=largest(parsed, counter),
-        could_free=plain.tokens_freed,
+        could_free=could_free(session, conversation),
         refs={ref: about["what"] for ref, about in state.refs.items()},
         warnings=[*filter(None, [session.store.not_applied]), *state.warnings],
     )

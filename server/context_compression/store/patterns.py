@@ -13,8 +13,13 @@ SECONDS = 2.0
 REPEAT = re.compile(r"(?:\{|,)\s*(\d+)")
 RECURSION = re.compile(r"\(\?(?:R|[+-]?\d+|&|P>)")
 """A group in place of which a part of the pattern stands once more: memory has no bound then."""
-LITERALLY = re.compile(r"\(\?#[^)]*\)|\\.|\[\^?\]?[^\]\\]*(?:\\.[^\]\\]*)*\]", re.DOTALL)
-"""What stands for itself: a comment, a sign behind a backslash, a class of signs."""
+FUZZY = re.compile(r"\{(?:[\d<=\s]|#[^\n]*\n)*[deis]")
+"""How `{e}` or `{1<=e<=3}` begins, behind what may be found with errors in it. Such a search tries
+so much that it does not see its time run out, and nobody needs one in an archive."""
+LITERALLY = re.compile(
+    r"\(\?#[^)]*\)|\\[pP]\{\^?\w+\}|\\.|\[\^?\]?[^\]\\]*(?:\\.[^\]\\]*)*\]", re.DOTALL
+)
+"""What stands for itself: a comment, a property, a sign behind a backslash, a class of signs."""
 VERBOSE = re.compile(r"\(\?[a-zA-Z0-9]*x")
 """A flag that lets a pattern hold other comments."""
 LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
@@ -92,5 +97,11 @@ def _check(pattern: str) -> None:
             f"{{9}} of {MOST_REPEATS:,} in all. Use a simpler one."
         )
     plain = LITERALLY.sub("x", pattern)
-    if RECURSION.search(pattern if VERBOSE.search(plain) else plain):
+    told = pattern if VERBOSE.search(plain) else plain
+    if RECURSION.search(told):
         raise StoreError("The pattern calls itself; use one without (?R), (?1) or (?&name).")
+    if found := FUZZY.search(told):
+        raise StoreError(
+            f"The pattern allows for errors, by {found[0]!r}, which takes too long. Use one "
+            "without; for the brace itself write \\{."
+        )

@@ -27,7 +27,7 @@ def with_results(plan: Plan) -> Sequence[int]:
     return [
         index
         for index, message in enumerate(plan.messages)
-        if message.results and index not in newest and index not in plan.pins
+        if index not in newest and index not in plan.pins and message.results
     ]
 
 

@@ -15,7 +15,8 @@ TextCounter: TypeAlias = Callable[[str], int]
 
 SCALARS = frozenset({int, float, bool, type(None)})
 _LENGTH = 40  # bits of a key that tell the length
-SHORT = 32  # characters below which counting costs what remembering costs
+SHORT = 32  # characters below which a text is counted where it stands, not ahead
+SHORT_ONES = 4_000  # of them remembered: they shall not push out those that cost more
 
 
 def fingerprint(value: Any) -> int:
@@ -87,17 +88,18 @@ class Remembered:
     ) -> None:
         """Counts by `count`; by `counts`, which threads may call, many texts at once."""
         self._count, self._counts = count, counts
-        self._recent = Recent()
+        self._recent, self._short = Recent(), Recent(SHORT_ONES)
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
-        if len(text) < SHORT:
-            return self._count(text) if text else 0
+        if not text:
+            return 0
+        recent = self._short if len(text) < SHORT else self._recent
         key = key_of(text)
-        count = self._recent.get(key)
+        count = recent.get(key)
         if count is None:
             count = self._count(text)
-            self._recent.put(key, count)
+            recent.put(key, count)
         return count
 
     def ahead(self, texts: Iterable[str]) -> Counting | None:

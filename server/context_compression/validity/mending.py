@@ -47,9 +47,13 @@ class Mender:
         self._rules = rules
         self._turn: list[tuple[int, Message]] = []
         self._exchange: list[tuple[int, Message]] = []
+        self._only_talk = True  # what was added since calls were settled last
 
     def add(self, index: int, message: Message) -> None:
         """The next message."""
+        if _is_talk(message):
+            self._take(index, message)
+            return
         filled = tuple(_filled(message.blocks))
         if not filled:
             self.repairs.append(f"message {index} was empty: left out")
@@ -57,7 +61,10 @@ class Mender:
         if filled != message.blocks and (len(message.blocks) > 1 or message.results):
             self.repairs.append(f"message {index} held an empty text: left out")
             message = message.with_blocks(filled)
-        message = self._without_strangers(index, message)
+        self._take(index, self._without_strangers(index, message), talk=False)
+
+    def _take(self, index: int, message: Message, *, talk: bool = True) -> None:
+        """Add it to the assistant's turn, or to what follows that."""
         if message.role == "assistant":
             alone = any(call.alone for _, before in self._turn for call in before.calls)
             if self._exchange or alone:
@@ -65,6 +72,7 @@ class Mender:
             self._turn.append((index, self._with_unique_calls(index, message)))
         else:
             self._exchange.append((index, message))
+        self._only_talk = self._only_talk and talk
 
     def _without_strangers(self, index: int, message: Message) -> Message:
         """Only the assistant thinks and calls tools, only others answer; else it is a text."""
@@ -80,6 +88,11 @@ class Mender:
     def close(self, *, at_end: bool) -> None:
         """Settle the calls of the assistant's turn with what followed it."""
         exchange, self._exchange = self._exchange, []
+        if self._only_talk:
+            for index, message in (*self._turn, *exchange):
+                self._keep(index, message)
+            self._turn = []
+            return
         self._settle_what_nobody_answers(exchange)
         for index, message in self._joined(self._turn):
             self._keep(index, message)
@@ -91,7 +104,7 @@ class Mender:
                 self._keep(index, message)
         else:
             self._reorder(exchange, waiting)
-        self._calls, self._tools, self._turn = {}, {}, []
+        self._calls, self._tools, self._turn, self._only_talk = {}, {}, [], True
 
     def _settle_what_nobody_answers(self, exchange: Sequence[tuple[int, Message]]) -> None:
         """Keep calls behind which the assistant speaks and no result comes, each with a note."""
@@ -274,6 +287,13 @@ class Mender:
     def _keep(self, index: int | None, message: Message) -> None:
         self.messages.append(message)
         self.origins.append(index)
+
+
+def _is_talk(message: Message) -> bool:
+    """Whether it is one text that says something, of somebody who may say it: nothing to mend."""
+    if len(message.blocks) != 1 or message.role == "tool":
+        return False
+    return isinstance(message.blocks[0], Text) and not _is_blank(message.blocks[0])
 
 
 def _filled(blocks: Iterable[Block]) -> Iterator[Block]:

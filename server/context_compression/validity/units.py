@@ -18,11 +18,12 @@ def with_whole_units(
     broken: set[int] = set()  # ids of blocks
     before = ""  # whose the message before was
     for message in messages:
-        ends = message.starts_turn and bool(message.text.strip()) and not _is_ours(message)
-        goes_on = message.role == "assistant" and before == "user"
-        for unit in [*units]:  # a program goes on after results; other tools answer at once
-            if ends or (goes_on and len(units[unit]) == 1):
-                broken.update(map(id, units.pop(unit)))
+        if units:  # a program goes on after results; other tools answer at once
+            ends = message.starts_turn and bool(message.text.strip()) and not _is_ours(message)
+            goes_on = message.role == "assistant" and before == "user"
+            for unit in [*units]:
+                if ends or (goes_on and len(units[unit]) == 1):
+                    broken.update(map(id, units.pop(unit)))
         before = message.role
         for block in message.blocks:
             if not isinstance(block, Opaque | ToolCall) or not block.unit:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts.base import Transcript
 from context_compression.hosts.candidates import LISTED, Candidate
-from context_compression.hosts.lines import as_object, parse
+from context_compression.hosts.lines import LONGEST, as_object, parse
 from context_compression.hosts.opencode.live import Message, Object
 from context_compression.hosts.opencode.transcript import transcript_of
 
@@ -121,13 +121,25 @@ def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
             address = f"{database.resolve().as_uri()}?{options}"
             with closing(sqlite3.connect(address, uri=True)) as db:
                 db.row_factory = sqlite3.Row
+                db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
                 db.execute("BEGIN")  # all that is read is of one moment
+                _refuse_views(database, db)
                 return look(db)
         except sqlite3.Error as error:  # with `immutable` also where the host has just opened it
             problem = error
     raise TranscriptError(
         f"{database} cannot be read as a database of opencode: {problem}. Pass another file."
     )
+
+
+def _refuse_views(database: Path, db: "sqlite3.Connection") -> None:
+    """A view may make up rows without end; the host has none."""
+    views = db.execute("SELECT name FROM sqlite_master WHERE type = 'view' LIMIT 1").fetchone()
+    if views is not None:
+        raise TranscriptError(
+            f"{database} is no database of opencode: {views['name']!r} in it is a view, and those "
+            "are not read. Pass another file."
+        )
 
 
 def title_of(database: Path, session: str | None) -> str:

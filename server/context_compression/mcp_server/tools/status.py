@@ -36,10 +36,9 @@ async def context_status(call: Call, asked: StatusArguments) -> CallToolResult:
     Changes nothing; context_compress does.
     """
     about = await opened(call, asked.conversation, asked.messages)
-    transcript = about.transcript
 
     def work() -> CallToolResult:
-        messages = asked.messages if transcript is None else transcript.messages
+        messages = asked.messages if about.transcript is None else about.shown
         return _answer(call, about.session.status(messages, about.anchor), about, asked)
 
     return await call.working("counting tokens", work)
