@@ -19,7 +19,7 @@ REPORT = (
 
 
 @contextmanager
-def in_words(*passing: type[Exception]) -> Generator[None]:
+def in_our_words(*passing: type[Exception]) -> Generator[None]:
     """Turns what nobody foresaw into `Unforeseen`.
 
     Args:

@@ -54,7 +54,7 @@ print("done")
 
 @pytest.mark.parametrize("pattern", FUZZY)
 def test_a_pattern_that_allows_for_errors_is_refused_by_name(pattern: str):
-    with pytest.raises(StoreError, match=r"allows for errors.*\\\{"):
+    with pytest.raises(StoreError, match=r"is a fuzzy one.*\\\{"):
         Pattern(pattern)
 
 

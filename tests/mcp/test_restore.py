@@ -9,7 +9,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_door import Answer, ask, everything_in, refusal, write_messages
 
 from context_compression import Session
-from context_compression.mcp_server.quoting import LABEL, PAGE, fenced, page
+from context_compression.fences import LABEL, fenced
+from context_compression.mcp_server.paging import PAGE, page
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.workspace import Workspace
 

@@ -377,9 +377,9 @@ def test_what_agents_may_read_is_listed_and_of_the_home_folder_nothing(
     machine = machine_with()
     install(CODEX, machine, real_server)
 
-    in_project = of(examine(CODEX, machine, real_server), "open to agents").says
+    in_project = of(examine(CODEX, machine, real_server), "agents read").says
     at_home = replace(machine, cwd=machine.home)
-    nowhere = of(examine(CODEX, at_home, real_server), "open to agents").says
+    nowhere = of(examine(CODEX, at_home, real_server), "agents read").says
 
     assert in_project == f"{machine.cwd}, {machine.cwd}/.compression"
     assert nowhere == f"{machine.home}/.compression"

@@ -10,7 +10,7 @@ import click
 
 from context_compression.cli.terminal import say, speak_utf8
 from context_compression.errors import ContextCompressionError
-from context_compression.guard import in_words
+from context_compression.guard import in_our_words
 from context_compression.showing import harmless, one_line
 from context_compression.workspace import Opened, Workspace
 
@@ -38,7 +38,7 @@ class Commands(click.Group):
         """Run a command; whatever goes wrong ends with 2 and words, Ctrl-C with 130."""
         speak_utf8()
         try:
-            with in_words(*CLICKS_OWN, BrokenPipeError):  # at a broken pipe, click ends quietly
+            with in_our_words(*CLICKS_OWN, BrokenPipeError):  # at a broken pipe, click ends quietly
                 return super().invoke(ctx)
         except ContextCompressionError as error:
             raise Refused(str(error)) from error
@@ -73,8 +73,9 @@ def _place(name: str) -> Path:
 
 
 def warn(opened: Opened) -> None:
-    """Say what of a transcript could not be read or was left out."""
-    for warning in opened.transcript.warnings if opened.transcript else ():
+    """Say what could not be read or was left out, of a transcript and of our record of it."""
+    of_file = opened.transcript.warnings if opened.transcript else ()
+    for warning in (*of_file, *opened.session.state().warnings):
         say(f"warning: {one_line(warning, LONGEST_WARNING)}")
 
 

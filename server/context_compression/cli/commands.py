@@ -18,7 +18,7 @@ from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import say, show, working, write, write_json
 from context_compression.cli.trust import trust
 from context_compression.errors import ContextCompressionError
-from context_compression.guard import in_words
+from context_compression.guard import in_our_words
 from context_compression.hooks import HOSTS as HOOKED
 from context_compression.hooks import NOTHING, answer
 from context_compression.settings import (
@@ -84,7 +84,7 @@ def hook(options: Options, host: str) -> None:
     from anyio import run
 
     try:
-        with in_words():
+        with in_our_words():
             event = json.load(sys.stdin.buffer)
             told = run(answer, host, options.workspace(), event)
             if told != NOTHING:

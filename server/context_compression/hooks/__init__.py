@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from context_compression.errors import ContextCompressionError
-from context_compression.guard import in_words
+from context_compression.guard import in_our_words
 from context_compression.hooks import claude_code, codex, gemini_cli, opencode, pi
 from context_compression.workspace import Workspace
 
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 async def answer(host: str, workspace: Workspace, event: Event) -> str:
     """What a host is told, as it reads it; `NOTHING` where something went wrong."""
     try:
-        with in_words():
+        with in_our_words():
             told = await HOSTS[host](workspace, event)
     except ContextCompressionError as error:  # the host shall go on; the reason is on stderr
         logger.warning("no answer to a hook of %s: %s", host, error)

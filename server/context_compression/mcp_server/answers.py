@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp.types import CallToolResult, TextContent
 
-from context_compression.mcp_server.quoting import sendable
+from context_compression.mcp_server.paging import sendable
 from context_compression.messages import is_array, is_object
 from context_compression.showing import harmless, one_line
 

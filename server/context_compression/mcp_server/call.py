@@ -12,7 +12,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
 from context_compression.errors import ContextCompressionError
-from context_compression.guard import in_words
+from context_compression.guard import in_our_words
 from context_compression.hosts.caller import Asking
 from context_compression.showing import harmless
 from context_compression.workspace import Workspace
@@ -65,7 +65,7 @@ class Call:
 def telling_the_model() -> Generator[None]:
     """Whatever goes wrong becomes an answer that a model can read."""
     try:
-        with in_words(ToolError):
+        with in_our_words(ToolError):
             yield
     except (ContextCompressionError, ToolError) as error:
         text = harmless(str(error))  # a path that is no UTF-8 would take the whole server down

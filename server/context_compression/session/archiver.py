@@ -16,7 +16,7 @@ from context_compression.refs import REF, canonical
 from context_compression.result import Kept, Result
 from context_compression.session.keeping import digest_under, refs_beside
 from context_compression.session.quoting import told
-from context_compression.session.state import State, place_of, state_of, timestamp
+from context_compression.session.state import State, made_in, state_of, timestamp
 from context_compression.store import SessionLog, Store
 from context_compression.store.originals import original_of
 from context_compression.system_prompt import summary_in
@@ -97,7 +97,7 @@ class Archiver:
                 "n": n,
                 "strategy": result.strategy,
                 "messages_in": len(messages),
-                **place_of(state),
+                **made_in(state),
                 "tokens_before": result.tokens_before,
                 "tokens_after": result.tokens_after,
                 "compressed": result.compressed,
@@ -111,7 +111,8 @@ class Archiver:
             }
         )
         removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
-        return Kept(len(removed), (*replaced, *warnings, *_not_applied(self._store)))
+        said = (*replaced, *warnings, *state.warnings, *_not_applied(self._store))
+        return Kept(len(removed), said)
 
     def _recorded(
         self, messages: Sequence[Mapping[str, Any]], compressed: Sequence[int], file: str

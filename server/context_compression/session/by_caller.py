@@ -14,10 +14,6 @@ from context_compression.session.state import State, age_of, news_of, timestamp,
 from context_compression.showing import one_line
 from context_compression.summarizer import SummaryReply
 
-OPTIONS = frozenset(
-    {"target_tokens", "strategy", "pins", "focus", "force", "settings", "not_counted"}
-)
-"""Those of a compression that a plan keeps."""
 PLAN_SECONDS = 3_600
 """How long a caller may take to write a summary."""
 
@@ -104,7 +100,7 @@ class ByCaller(Recorded):
         with self._log.locked():
             state = self.state()
             plan = state.plans.get(plan_id)
-            if plan is None or not plan["options"].keys() <= OPTIONS:
+            if plan is None:
                 raise PlanError(no_plan(plan_id, self.id))
             if age_of(plan) > PLAN_SECONDS:
                 raise PlanError(

@@ -232,9 +232,6 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
             return known and isinstance(share, int | float) and 0 <= share < math.inf
         case {"type": "offload"}:
             return _are_refs(event)
-        case {"type": "plan", "plan_id": str(), "created_at": str(at), "covered": str(),
-              "messages_in": int()}:  # fmt: skip
-            return _is_time(at) and is_object(event.get("options"))
         case {"type": "plan"}:
             return _is_plan(event)
         case {"type": "answer"}:
@@ -243,7 +240,7 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
             return isinstance(event.get("type"), str)
 
 
-def place_of(state: State) -> dict[str, Any]:
+def made_in(state: State) -> dict[str, Any]:
     """What a compression's event says of the state it is made in.
 
     Positions in it count messages. By this a reader sees that one of them was lost, and does not

@@ -209,7 +209,7 @@ def _trial(trial: Trial) -> Iterator[Finding]:
         return
     counted = str(trial.status.get("counted_by", "not at all")).partition(";")[0]
     opened = map(str, trial.status.get("files_may_be_read_in", ()))
-    yield Finding("open to agents", None, one_line(", ".join(opened)))
+    yield Finding("agents read", None, one_line(", ".join(opened)))
     fine = "unavailable" not in counted and "counted_by" in trial.status
     yield Finding("counting", fine, f"by {counted}", "" if fine else "Install tiktoken anew.")
 

@@ -75,7 +75,7 @@ def of_store(folder: Path, home: Path) -> Iterator[Finding]:
     store = Store.of_user(folder, home)
     wrong = store.verify()
     for problem in wrong[:5]:
-        yield Finding("store", False, one_line(problem, PROBLEM), "See there.")
+        yield Finding("store", False, one_line(problem, PROBLEM))
     if not wrong:
         kept = len(store.sessions())
         yield Finding("store", True, f"{folder}, {how_many(kept, 'conversation')}")

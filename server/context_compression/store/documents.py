@@ -27,7 +27,7 @@ from context_compression.messages import (
 from context_compression.refs import DIGITS, digest_of, is_proven, ref_of
 from context_compression.store.lines import Line
 from context_compression.store.log import messages_in
-from context_compression.store.places import (
+from context_compression.store.spans import (
     Place,
     Spelled,
     Written,

@@ -35,7 +35,7 @@ from context_compression.store.documents import (
 from context_compression.store.folder import INDEX as NAME
 from context_compression.store.lines import Line
 from context_compression.store.log import SessionLog
-from context_compression.store.places import (
+from context_compression.store.spans import (
     Place,
     Spelled,
     Written,
@@ -221,6 +221,7 @@ class Index:
                 for (id,) in self.rows("SELECT id FROM logs WHERE name = ?", log.id):
                     self._clear(id, log)
                     self._do("DELETE FROM logs WHERE id = ?", (id,))
+            self._do("DELETE FROM kinds WHERE id NOT IN (SELECT kind FROM documents)")
             self._do("INSERT INTO words (words) VALUES ('optimize')")
         with suppress(sqlite3.OperationalError):  # somebody reads, or there is no room
             self._do("VACUUM")

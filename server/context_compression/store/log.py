@@ -235,7 +235,10 @@ class SessionLog:
         path = self.folder / _checked(name, "An archive's name")
         with files.reading(path), suppress(FileNotFoundError):
             if digest not in (None, hashlib.sha256(files.ordinary(path).read_bytes()).hexdigest()):
-                raise files.damaged(path, "was changed: its hash does not match the log's")
+                raise StoreDamaged(
+                    f"{path} was changed: its hash does not match the log's. Put back a copy of "
+                    "it; what is whole in it comes back as it is. Nothing was written."
+                )
         return self.read_originals(name)
 
     def offloaded_path(self, ref: str) -> Path:

@@ -10,7 +10,6 @@ from context_compression.store import rows
 from context_compression.store.documents import Call, Candidate, Document, Neighbour, Said
 from context_compression.store.index import Index
 from context_compression.store.patterns import Pattern
-from context_compression.store.places import Spelled
 from context_compression.store.query import (
     LONGEST_WORD,
     Query,
@@ -19,6 +18,7 @@ from context_compression.store.query import (
     is_humped,
     weight_of,
 )
+from context_compression.store.spans import Spelled
 
 WEIGHTS = "1.0, 0.5, 0.5, 0.5"
 """Of the columns of `words`: text, humps, paths, about."""

@@ -102,6 +102,6 @@ def _check(pattern: str) -> None:
         raise StoreError("The pattern calls itself; use one without (?R), (?1) or (?&name).")
     if found := FUZZY.search(told):
         raise StoreError(
-            f"The pattern allows for errors, by {found[0]!r}, which takes too long. Use one "
-            "without; for the brace itself write \\{."
+            f"The pattern is a fuzzy one, by {found[0]!r}: its search cannot be stopped in time. "
+            "Use one without; for the brace itself write \\{."
         )

@@ -21,8 +21,8 @@ from context_compression.store.documents import (
 from context_compression.store.lines import Mark
 from context_compression.store.log import SessionLog
 from context_compression.store.patterns import Pattern
-from context_compression.store.places import Written
 from context_compression.store.query import Query, weight_of
+from context_compression.store.spans import Written
 
 
 class Scan:

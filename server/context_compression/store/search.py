@@ -15,9 +15,9 @@ from context_compression.ledger.outcomes import reported_errors
 from context_compression.store.documents import Call, Candidate, Neighbour
 from context_compression.store.excerpt import BEST_LINES, best_lines, is_letter
 from context_compression.store.patterns import Pattern
-from context_compression.store.places import Spelled
 from context_compression.store.query import Query
 from context_compression.store.scan import Scan
+from context_compression.store.spans import Spelled
 
 if TYPE_CHECKING:
     from context_compression.store.folder import Store

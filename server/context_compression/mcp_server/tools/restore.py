@@ -8,11 +8,12 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
 from context_compression.errors import ConversationNotFound, StoreUnwritable, UnknownRef
+from context_compression.fences import fenced
 from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
-from context_compression.mcp_server.quoting import fenced, page, sendable
+from context_compression.mcp_server.paging import page, sendable
 from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, answer, skipped
 from context_compression.plurals import how_many, in_range
 from context_compression.refs import REF, SHORTEST, ref_of

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 from mcp.types import CallToolResult
 from pydantic import Field
 
+from context_compression.fences import fenced
 from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
-from context_compression.mcp_server.quoting import PAGE, fenced
+from context_compression.mcp_server.paging import PAGE
 from context_compression.messages import is_array
 from context_compression.plurals import how_many, in_range
 from context_compression.refs import ref_of

@@ -1,4 +1,4 @@
-"""Archived text on its way back: in pages, inside a fence that the text cannot close.
+"""Archived text on its way back, in pages; `fences` puts each where the text cannot close it.
 
 What was archived may hold anything, also instructions somebody planted. So it is shown as quoted
 data. Pages are cut by characters, so that one very long line pages too, and joined they give back
@@ -11,10 +11,7 @@ from hashlib import sha256
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from context_compression.fences import LABEL, fenced
 from context_compression.plurals import how_many
-
-__all__ = ["LABEL", "PAGE", "Page", "fenced", "page", "sendable"]
 
 PAGE = 8_000
 """Characters of one page."""
