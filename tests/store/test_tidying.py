@@ -212,3 +212,18 @@ def test_each_session_has_its_share_of_the_index(store: Store) -> None:
     assert abs(sum(shares.values()) - size) <= len(shares)
     (store.folder / INDEX).unlink()
     assert store.index_shares() == {}
+
+
+def test_of_what_was_deleted_no_byte_is_left_in_the_folder(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    session = Session(store, "mine")
+    session.offload("Sehr geheimes Tagebuch von Frau Zwiebelkuchen", what="text that begins 'Sehr'")
+    Session(store, "other").offload("Something else.", what="text that begins 'Something'")
+    assert store.search("Tagebuch").hits
+
+    store.delete("mine")
+
+    left = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"Tagebuch" not in left
+    assert b"Sehr" not in left
+    assert b"Something" in left
