@@ -14,9 +14,10 @@ from generated import Messages
 from context_compression import BudgetTooSmall, Session, validity
 from context_compression.authors import user_words
 from context_compression.formats import parse
-from context_compression.messages import COMPRESSED
+from context_compression.messages import COMPRESSED, is_object
 from context_compression.pacing import GROWTH, Event
 from context_compression.refs import ref_of
+from context_compression.session.quoting import whole
 from context_compression.testing import ScriptedSummarizer
 
 RECORDED = {
@@ -102,8 +103,14 @@ class Replay:
         self.archived |= {*new}
 
     def made_by_compressions(self) -> set[str]:
-        layouts = (compression["layout"] for compression in self.session.state().compressions)
-        return {ref_of(part) for layout in layouts for part in layout if isinstance(part, dict)}
+        state = self.session.state()
+        made = zip(state.compressions, state._before, strict=True)  # pyright: ignore[reportPrivateUsage]
+        return {
+            ref_of(whole(part, view))
+            for compression, (view, *_) in made
+            for part in compression["layout"]
+            if is_object(part)
+        }
 
     def floor_of_the_view(self) -> int:
         try:

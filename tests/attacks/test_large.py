@@ -177,7 +177,9 @@ def test_a_view_that_makes_up_rows_without_end_is_not_read(tmp_path: Path):
 def test_a_hook_lets_the_host_go_on_whatever_it_is_told(tmp_path: Path):
     done = commanded(tmp_path, "hook", "claude-code", stdin="[" * 100_000)
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("context-compression: no answer to a hook of claude-code: ")
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("text", ["[" * 3_000_000, '{"a":' * 600_000, "[" * 900 + "]" * 900])

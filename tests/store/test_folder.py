@@ -9,7 +9,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from context_compression.errors import StoreDamaged, StoreTooNew, StoreUnwritable, UnknownRef
+from context_compression.errors import (
+    StoreDamaged,
+    StoreError,
+    StoreTooNew,
+    StoreUnwritable,
+    UnknownRef,
+)
 from context_compression.store import Store
 
 NOON = "2026-11-21T12:00:00Z"
@@ -313,7 +319,7 @@ def test_nothing_is_written_through_a_link_inside(
     link.parent.mkdir(parents=True)
     link.symlink_to(elsewhere)
 
-    with pytest.raises(StoreUnwritable, match="is a link"):
+    with pytest.raises(StoreError, match="is a link"):
         store.session("s").append({"type": "message"})
 
     assert list(elsewhere.iterdir()) == []

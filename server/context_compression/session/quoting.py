@@ -73,8 +73,8 @@ def _shortened(
     message: Mapping[str, Any], start: int, stop: int, view: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any]:
     source = source_of(view[start:stop])
-    if not source or _has_surrogates(source):
-        return message
+    if not source or _has_surrogates(source) or any(True for _ in _of(message)):
+        return message  # the last: it would be taken for one of ours
     quoting = {"quoting": [start, stop], "message": _apart(message, source)}
     return quoting if whole(quoting, view) == message else message
 

@@ -62,6 +62,8 @@ class State:
     """hashes of the texts that were put in the place of others"""
     wholes: set[str] = field(default_factory=set[str])
     """refs of others in events of older versions, which do not tell what was put in their place"""
+    number: int = 0
+    """how many events there are, with those that were passed over"""
     origin: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """where the conversation comes from, if from a file: its `host`, `model` and `window`, and the
     tokens `beside` the messages in each request"""
@@ -107,6 +109,7 @@ class State:
                 self.answers[event["plan_id"]] = [*given, event["text"]]
             case _:
                 pass
+        self.number += 1
         self.tally.take(event, self.freed)
 
     @property
@@ -187,6 +190,7 @@ def _replayed_on(known: Replayed, events: Sequence[Mapping[str, Any]]) -> State:
         if _makes_sense(event, state):
             state.replay(event)
         else:
+            state.number += 1
             kind = one_line(event.get("type"), LONGEST_TYPE)
             state.warnings.append(
                 f"events.jsonl: event {number} ({kind}) makes no sense after those before it "
@@ -225,7 +229,7 @@ def _makes_sense(event: Mapping[str, Any], state: State) -> bool:
         case {"type": "rewind"}:
             to = event.get("to")
             fits = isinstance(to, int) and 0 <= to <= len(state.recorded)
-            return fits and _at_most(event.get("of", 0), len(state.recorded))
+            return fits and _follows(event, state, len(state.recorded))
         case {"type": "restore"}:
             known = isinstance(event.get("ref"), str) and isinstance(event.get("tokens"), int)
             share = event.get("share", 1)
@@ -246,13 +250,13 @@ def made_in(state: State) -> dict[str, Any]:
     Positions in it count messages. By this a reader sees that one of them was lost, and does not
     apply them to others.
     """
-    return {"over": _last(state), "of": len(state.view)}
+    return {"over": _last(state), "of": len(state.view), "after": state.number}
 
 
 def _is_over(event: Mapping[str, Any], state: State) -> bool:
     """Whether nothing is missing of the state that a compression was made in."""
     last = _last(state)
-    return event.get("over", last) == last and _at_most(event.get("of", 0), len(state.view))
+    return event.get("over", last) == last and _follows(event, state, len(state.view))
 
 
 def _last(state: State) -> int:
@@ -260,8 +264,15 @@ def _last(state: State) -> int:
     return state.compressions[-1]["n"] if state.compressions else 0
 
 
-def _at_most(value: Any, most: int) -> bool:
-    return isinstance(value, int) and value <= most
+def _follows(event: Mapping[str, Any], state: State, length: int) -> bool:
+    """Whether no event is missing since the state that another one was written in.
+
+    Between the two somebody else may have recorded more.
+    """
+    of, after = event.get("of", length), event.get("after", state.number)
+    if not (isinstance(of, int) and isinstance(after, int)):
+        return False
+    return after <= state.number and of <= length <= of + state.number - after
 
 
 def _is_time(text: str) -> bool:
@@ -286,7 +297,8 @@ def _is_plan(event: Mapping[str, Any]) -> bool:
         case {"plan_id": str(), "created_at": str(at), "covered": str(), "messages_in": int(),
               "options": options}:  # fmt: skip
             known = _is_time(at) and is_object(options) and options.keys() <= OPTIONS
-            return known and isinstance(options.get("focus", ""), str | None)
+            whole = known and is_object(options.get("settings", {}))
+            return whole and isinstance(options.get("focus", ""), str | None)
         case _:
             return False
 
@@ -330,7 +342,9 @@ def news_of(
         )
         if shared < len(recorded):
             of = len(recorded)
-            events.append({"type": "rewind", "created_at": now, "to": shared, "of": of})
+            after = state.number + len(events)
+            rewind = {"type": "rewind", "created_at": now, "to": shared, "of": of}
+            events.append({**rewind, "after": after})
     events += (
         {"type": "message", "created_at": now, "message": dict(m)} for m in messages[shared:]
     )

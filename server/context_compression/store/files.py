@@ -126,8 +126,20 @@ def when_made(root: Path, tell: Callable[[Path], object]) -> None:
 
 def id_of(root: Path) -> str | None:
     """The id of a folder of ours, 32 hex digits; `None` where it has none."""
-    with suppress(OSError, UnicodeDecodeError), open(root / LOCKS / "id", "rb") as file:
-        return file.read(LONGEST_ID).decode("ascii").strip() or None
+    with suppress(OSError, UnicodeDecodeError, StoreDamaged):
+        if not (root / LOCKS).is_symlink():
+            with open(ordinary(root / LOCKS / "id"), "rb") as file:
+                return file.read(LONGEST_ID).decode("ascii").strip() or None
+    return None
+
+
+def id_since(root: Path) -> int | None:
+    """When the file of the id was last written, renamed or copied: ns, as the system keeps it.
+
+    Who unpacks the folder once more has another.
+    """
+    with suppress(OSError):
+        return (root / LOCKS / "id").lstat().st_ctime_ns
     return None
 
 
@@ -236,6 +248,13 @@ def ordinary(path: Path) -> Path:
     if not stat.S_ISREG(mode):
         raise damaged(path, "is no ordinary file")
     return path
+
+
+def no_link(folder: Path) -> Path:
+    """The folder; `StoreDamaged` where a link is there that would lead out of the store."""
+    if folder.is_symlink():
+        raise damaged(folder, "is a link, and none is followed here")
+    return folder
 
 
 def stamp(path: Path) -> tuple[int, int] | None:

@@ -70,6 +70,11 @@ class Store:
         return store
 
     @property
+    def is_ours(self) -> bool:
+        """Whether the user made this folder, or a program named it."""
+        return self._folders is None or self._folders.owns(self.folder)
+
+    @property
     def not_applied(self) -> str:
         """Why settings and prompts in this folder are not applied; "" where they are, or none.
 
@@ -160,6 +165,7 @@ class Store:
     def session(self, id: str) -> SessionLog:
         """The log of session `id`, whether it exists or not; the same object for the same id."""
         check_owner(self.folder)
+        files.no_link(self.folder / "sessions")
         if id not in self._logs:
             self._logs[id] = SessionLog(self.folder, id)
         return self._logs[id]
@@ -199,7 +205,10 @@ class Store:
             if os.path.lexists(self.folder / INDEX):  # what stands in it can be told as yet
                 from context_compression.store import index
 
-                index.forget(self.folder, [id])
+                if self.is_ours:
+                    index.forget(self.folder, [id])
+                else:
+                    index.remove(self.folder)
 
         log.remove(timeout, forgotten)
         self._logs.pop(id, None)
@@ -240,7 +249,7 @@ class Store:
 
     def index_shares(self) -> dict[str, int]:
         """About how many bytes of the search index each session takes; nothing where none is."""
-        if not os.path.lexists(self.folder / INDEX):
+        if not self.is_ours or not os.path.lexists(self.folder / INDEX):
             return {}
         from context_compression.store import index
 
@@ -308,7 +317,7 @@ class Store:
 
     def _session_folders(self) -> list[str]:
         check_owner(self.folder)
-        folder = self.folder / "sessions"
+        folder = files.no_link(self.folder / "sessions")
         with files.reading(folder), suppress(FileNotFoundError):
             return sorted(
                 name

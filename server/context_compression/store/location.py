@@ -29,7 +29,8 @@ def place_of(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
         if named == USER:
             return _among_user_data(_root(start, home))
         first, *rest = Path(named).parts
-        return home.joinpath(*rest) if first == "~" else start / named
+        place = home.joinpath(*rest) if first == "~" else start / named
+        return place if not _leads_away(start, named) else home / NAME
     root = _root(start, home)
     place = _nearest(start, root)
     if place is None and (main := main_worktree(root)):
@@ -53,8 +54,9 @@ def main_worktree(root: Path) -> Path | None:
     back, common = (pointer(pointed / name) if pointed else None for name in BACK)
     if pointed is None or back is None or common is None or not own.is_file():
         return None
-    same = os.path.realpath(back) == os.path.realpath(own)
     repository = Path(os.path.realpath(common))
+    inside = os.path.realpath(pointed.parent) == os.path.realpath(repository / "worktrees")
+    same = inside and os.path.realpath(back) == os.path.realpath(own)
     main = repository.parent
     if not same or repository.name != ".git" or not _is_folder(main / ".git"):
         return None
@@ -99,6 +101,13 @@ def _among_user_data(root: Path) -> Path:
     project = main_worktree(root) or root
     digest = sha256(os.fsencode(project)).hexdigest()[:8]
     return user_data_path("context-compression", False) / f"{project.name or 'root'}-{digest}"
+
+
+def _leads_away(start: Path, named: str) -> bool:
+    """Whether a relative path goes through a link, which whoever wrote the project made."""
+    if Path(named).is_absolute():
+        return False
+    return any(map(os.path.islink, (start / named, *(start / named).parents)))
 
 
 def _is_folder(path: Path) -> bool:

@@ -232,14 +232,15 @@ class SessionLog:
 
     def _unchanged(self, name: str, digest: str | None) -> list[Any]:
         """The messages in a file of originals; `StoreDamaged` where its hash is another."""
-        path = self.folder / _checked(name, "An archive's name")
-        with files.reading(path), suppress(FileNotFoundError):
-            if digest not in (None, hashlib.sha256(files.ordinary(path).read_bytes()).hexdigest()):
+        messages = self.read_originals(name)
+        path = self.folder / name
+        with files.reading(path):
+            if digest not in (None, hashlib.sha256(path.read_bytes()).hexdigest()):
                 raise StoreDamaged(
                     f"{path} was changed: its hash does not match the log's. Put back a copy of "
                     "it; what is whole in it comes back as it is. Nothing was written."
                 )
-        return self.read_originals(name)
+        return messages
 
     def offloaded_path(self, ref: str) -> Path:
         """Where the text of `ref` is, or would be."""

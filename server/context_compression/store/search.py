@@ -139,6 +139,8 @@ def _found(search: "_Search", store: "Store", session: str | None) -> Found:
     if not logs:
         return Found((), 0, 0, search.query.terms)
     try:
+        if not store.is_ours:
+            raise StoreUnwritable("this user did not make the folder, and did not trust it")
         from context_compression.store import index  # brings sqlite3 along
         from context_compression.store.lookup import Lookup
 
@@ -245,12 +247,15 @@ def _different(before: Iterable[Candidate], candidates: Iterable[Candidate]) -> 
     Nothing that says the same as one of those before.
     """
     kept: list[Candidate] = []
-    refs = {candidate.document.ref for candidate in before}
+    texts = {candidate.document.ref: candidate.document.text for candidate in before}
     messages = {candidate.document.message for candidate in before}
     for candidate in candidates:
-        ref, message = candidate.document.ref, candidate.document.message
-        if refs.isdisjoint((ref, message)) and ref not in messages:
-            refs.add(ref)
+        ref, message, text = (
+            candidate.document.ref, candidate.document.message, candidate.document.text,
+        )  # fmt: skip
+        is_new = ref not in texts and message not in texts and ref not in messages
+        if is_new or texts.get(ref, text) != text:  # of two sessions, made so that refs are alike
+            texts[ref] = text
             messages.add(message)
             kept.append(candidate)
     return kept

@@ -130,6 +130,7 @@ def _quoted(log: SessionLog) -> set[str]:
             for run in _HEX.findall(files.ordinary(path).read_bytes()):
                 digits = run.decode()
                 found.update(digits[at : at + 12] for at in range(len(digits) - 11))
+                found.add(digits)
     return found
 
 
@@ -138,16 +139,23 @@ def _suspects(store: "Store") -> Iterator[Path]:
     folder = store.folder
     sessions = folder / "sessions"
     for pattern in (".new-*", "sessions/*/.new-*", "sessions/*/offloaded/.new-*"):
-        yield from folder.glob(pattern)
+        yield from (path for path in folder.glob(pattern) if _is_inside(path, folder))
     yield from sessions.glob(".deleted-*")
     if not os.path.lexists(folder / INDEX):
         yield from (
             path for ending in BESIDE_INDEX if (path := folder / f"{INDEX}{ending}").exists()
         )
     for path in (folder / ".locks").glob("*"):
+        if not _is_inside(path, folder):
+            return
         id = path.name.removesuffix(path.suffix)
         if path.suffix in LOCKS and not os.path.lexists(sessions / id):
             yield path
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    """Whether no link leads from the store to a file in it."""
+    return not any(map(os.path.islink, path.parents[: path.parents.index(folder)]))
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -6,6 +6,7 @@ be read and restored.
 """
 
 import os
+import re
 import stat
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ from context_compression.store.location import NAME, pointer
 KNOWN = "folders.json"
 LONGEST_GIT_INDEX = 2**26
 """Bytes of git's list of files in which ours are looked for."""
+PLAIN_INDEX = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
+"""How a list of git's begins in which names stand whole."""
 PROMPTS = "prompts"
 
 
@@ -72,6 +75,14 @@ class Folders:
             return f"files of that folder are in the repository; {trust}"
         return ""
 
+    def owns(self, folder: Path) -> bool:
+        """Whether the user made a store, or trusts it, and no repository writes into it.
+
+        Of any other not even the search index is opened: SQLite does what a journal beside it says.
+        """
+        home = os.path.realpath(folder) == os.path.realpath(self._home)
+        return home or (self._entry(folder) is not None and not is_in_git(folder))
+
     def made(self, folder: Path) -> None:
         """Remember a folder that was just made, as far as the home folder lets us."""
         if os.path.realpath(folder) != os.path.realpath(self._home):
@@ -97,7 +108,8 @@ class Folders:
         id, place = files.id_of(folder), os.path.realpath(folder)
         with suppress(StoreError):
             for entry in reversed(self._entries()):
-                if id is not None and entry.get("id") == id and entry.get("folder") == place:
+                known = entry.get("id") == id and entry.get("folder") == place
+                if id is not None and known and entry.get("since") == files.id_since(folder):
                     return entry
         return None
 
@@ -109,7 +121,8 @@ class Folders:
 
     def _remember(self, folder: Path, more: dict[str, Any]) -> None:
         place, now = os.path.realpath(folder), datetime.now(UTC).isoformat(timespec="seconds")
-        entry = {"folder": place, "id": files.id_of(folder), "at": now, **more}
+        since = files.id_since(folder)
+        entry = {"folder": place, "id": files.id_of(folder), "since": since, "at": now, **more}
         with files.holding(self._home, KNOWN, "another process writes the list of folders"):
             kept = [e for e in self._entries() if e.get("folder") != place]
             document = {"version": files.FORMAT, "folders": [*kept, entry]}
@@ -143,6 +156,20 @@ def is_in_git(folder: Path) -> bool:
     if git is None:
         return False
     repository = pointer(git, "gitdir: ") or git
-    with suppress(OSError), open(repository / "index", "rb") as file:
-        return f"{folder.name}/".encode() in file.read(LONGEST_GIT_INDEX)
+    name = os.fsencode(folder.resolve().relative_to(git.parent).as_posix()) + b"/"
+    with suppress(OSError):
+        if not (repository / "index").is_file():
+            return False
+        with open(repository / "index", "rb") as file:
+            index = file.read(LONGEST_GIT_INDEX)
+        if index[:8] not in PLAIN_INDEX or any(repository.glob("sharedindex.*")):
+            return True  # names stand there in part only: as if it were
+        return any(_is_entry(index, found.start()) for found in re.finditer(re.escape(name), index))
     return False
+
+
+def _is_entry(index: bytes, at: int) -> bool:
+    """Whether the name of a file begins there: before it stands how long it is."""
+    length = min(index.find(b"\0", at) - at, 0xFFF)
+    flags = (int.from_bytes(index[at - back : at - back + 2], "big") for back in (2, 4))
+    return length in {each & 0xFFF for each in flags}
