@@ -297,8 +297,12 @@ def test_pruning_with_nobody_to_ask_is_refused_only_where_something_would_go(use
     assert len(used.json("archive")["sessions"]) == 2
 
 
-def test_a_server_whose_stdin_is_closed_asks_it_nothing(desk: Desk) -> None:
-    assert b"isatty" not in with_stdin_closed(desk, "serve").stderr
+def test_a_server_whose_stdin_is_closed_says_so(desk: Desk) -> None:
+    done = with_stdin_closed(desk, "serve")
+
+    assert done.returncode == 2
+    assert b"Stdin is closed" in done.stderr
+    assert b"nobody foresaw" not in done.stderr
 
 
 def test_the_list_of_commands_says_each_in_full(desk: Desk) -> None:
