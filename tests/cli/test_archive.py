@@ -9,7 +9,7 @@ import pytest
 
 from context_compression import Session, Store
 
-from .conftest import COMMAND, Desk, Snapshot
+from .conftest import COMMAND, Desk, Done, Snapshot, conversation
 
 DAY = 86_400
 
@@ -39,6 +39,23 @@ def at_a_terminal(desk: Desk, arguments: Sequence[str], typed: str) -> tuple[int
     return process.returncode, said.decode()
 
 
+def with_stdin_closed(desk: Desk, *arguments: str) -> Done:
+    return subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND, *arguments],
+        cwd=desk.folder, env=desk.environ(), capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def size_listed(desk: Desk, session: str) -> str:
+    [row] = [
+        line
+        for line in desk.does("archive").stdout.decode().splitlines()
+        if line.startswith(session)
+    ]
+    *_, size, unit, _, _ = row.split()
+    return f"{size} {unit}"
+
+
 def test_it_says_how_much_room_each_session_takes(used: Desk) -> None:
     used.does("restore", "--query", "value_1_1")
 
@@ -48,7 +65,7 @@ def test_it_says_how_much_room_each_session_takes(used: Desk) -> None:
     [chat] = found["sessions"]
     files = [path for path in (used.store / "sessions" / "chat").rglob("*") if path.is_file()]
     assert chat["session"] == "chat"
-    assert (chat["messages"], chat["compressions"]) == (32, 1)
+    assert (chat["messages_recorded"], chat["compressions"]) == (32, 1)
     assert chat["of_which_index"] > 0
     size = sum(path.stat().st_size for path in files)
     assert chat["bytes"] == size + chat["of_which_index"]
@@ -66,7 +83,7 @@ def test_to_look_writes_nothing(used: Desk, snapshot: Snapshot) -> None:
     before = snapshot(used.folder)
 
     used.does("archive")
-    used.does("archive", "prune", "--older-than", "1h")
+    used.run("archive", "prune", "--older-than", "1h")
 
     assert snapshot(used.folder) == before
 
@@ -143,7 +160,9 @@ def test_a_session_nobody_has_is_named(used: Desk) -> None:
 def test_pruning_lists_first_and_deletes_when_told_to(used: Desk) -> None:
     another(used)
 
-    listed = used.does("archive", "prune", "--older-than", "90d")
+    listed = used.run("archive", "prune", "--older-than", "90d")
+    assert listed.returncode == 2
+    assert b"add --yes" in listed.stderr
     assert "earlier" in listed.stderr.decode()
     assert "chat" not in listed.stderr.decode()
     assert (used.store / "sessions" / "earlier").exists()
@@ -171,3 +190,139 @@ def test_a_time_that_is_none_is_refused_in_words(used: Desk, text: str) -> None:
 
     assert done.returncode == 2
     assert b"12h, 90d or 8w" in done.stderr
+
+
+def test_the_size_that_is_listed_is_the_size_that_is_deleted(used: Desk) -> None:
+    another(used)
+    used.does("restore", "--query", "value_1_1")
+    chat, earlier = size_listed(used, "chat"), size_listed(used, "earlier")
+
+    pruned = used.does("archive", "prune", "--older-than", "90d", "--yes")
+    assert earlier in pruned.stderr.decode()
+    chat = size_listed(used, "chat")
+    deleted = used.does("archive", "delete", "chat", "--yes")
+    assert chat in deleted.stderr.decode()
+    assert f"Deleted chat, {chat}." in deleted.stdout.decode()
+
+
+def test_what_pruning_would_free_is_what_is_listed(used: Desk) -> None:
+    another(used)
+    used.does("restore", "--query", "value_1_1")
+    [size] = [e["bytes"] for e in used.json("archive")["sessions"] if e["session"] == "earlier"]
+
+    assert used.json("archive", "prune", "--older-than", "90d", "--yes")["bytes"] == size
+
+
+@pytest.mark.parametrize(
+    "arguments", [("delete", "chat"), ("prune", "--older-than", "1d")], ids=["delete", "prune"]
+)
+def test_with_the_last_session_the_index_goes(used: Desk, arguments: tuple[str, ...]) -> None:
+    used.does("restore", "--query", "value_1_1")
+    age(used, "chat", 2)
+    assert (used.store / "search.sqlite").exists()
+
+    used.does("archive", *arguments, "--yes")
+
+    assert not (used.store / "search.sqlite").exists()
+    assert used.json("archive")["bytes"] == 0
+
+
+def test_what_an_empty_archive_holds_as_yet_is_told(used: Desk) -> None:
+    used.does("restore", "--query", "value_1_1")
+    Store(used.store).delete("chat")
+    (used.store / ".new-abc").write_bytes(b"half")
+    os.utime(used.store / ".new-abc", (1, 1))
+
+    said, found = used.does("archive").stdout.decode(), used.json("archive")
+
+    index = (used.store / "search.sqlite").stat().st_size
+    assert found["index_beside"] == index
+    assert found["bytes"] == index + 4
+    assert "Nothing is archived" in said
+    assert "of the search index" in said
+    assert "1 file left behind" in said
+
+
+def test_an_index_that_cannot_be_read_counts_too(used: Desk) -> None:
+    (used.store / "search.sqlite").write_bytes(b"no database" * 1_000)
+
+    found = used.json("archive")
+
+    assert found["index_beside"] == 11_000
+    assert found["bytes"] == found["sessions"][0]["bytes"] + 11_000
+
+
+def test_its_columns_are_those_of_status(used: Desk) -> None:
+    session = Session(Store(used.store), "chat")
+    ours, [listed] = used.json("status")["sessions"], used.json("archive")["sessions"]
+    head, other = (
+        used.does(word).stdout.decode().splitlines()[2] for word in ("archive", "status")
+    )
+
+    assert listed["messages"] == ours[0]["messages"] == len(session.view())
+    assert listed["messages_recorded"] == ours[0]["messages_recorded"] == 32
+    for name in ("session", "last written", "messages", "recorded", "compressions"):
+        assert name in head
+        assert name in other
+
+
+def test_sessions_of_our_own_say_what_they_keep(used: Desk) -> None:
+    for id in ("offloaded", "checkpoint"):
+        Session(Store(used.store), id).record(*conversation()[:2])
+
+    said = used.does("archive").stdout.decode()
+
+    assert "offloaded: offloaded texts" in said
+    assert "checkpoint: checkpoints" in said
+    keeps = {each["session"]: each["keeps"] for each in used.json("archive")["sessions"]}
+    assert keeps == {"offloaded": "offloaded texts", "checkpoint": "checkpoints", "chat": None}
+
+
+def test_where_nothing_is_old_nothing_is_said_of_it(used: Desk) -> None:
+    assert "90 days" not in used.does("archive").stdout.decode()
+
+
+def test_pruning_with_nobody_to_ask_is_refused_only_where_something_would_go(used: Desk) -> None:
+    assert used.json("archive", "prune", "--older-than", "90d")["deleted"] == []
+    another(used)
+
+    for done in (
+        used.run("archive", "prune", "--older-than", "90d"),
+        with_stdin_closed(used, "archive", "prune", "--older-than", "90d"),
+        with_stdin_closed(used, "archive", "delete", "chat"),
+    ):
+        assert done.returncode == 2
+        assert b"add --yes" in done.stderr
+        assert b"nobody foresaw" not in done.stderr
+    assert len(used.json("archive")["sessions"]) == 2
+
+
+def test_a_server_whose_stdin_is_closed_says_so(desk: Desk) -> None:
+    done = with_stdin_closed(desk, "serve")
+
+    assert done.returncode == 2
+    assert b"Stdin is closed" in done.stderr
+    assert b"nobody foresaw" not in done.stderr
+
+
+def test_the_list_of_commands_says_each_in_full(desk: Desk) -> None:
+    said = desk.does("-h").stdout.decode() + desk.does("archive", "-h").stdout.decode()
+
+    for word in ("archive", "trust", "delete", "prune"):
+        [line] = [line for line in said.splitlines() if line.startswith(f"  {word} ")]
+        assert line.endswith(".")
+        assert not line.endswith("...")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device here")
+@pytest.mark.parametrize("arguments", [("archive",), ("trust",)])
+def test_an_answer_that_finds_no_room_is_told(used: Desk, arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *arguments],
+            cwd=used.folder, env=used.environ(), stdin=subprocess.DEVNULL,
+            stdout=full, stderr=subprocess.PIPE, timeout=60, check=False,
+        )  # fmt: skip
+
+    assert done.returncode == 2
+    assert b"The answer cannot be written" in done.stderr

@@ -1,6 +1,6 @@
 """`archive`: what is kept and how much room it takes; `archive delete` and `archive prune`."""
 
-import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -11,22 +11,27 @@ from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.arguments import seconds_in
 from context_compression.cli.pages import table
 from context_compression.cli.records import Record
-from context_compression.cli.terminal import say, working, write_json
+from context_compression.cli.terminal import agreed, say, show, working, write_json
 from context_compression.errors import ContextCompressionError
 from context_compression.plurals import how_many
 from context_compression.session import Session
 from context_compression.store import Store
-from context_compression.workspace import CURRENT, Workspace
+from context_compression.workspace import CURRENT, KEPT_IN, Workspace
 
 QUIET_DAYS = 90
 """What was not written to for so long is told to be prunable."""
 DAY = 86_400
 UNITS = ("KB", "MB", "GB")
+HEAD = ("session", "host", "last written", "messages", "recorded", "compressions", "size", "index")
+NOTHING_DELETED = "Nothing was deleted."
+UNASKED = f"add --yes. {NOTHING_DELETED}"
 
-agreed = click.option("--yes", is_flag=True, help="Without being asked.")
+unasked = click.option("--yes", is_flag=True, help="Without being asked.")
 
 
-@click.group(invoke_without_command=True)
+@click.group(
+    invoke_without_command=True, short_help="What is archived, its size, and how to delete it."
+)
 @as_json
 @click.pass_context
 def archive(ctx: click.Context, as_json: bool) -> None:
@@ -41,12 +46,12 @@ def archive(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         write_json(found)
     else:
-        click.echo(page(found))
+        show(page(found))
 
 
-@archive.command()
+@archive.command(short_help="Delete a session with all its originals, for good.")
 @click.argument("session")
-@agreed
+@unasked
 @as_json
 @click.pass_obj
 def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
@@ -57,31 +62,33 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
     store, id = workspace.store, workspace.session_named(session)
     if id not in store.sessions():
         raise Refused(f"No session {session!r} is recorded.")
-    refs, size = len(store.session(id).refs()), store.size_of(id)
+    refs, size = len(store.session(id).refs()), tidying.sizes(store, [id])[id]
     with working("looking for what refers to it"):
         others = tidying.referring(store, id)
     say(f"{id}: {in_units(size)}, {how_many(refs, 'ref')} that nothing will bring back.")
     if others:
         say(f"warning: refs of it stand in {', '.join(others)}; they will lead nowhere.")
-    if not _agreed(f"Delete {id}?", yes, must=True):
+    if not agreed(f"Delete {id}?", yes, nobody=UNASKED):
+        say(NOTHING_DELETED)
         return
     store.delete(id, timeout=0)
+    tidying.remove_empty_index(store)
     if as_json:
         write_json({"deleted": [id], "bytes": size, "refs": refs, "referred_to_by": others})
     else:
-        click.echo(f"Deleted {id}, {in_units(size)}.")
+        show(f"Deleted {id}, {in_units(size)}.")
 
 
 @archive.command()
 @click.option("--older-than", required=True, metavar="90d", help="Not written to for: h, d, w.")
-@agreed
+@unasked
 @as_json
 @click.pass_obj
 def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
     """Delete old sessions and what killed work left behind.
 
     It says first what would go. What a session that stays refers to is never deleted, nor the
-    conversation that runs now.
+    session of the conversation that runs now.
     """
     seconds = seconds_in(older_than, "--older-than")
     workspace = options.workspace()
@@ -92,19 +99,19 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
         say(line)
     if found.left_over:
         say(f"and {how_many(len(found.left_over), 'file')} that killed work left behind")
+    asked = f"Delete {how_many(len(found.sessions), 'session')}, {in_units(found.bytes)}?"
+    gone: tuple[str, ...] | None = None
     if not (found.sessions or found.left_over):
         say(f"Nothing is older than {older_than} and unused; nothing was deleted.")
-    asked = f"Delete {how_many(len(found.sessions), 'session')}, {in_units(found.bytes)}?"
-    if not (found.sessions or found.left_over) or not _agreed(asked, yes):
-        if as_json:
-            write_json(_pruned(found, []))
-        return
-    done = store.prune(seconds, keep=keep)
-    if as_json:
-        write_json(_pruned(found, done.sessions))
+    elif not agreed(asked, yes, nobody=UNASKED):
+        say(NOTHING_DELETED)
     else:
-        click.echo(f"Deleted {how_many(len(done.sessions), 'session')}.")
-    if stayed := sorted({*found.sessions} - {*done.sessions}):
+        gone = store.prune(seconds, keep=keep).sessions
+    if as_json:
+        write_json(_pruned(found, gone or ()))
+    elif gone is not None:
+        show(f"Deleted {how_many(len(gone), 'session')}.")
+    if gone is not None and (stayed := sorted({*found.sessions} - {*gone})):
         say(f"warning: somebody works in {', '.join(stayed)}; not deleted. Prune again later.")
 
 
@@ -117,30 +124,36 @@ def current(workspace: Workspace) -> list[str]:
 
 def record(workspace: Workspace) -> Record:
     """What is kept, for programs; sizes in bytes."""
+    from context_compression.store import tidying
+
     store = workspace.store
-    shares = store.index_shares()
     old = store.prunable(QUIET_DAYS * DAY, keep=current(workspace))
+    ids, shares = store.sessions(), tidying.index_shares(store)
+    sizes = tidying.sizes(store, ids)
     sessions: list[Record] = []
-    for id in store.sessions():
+    for id in ids:
         state = Session(store, id).state()
-        share = shares.get(id, 0)
         sessions.append(
             {
                 "session": id,
+                "keeps": KEPT_IN.get(id.lower()),
                 "host": state.origin.get("host"),
                 "last_written": _written(store, id),
-                "messages": len(state.recorded),
+                "messages": len(state.view),
+                "messages_recorded": len(state.recorded),
                 "compressions": len(state.compressions),
-                "bytes": store.size_of(id) + share,
-                "of_which_index": share,
+                "bytes": sizes[id],
+                "of_which_index": shares.get(id, 0),
                 "prunable": id in old.sessions,
             }
         )
     left = sum(path.lstat().st_size for path in old.left_over if path.exists())
+    index = tidying.index_beside(store)
     return {
         "store": str(store.folder),
         "sessions": sessions,
-        "bytes": sum(each["bytes"] for each in sessions) + left,
+        "bytes": sum(sizes.values()) + left + index,
+        "index_beside": index,
         "left_over": {"files": len(old.left_over), "bytes": left},
         "prunable": {"older_than_days": QUIET_DAYS, "sessions": [*old.sessions]},
     }
@@ -148,33 +161,39 @@ def record(workspace: Workspace) -> Record:
 
 def page(found: Record) -> str:
     """The same for people."""
+    beside = _beside(found)
     if not found["sessions"]:
-        return f"Nothing is archived in {found['store']} yet."
-    rows = [
-        (
-            each["session"],
-            each["host"] or "",
-            each["last_written"] or "?",
-            f"{each['messages']:,}",
-            f"{each['compressions']:,}",
-            in_units(each["bytes"]),
-            in_units(each["of_which_index"]),
-        )
-        for each in found["sessions"]
-    ]
-    head = ("session", "host", "last written", "messages", "compressions", "size", "index")
-    index = sum(each["of_which_index"] for each in found["sessions"])
-    total = ("total", "", "", "", "", in_units(found["bytes"]), in_units(index))
-    lines = [found["store"], "", *table([head, *rows, total], left=3), ""]
+        return "\n".join([f"Nothing is archived in {found['store']}.", *beside])
+    index = found["index_beside"] + sum(s["of_which_index"] for s in found["sessions"])
+    total = ("total", *[""] * 5, in_units(found["bytes"]), in_units(index))
+    rows = [HEAD, *map(_row, found["sessions"]), total]
+    return "\n".join([found["store"], "", *table(rows, left=3), *([""] if beside else []), *beside])
+
+
+def _row(about: Record) -> tuple[str, ...]:
+    """A session; of one of ours, which is no conversation, what it keeps."""
+    sizes = in_units(about["bytes"]), in_units(about["of_which_index"])
+    name, written = about["session"], about["last_written"] or "?"
+    if about["keeps"]:
+        return f"{name}: {about['keeps']}", "", written, "", "", "", *sizes
+    counts = (f"{about[n]:,}" for n in ("messages", "messages_recorded", "compressions"))
+    return name, about["host"] or "", written, *counts, *sizes
+
+
+def _beside(found: Record) -> list[str]:
+    """What takes room beside the sessions, and what could go."""
+    lines: list[str] = []
+    if index := found["index_beside"]:
+        lines.append(f"{in_units(index)} of the search index, counted to no session")
     if left := found["left_over"]["files"]:
         size = in_units(found["left_over"]["bytes"])
         lines.append(f"{how_many(left, 'file')} left behind by killed work, {size}")
-    old = found["prunable"]["sessions"]
-    lines.append(
-        f"{how_many(len(old), 'session')} not written to for {QUIET_DAYS} days and referred to by "
-        f"none{f': `archive prune --older-than {QUIET_DAYS}d` deletes them' if old else ''}"
-    )
-    return "\n".join(lines)
+    if old := found["prunable"]["sessions"]:
+        lines.append(
+            f"{how_many(len(old), 'session')} not written to for {QUIET_DAYS} days and referred to "
+            f"by none: `archive prune --older-than {QUIET_DAYS}d` deletes them"
+        )
+    return lines
 
 
 def in_units(size: int) -> str:
@@ -195,25 +214,13 @@ def _written(store: Store, id: str) -> str | None:
     return time.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _listed(store: Store, going: tuple[str, ...], kept: Any) -> list[str]:
-    rows = [(id, _written(store, id) or "?", in_units(store.size_of(id))) for id in going]
+def _listed(store: Store, going: tuple[str, ...], kept: Mapping[str, str]) -> list[str]:
+    from context_compression.store import tidying
+
+    sizes = tidying.sizes(store, going)
+    rows = [(id, _written(store, id) or "?", in_units(size)) for id, size in sizes.items()]
     stay = [f"{id} stays: refs of it stand in {by}" for id, by in kept.items()]
     return [*table([("would go", "last written", "size"), *rows] if rows else [], left=2), *stay]
-
-
-def _agreed(question: str, yes: bool, *, must: bool = False) -> bool:
-    """Whether it shall be done; where nobody can be asked, only with `--yes`."""
-    if yes:
-        return True
-    if sys.stdin is not None and sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # closed: <&-
-        if click.confirm(question, err=True):
-            return True
-        say("Nothing was deleted.")
-        return False
-    if must:
-        raise click.UsageError("Nobody can be asked here: add --yes. Nothing was deleted.")
-    say("Nothing was deleted: add --yes.")
-    return False
 
 
 def _pruned(found: Any, gone: Any) -> Record:

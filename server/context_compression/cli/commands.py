@@ -8,14 +8,21 @@ from typing import Any, Literal
 import click
 
 from context_compression.cli import pages, records
-from context_compression.cli.app import Options, as_json, warn
+from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
 from context_compression.cli.compress import compress
 from context_compression.cli.export import export
 from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
-from context_compression.cli.terminal import say, show, working, write, write_json
+from context_compression.cli.terminal import (
+    is_at_terminal,
+    say,
+    show,
+    working,
+    write,
+    write_json,
+)
 from context_compression.cli.trust import trust
 from context_compression.errors import ContextCompressionError
 from context_compression.guard import in_our_words
@@ -71,7 +78,9 @@ def serve(
     if http:
         mcp_server.serve_http(workspace, host=host, port=port, token=token)
         return
-    if sys.stdin.isatty():
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: <&-
+        raise Refused("Stdin is closed, and an MCP client speaks there. Leave it open, or --http.")
+    if is_at_terminal():
         say("Waiting for an MCP client on stdin; Ctrl-C ends. See context-compression --help.")
     mcp_server.serve_stdio(workspace, protocol=protocol, hooks=hooks)
 

@@ -179,7 +179,7 @@ def status(session: str, found: Status) -> str:
 
 
 def sessions(folder: Path, found: Sequence[Record]) -> str:
-    """The recorded conversations."""
+    """The recorded sessions."""
     if not found:
         return (
             f"Nothing is recorded in {folder} yet.\n"

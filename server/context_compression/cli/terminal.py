@@ -39,6 +39,29 @@ def show(text: str = "", *, nl: bool = True) -> None:
         click.echo(harmless(text), nl=nl)
 
 
+def is_at_terminal() -> bool:
+    """Whether somebody can type what is read from stdin."""
+    return sys.stdin is not None and sys.stdin.isatty()  # pyright: ignore[reportUnnecessaryComparison]  # closed: <&-
+
+
+def agreed(question: str, yes: bool, *, nobody: str = "add --yes.") -> bool:
+    """Whether it shall be done: `yes`, or what is answered to a question on stderr.
+
+    Args:
+        question: what is asked.
+        yes: it was agreed to on the command line.
+        nobody: what to do where nobody can be asked.
+
+    Raises:
+        click.UsageError: nobody can be asked.
+    """
+    if yes:
+        return True
+    if not is_at_terminal():
+        raise click.UsageError(f"Nobody can be asked here: {nobody}")
+    return click.confirm(harmless(question), err=True)
+
+
 def write(data: bytes) -> None:
     """Bytes to stdout, exactly these; on a terminal, what would move its cursor is spelled out."""
     with _answering():

@@ -1,19 +1,24 @@
 """`trust`: settings and prompts of somebody else are shown, and applied from then on."""
 
-import sys
+import os
+from pathlib import Path
 
 import click
 
-from context_compression.cli.app import Options
-from context_compression.showing import harmless
+from context_compression.cli.app import Options, Refused
+from context_compression.cli.terminal import agreed, show
+from context_compression.errors import StoreError
+from context_compression.settings import NAMES
 from context_compression.store import Store
-from context_compression.store.files import read_text
+from context_compression.store.files import id_of, read_document, read_text
+from context_compression.store.location import NAME
 
 NOT_TRUSTED = 1
 """What it ends with where the answer is no."""
+UNASKED = "read the above, then pass --yes."
 
 
-@click.command()
+@click.command(short_help="Apply settings and prompts that came with a clone.")
 @click.argument("folder", required=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
@@ -22,22 +27,59 @@ def trust(options: Options, folder: str | None, yes: bool) -> None:
 
     They came with a clone or an archive file, or an older version kept them. Read them first: a
     prompt tells your agent what to write, a setting what to keep. When they change, they are asked
-    for again. Without FOLDER, those of this project.
+    for again. FOLDER may be the one that .compression is in. Without it, those of this project.
     """
     workspace = options.workspace()
     store = workspace.store
     if folder is not None:
-        store = Store.of_user(workspace.place(folder), workspace.home)
+        store = Store.of_user(_store_in(workspace.place(folder), store.folder), workspace.home)
     if not store.not_applied:
-        click.echo(f"Nothing to trust: what is in {store.folder} is applied, or nothing is there.")
+        if store.speaking():
+            show(f"Nothing to trust: the settings and prompts in {store.folder} are applied.")
+        else:
+            show(f"Nothing to trust: {store.folder} holds no settings or prompts.")
         return
     for path in store.speaking():
-        click.echo(f"{path}:")
-        for line in harmless(read_text(path) or "").split("\n"):
-            click.echo(f"    {line}")
-    if not yes and not sys.stdin.isatty():
-        raise click.UsageError("Nobody is there to ask: read the above, then pass --yes.")
-    if not yes and not click.confirm("Apply this from now on?"):
+        show(f"{path}:")
+        for line in (read_text(path) or "").split("\n"):
+            show(f"    {line}")
+    if not agreed("Apply this from now on?", yes, nobody=UNASKED):
         raise SystemExit(NOT_TRUSTED)
     store.trust()
-    click.echo(f"Trusted: the settings and prompts in {store.folder}, until they change.")
+    show(f"Trusted: the settings and prompts in {store.folder}, until they change.")
+
+
+def _store_in(place: Path, ours: Path) -> Path:
+    """The folder of the store that a folder is, or has as its `.compression`.
+
+    Args:
+        place: as it was named.
+        ours: the store that all work here is kept in, whatever it is called.
+
+    Raises:
+        Refused: there is no such folder, or no store is there.
+    """
+    if not os.path.isdir(place):
+        raise Refused(f"There is no folder {place}. Nothing was changed.")
+    inner = place / NAME
+    if os.path.isdir(inner) and not os.path.islink(inner):
+        return inner
+    if os.path.basename(os.path.abspath(place)) == NAME or os.path.realpath(
+        place
+    ) == os.path.realpath(ours):
+        return place
+    if id_of(place) or _has_our_settings(place):
+        return place
+    raise Refused(
+        f"{place} is no store, and has no {NAME} in it. Name the folder that the settings are in; "
+        f"a store of another name is taken with `context-compression --store {place} trust`."
+    )
+
+
+def _has_our_settings(place: Path) -> bool:
+    """Whether a `config.json` is one of ours: other programs have files of that name, too."""
+    try:
+        names = read_document(place / "config.json").keys()
+    except StoreError:
+        return False
+    return bool(names) and names <= {*NAMES, "version"}

@@ -1,4 +1,4 @@
-"""What may be deleted from a store: old conversations that no other refers to, and left-overs.
+"""What may be deleted from a store: old sessions that no other refers to, and left-overs.
 
 A ref counts as referred to wherever its digits stand in a log or in originals: that is more than
 the views hold, so rather too much stays than too little.
@@ -56,7 +56,7 @@ def prunable(
     old = [id for id in ids if id not in keep and _age(store.session(id), now) >= older_than]
     going, kept = _unreferred(store, ids, old) if old else ([], {})
     over = tuple(left_over(store, now))
-    size = sum(map(store.size_of, going)) + sum(map(_size, over))
+    size = sum(sizes(store, going).values()) + sum(map(_size, over))
     return Prunable(tuple(going), kept, over, size)
 
 
@@ -71,6 +71,7 @@ def prune(
             store.delete(id, timeout=0, if_stamp=store.session(id).stamp)
             gone.append(id)
     removed = [path for path in found.left_over if _removed(path)]
+    remove_empty_index(store)
     kept = {id: by for id, by in found.kept.items() if id not in gone}
     return Prunable(tuple(gone), kept, tuple(removed), found.bytes)
 
@@ -92,6 +93,36 @@ def left_over(store: "Store", now: float | None = None) -> Iterator[Path]:
         with suppress(OSError):
             if now - path.lstat().st_mtime >= LEFT_SECONDS:
                 yield path
+
+
+def sizes(store: "Store", ids: Collection[str]) -> dict[str, int]:
+    """Bytes that each of these sessions takes: its files, and its share of the index."""
+    shares = index_shares(store) if ids else {}
+    return {id: store.size_of(id) + shares.get(id, 0) for id in ids}
+
+
+def index_shares(store: "Store") -> dict[str, int]:
+    """`Store.index_shares`; nothing while a change of it is not ended, which a look would end."""
+    if any(os.path.lexists(store.folder / f"{INDEX}{ending}") for ending in BESIDE_INDEX):
+        return {}
+    return store.index_shares()
+
+
+def index_beside(store: "Store") -> int:
+    """Bytes of the search index that are counted to no session."""
+    shares = index_shares(store)
+    if not shares:
+        return _size(store.folder / INDEX)
+    return sum(shares[name] for name in shares.keys() - {*store.sessions()})
+
+
+def remove_empty_index(store: "Store") -> None:
+    """Delete the search index of a store in which no session is left; it can be made anew."""
+    if os.path.lexists(store.folder / INDEX) and not store.sessions():
+        from context_compression.store import index
+
+        with suppress(StoreError):  # it stays, and `archive` tells its size
+            index.remove(store.folder)
 
 
 def size_of(folder: Path) -> int:
