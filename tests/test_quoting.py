@@ -170,3 +170,27 @@ def test_a_log_without_any_of_this_is_read_as_before(tmp_path: Path) -> None:
         old.append(event)
 
     assert Session(tmp_path / "old", "s").view() == view
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"of": 5}, {"of": None}, {"of": [[1]]}, {"of": [{"x": 1}]}, {"of": ["a", [0, 9]]}, {"of": []}],
+    ids=str,
+)
+@pytest.mark.parametrize("strategy", ["auto", "extract", "offload", "truncate", "window"])
+def test_arguments_that_look_like_a_quotation_of_ours_are_kept_as_they_are(
+    given: dict[str, Any], strategy: str, tmp_path: Path
+) -> None:
+    messages: list[Any] = conversation(12)
+    said = [block for m in messages if isinstance(m["content"], list) for block in m["content"]]
+    calls: list[Any] = [block for block in said if block.get("type") == "tool_use"]
+    assert calls
+    for call in calls:
+        call["input"] = {**call["input"], "where": given}
+
+    result = compress(messages, strategy=strategy, target_tokens=2_500, force=True, store=tmp_path)
+
+    store = Store(tmp_path)
+    session = Session(store, store.sessions()[0])
+    assert session.view() == result.messages
+    assert session.undo() == messages

@@ -4,6 +4,7 @@ Each of the two gets a ref of its own, and each comes back, byte for byte, throu
 """
 
 import json
+import os
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,25 @@ def test_the_same_in_two_sessions_is_one_thing(tmp_path: Path) -> None:
 
     assert found is not None
     assert Session(store, found.id).restore(SHORT) == ONE
+
+
+def test_a_search_finds_both_of_two_sessions(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    Session(store, "one").offload(ONE)
+    Session(store, "other").offload(OTHER)
+
+    found = store.search("checksum")
+
+    assert {hit.session for hit in found.hits} == {"one", "other"}
+
+
+def test_what_a_session_refers_to_by_more_digits_is_not_pruned(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    old, new = Session(store, "old"), Session(store, "new")
+    assert [old.offload(ONE), old.offload(OTHER), new.offload(ONE)] == [SHORT, LONG, SHORT]
+    new.record({"role": "user", "content": f"See ref {LONG}."})
+    os.utime(tmp_path / "sessions/old/events.jsonl", (0, 0))
+
+    store.prune(3_600)
+
+    assert Session(store, "old").restore(LONG) == OTHER

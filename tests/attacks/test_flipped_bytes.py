@@ -165,3 +165,22 @@ def test_a_checksum_is_no_part_of_what_an_event_says(tmp_path: Path, name: str) 
     [event] = Store(tmp_path).session("s").events().items
 
     assert event.get(name) == (None if name == "crc32" else "mine")
+
+
+def test_a_compression_behind_a_lost_rewind_is_applied_to_no_other_messages(tmp_path: Path) -> None:
+    def branch(name: str) -> list[dict[str, Any]]:
+        runs = [
+            Run(f"{name}{n}", "Bash", {"command": name}, f"{name} done\n" * 90) for n in range(5)
+        ]
+        return [message for run in runs for message in tool_step([run], "anthropic")]
+
+    session = Session(tmp_path, "s")
+    session.follow([*TALK, *branch("abandoned")])
+    session.follow([*TALK, *branch("taken")])
+    session.compress(strategy="extract", target_tokens=700, force=True)
+    assert session.state().compressions
+    path = tmp_path / "sessions/s/events.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(b"lost\n" if b'"type":"rewind"' in line else line for line in lines))
+
+    assert Session(Store(tmp_path), "s").state().compressions == []
