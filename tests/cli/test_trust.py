@@ -135,13 +135,24 @@ def test_what_is_no_store_is_refused_in_words(cloned: Desk, named: str) -> None:
 def test_a_store_of_another_name_can_be_trusted(cloned: Desk) -> None:
     other = cloned.store.rename(cloned.folder / "kept")
 
-    cloned.does("trust", "kept", "--yes")
+    cloned.does("--store", str(other), "trust", "--yes")
 
     assert cloned.json("--store", str(other), "config")["keep_recent"] == 1
 
 
 def test_why_there_is_nothing_to_trust_is_told_apart(desk: Desk) -> None:
-    assert b"holds no settings or prompts" in desk.does("trust").stdout
+    assert b"there is no" in desk.does("trust").stdout
     desk.does("config", "keep_recent=5")
     for where in ((), (".",), (".compression",)):
-        assert b"are applied" in desk.does("trust", *where).stdout
+        assert b"what is set in it is applied" in desk.does("trust", *where).stdout
+
+
+def test_a_store_of_an_older_version_that_sets_nothing_can_be_taken_as_ones_own(desk: Desk) -> None:
+    desk.does("compress", "chat.json", "--target-tokens", "6000", "--output", "new.json")
+    (desk.store / ".locks/id").unlink()
+    assert b"did not make the folder" in desk.does("restore", "--query", "value_7_4").stderr
+
+    done = desk.does("trust", "--yes")
+
+    assert b"holds no settings or prompts" in done.stdout
+    assert b"did not make" not in desk.does("restore", "--query", "value_7_4").stderr

@@ -94,6 +94,8 @@ def hook(options: Options, host: str) -> None:
 
     try:
         with in_our_words():
+            if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: <&-
+                raise ContextCompressionError("stdin is closed, and the event comes there.")
             event = json.load(sys.stdin.buffer)
             told = run(answer, host, options.workspace(), event)
             if told != NOTHING:

@@ -7,10 +7,8 @@ import click
 
 from context_compression.cli.app import Options, Refused
 from context_compression.cli.terminal import agreed, show
-from context_compression.errors import StoreError
-from context_compression.settings import NAMES
 from context_compression.store import Store
-from context_compression.store.files import id_of, read_document, read_text
+from context_compression.store.files import read_text
 from context_compression.store.location import NAME
 
 NOT_TRUSTED = 1
@@ -33,20 +31,22 @@ def trust(options: Options, folder: str | None, yes: bool) -> None:
     store = workspace.store
     if folder is not None:
         store = Store.of_user(_store_in(workspace.place(folder), store.folder), workspace.home)
-    if not store.not_applied:
-        if store.speaking():
-            show(f"Nothing to trust: the settings and prompts in {store.folder} are applied.")
-        else:
-            show(f"Nothing to trust: {store.folder} holds no settings or prompts.")
+    if not os.path.isdir(store.folder):
+        show(f"Nothing to trust: there is no {store.folder}.")
+        return
+    if store.is_ours and not store.not_applied:
+        show(f"Nothing to trust: {store.folder} is yours, and what is set in it is applied.")
         return
     for path in store.speaking():
         show(f"{path}:")
         for line in (read_text(path) or "").split("\n"):
             show(f"    {line}")
-    if not agreed("Apply this from now on?", yes, nobody=UNASKED):
+    if not store.speaking():
+        show(f"{store.folder} holds no settings or prompts.")
+    if not agreed("Take it as your own from now on?", yes, nobody=UNASKED):
         raise SystemExit(NOT_TRUSTED)
     store.trust()
-    show(f"Trusted: the settings and prompts in {store.folder}, until they change.")
+    show(f"Trusted: {store.folder}, until its settings or prompts change.")
 
 
 def _store_in(place: Path, ours: Path) -> Path:
@@ -64,22 +64,9 @@ def _store_in(place: Path, ours: Path) -> Path:
     inner = place / NAME
     if os.path.isdir(inner) and not os.path.islink(inner):
         return inner
-    if os.path.basename(os.path.abspath(place)) == NAME or os.path.realpath(
-        place
-    ) == os.path.realpath(ours):
-        return place
-    if id_of(place) or _has_our_settings(place):
+    if place.name == NAME or os.path.realpath(place) == os.path.realpath(ours):
         return place
     raise Refused(
         f"{place} is no store, and has no {NAME} in it. Name the folder that the settings are in; "
         f"a store of another name is taken with `context-compression --store {place} trust`."
     )
-
-
-def _has_our_settings(place: Path) -> bool:
-    """Whether a `config.json` is one of ours: other programs have files of that name, too."""
-    try:
-        names = read_document(place / "config.json").keys()
-    except StoreError:
-        return False
-    return bool(names) and names <= {*NAMES, "version"}

@@ -97,6 +97,9 @@ class Store:
         """
         check_owner(self.folder)
         if self._folders:
+            from context_compression.store import index
+
+            index.remove(self.folder)  # whoever made it may have made a journal, too
             self._folders.trust(self.folder)
 
     def prompt(self, name: str) -> str | None:
