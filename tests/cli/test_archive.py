@@ -19,6 +19,12 @@ def age(desk: Desk, session: str, days: float) -> None:
     os.utime(desk.store / "sessions" / session / "events.jsonl", (then, then))
 
 
+def indexed(desk: Desk) -> None:
+    """The store as the user's own, with an index of all that is in it."""
+    desk.does("trust", "--yes")
+    desk.does("restore", "--query", "value_1_1")
+
+
 def another(desk: Desk) -> None:
     """A second, old session."""
     Session(Store(desk.store), "earlier").record({"role": "user", "content": "Hello " * 50})
@@ -57,7 +63,7 @@ def size_listed(desk: Desk, session: str) -> str:
 
 
 def test_it_says_how_much_room_each_session_takes(used: Desk) -> None:
-    used.does("restore", "--query", "value_1_1")
+    indexed(used)
 
     found = used.json("archive")
     said = used.does("archive").stdout.decode()
@@ -194,7 +200,7 @@ def test_a_time_that_is_none_is_refused_in_words(used: Desk, text: str) -> None:
 
 def test_the_size_that_is_listed_is_the_size_that_is_deleted(used: Desk) -> None:
     another(used)
-    used.does("restore", "--query", "value_1_1")
+    indexed(used)
     chat, earlier = size_listed(used, "chat"), size_listed(used, "earlier")
 
     pruned = used.does("archive", "prune", "--older-than", "90d", "--yes")
@@ -207,7 +213,7 @@ def test_the_size_that_is_listed_is_the_size_that_is_deleted(used: Desk) -> None
 
 def test_what_pruning_would_free_is_what_is_listed(used: Desk) -> None:
     another(used)
-    used.does("restore", "--query", "value_1_1")
+    indexed(used)
     [size] = [e["bytes"] for e in used.json("archive")["sessions"] if e["session"] == "earlier"]
 
     assert used.json("archive", "prune", "--older-than", "90d", "--yes")["bytes"] == size
@@ -217,7 +223,7 @@ def test_what_pruning_would_free_is_what_is_listed(used: Desk) -> None:
     "arguments", [("delete", "chat"), ("prune", "--older-than", "1d")], ids=["delete", "prune"]
 )
 def test_with_the_last_session_the_index_goes(used: Desk, arguments: tuple[str, ...]) -> None:
-    used.does("restore", "--query", "value_1_1")
+    indexed(used)
     age(used, "chat", 2)
     assert (used.store / "search.sqlite").exists()
 
@@ -228,7 +234,7 @@ def test_with_the_last_session_the_index_goes(used: Desk, arguments: tuple[str, 
 
 
 def test_what_an_empty_archive_holds_as_yet_is_told(used: Desk) -> None:
-    used.does("restore", "--query", "value_1_1")
+    indexed(used)
     Store(used.store).delete("chat")
     (used.store / ".new-abc").write_bytes(b"half")
     os.utime(used.store / ".new-abc", (1, 1))

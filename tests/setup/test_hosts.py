@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import context_compression
 from context_compression.errors import SetupError
 from context_compression.setup.hosts import BY_NAME, HOSTS, Host, command_of, environ_of
 from context_compression.setup.machine import Machine, Server, is_temporary, this_server
@@ -223,7 +222,7 @@ FETCHES = re.compile(
 
 def test_nothing_of_ours_fetches_the_package_by_its_name() -> None:
     """Whoever registers the name at an index would be run."""
-    root = Path(context_compression.__file__).parents[2]
+    root = Path(__file__).parents[2]
     folders = ("server", "examples", "benchmarks", ".ci")
     files = [path for folder in folders for path in (root / folder).rglob("*") if path.is_file()]
     files += [root / name for name in ("README.md", "mcp.json.example", "pyproject.toml")]
