@@ -104,7 +104,7 @@ class Replay:
 
     def made_by_compressions(self) -> set[str]:
         state = self.session.state()
-        made = zip(state.compressions, state._before, strict=True)  # pyright: ignore[reportPrivateUsage]
+        made = zip(state.compressions, state.before, strict=True)
         return {
             ref_of(whole(part, view))
             for compression, (view, *_) in made

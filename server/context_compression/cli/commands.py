@@ -17,6 +17,7 @@ from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import (
     is_at_terminal,
+    is_deaf,
     say,
     show,
     working,
@@ -78,7 +79,7 @@ def serve(
     if http:
         mcp_server.serve_http(workspace, host=host, port=port, token=token)
         return
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: <&-
+    if is_deaf():
         raise Refused("Stdin is closed, and an MCP client speaks there. Leave it open, or --http.")
     if is_at_terminal():
         say("Waiting for an MCP client on stdin; Ctrl-C ends. See context-compression --help.")
@@ -94,7 +95,7 @@ def hook(options: Options, host: str) -> None:
 
     try:
         with in_our_words():
-            if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: <&-
+            if is_deaf():
                 raise ContextCompressionError("stdin is closed, and the event comes there.")
             event = json.load(sys.stdin.buffer)
             told = run(answer, host, options.workspace(), event)
@@ -174,7 +175,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         if finding.ok is False:
             say(f"warning: {finding.says}. {finding.mend}")
     settings = workspace.settings()
-    for doubt in filter(None, [workspace.store.not_applied, *settings.doubts]):
+    for doubt in (*workspace.store.doubts, *settings.doubts):
         say(doubt)
     if as_json:
         write_json(settings.model_dump(mode="json"))

@@ -41,7 +41,12 @@ def show(text: str = "", *, nl: bool = True) -> None:
 
 def is_at_terminal() -> bool:
     """Whether somebody can type what is read from stdin."""
-    return sys.stdin is not None and sys.stdin.isatty()  # pyright: ignore[reportUnnecessaryComparison]  # closed: <&-
+    return not is_deaf() and sys.stdin.isatty()
+
+
+def is_deaf() -> bool:
+    """Whether stdin is closed (`command <&-`)."""
+    return sys.stdin is None  # pyright: ignore[reportUnnecessaryComparison]  # Python's way to say so
 
 
 def agreed(question: str, yes: bool, *, nobody: str = "add --yes.") -> bool:

@@ -99,7 +99,7 @@ def _request(opened: Opened, asked: Asked, where: str, warning: str | None) -> C
         **covers,
         "read_it_in": str(transcript.path) if transcript and where else None,
         "instructions": asked.instructions,
-        "warnings": [*filter(None, (warning, session.store.not_applied))],
+        "warnings": [*([warning] if warning else []), *session.store.doubts],
     }
     return answer(headline, said, more)
 

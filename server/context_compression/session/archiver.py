@@ -111,7 +111,7 @@ class Archiver:
             }
         )
         removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
-        said = (*replaced, *warnings, *state.warnings, *_not_applied(self._store))
+        said = (*replaced, *warnings, *state.warnings, *self._store.doubts)
         return Kept(len(removed), said)
 
     def _recorded(
@@ -207,11 +207,7 @@ class Rehearsal:
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Nothing is written."""
-        return Kept(warnings=_not_applied(self.store))
-
-
-def _not_applied(store: Store) -> tuple[str, ...]:
-    return (store.not_applied,) if store.not_applied else ()
+        return Kept(warnings=self.store.doubts)
 
 
 def told_of(result: Result) -> dict[str, Any]:

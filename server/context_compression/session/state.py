@@ -69,7 +69,8 @@ class State:
     tokens `beside` the messages in each request"""
     summary_in_system: str | None = None
     """of ours in the system prompt; `None` while we know nothing of it"""
-    _before: list[Before] = field(default_factory=list[Before], repr=False)
+    before: list[Before] = field(default_factory=list[Before], repr=False)
+    """what each compression was made over, in their order"""
 
     def replay(self, event: Mapping[str, Any]) -> None:
         """Take one event into account; unknown types are left to those who know them."""
@@ -84,14 +85,14 @@ class State:
                 view = laid_out(event["layout"], self.view)
                 system: Mapping[str, str] = event.get("system", {})
                 earlier = system.get("before", self.summary_in_system)
-                self._before.append((self.view, len(view), earlier))
+                self.before.append((self.view, len(view), earlier))
                 self.view = view + self.view[covered:]
                 self.summary_in_system = system.get("after", self.summary_in_system)
                 self.origin = origin_of(event) or self.origin
                 self._learn(event)
             case "undo":
                 self.compressions.pop()
-                before, length, self.summary_in_system = self._before.pop()
+                before, length, self.summary_in_system = self.before.pop()
                 self.view = before[: event["messages_in"]] + self.view[length:]
             case "rewind":
                 self._rewind(event["to"])
@@ -120,7 +121,7 @@ class State:
     @property
     def behind(self) -> int:
         """How many messages were recorded since the last compression."""
-        return len(self.view) - self._before[-1][1] if self._before else len(self.recorded)
+        return len(self.view) - self.before[-1][1] if self.before else len(self.recorded)
 
     def _learn(self, event: Mapping[str, Any]) -> None:
         for ref, about in event.get("refs", {}).items():
@@ -137,8 +138,8 @@ class State:
             self.view = self.view[: len(self.view) - gone]
         else:  # what was compressed is no longer part of the conversation: begin anew from there
             self.view = self.recorded[:to]
-            self.summary_in_system = self._before[0][2]
-            self.compressions, self._before = [], []
+            self.summary_in_system = self.before[0][2]
+            self.compressions, self.before = [], []
         self.recorded = self.recorded[:to]
 
 

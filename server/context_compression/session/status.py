@@ -108,5 +108,5 @@ def status_of(
         largest=largest(parsed, counter),
         could_free=could_free(session, conversation),
         refs={ref: about["what"] for ref, about in state.refs.items()},
-        warnings=[*filter(None, [session.store.not_applied]), *state.warnings],
+        warnings=[*session.store.doubts, *state.warnings],
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from context_compression.errors import NotOurs, StoreError, UnknownRef
 from context_compression.store import files
-from context_compression.store.location import place_of
+from context_compression.store.location import INDEX, place_of
 from context_compression.store.log import FILE_NAME, SessionLog, the_one
 from context_compression.store.trust import PROMPTS, Folders, check_owner, speaking
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from context_compression.store.search import Found
     from context_compression.store.tidying import Prunable
 
-INDEX = "search.sqlite"
 SUMMARY = frozenset(
     {
         "content",
@@ -84,6 +83,11 @@ class Store:
         check_owner(self.folder)
         why = self._folders.why_not(self.folder) if self._folders else ""
         return f"Settings and prompts in {self.folder} are not applied: {why}." if why else ""
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """`not_applied` as answers tell it: nothing where all is applied."""
+        return (self.not_applied,) if self.not_applied else ()
 
     def speaking(self) -> list[Path]:
         """The files here that are not applied where the folder is not the user's own."""

@@ -32,8 +32,9 @@ from context_compression.store.documents import (
     speaker,
     spoken,
 )
-from context_compression.store.folder import INDEX as NAME
 from context_compression.store.lines import Line
+from context_compression.store.location import BESIDE_INDEX
+from context_compression.store.location import INDEX as NAME
 from context_compression.store.log import SessionLog
 from context_compression.store.spans import (
     Place,
@@ -50,7 +51,7 @@ FEW_BYTES = 2**16
 CHUNK = 512
 """Messages of which a row tells."""
 BUSY_SECONDS = 10.0
-BESIDE = ("", "-journal", "-wal", "-shm")
+BESIDE = ("", *BESIDE_INDEX)
 """Endings of the index and of what SQLite may leave next to it."""
 SOUND = frozenset(
     {

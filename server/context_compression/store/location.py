@@ -9,6 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 
 NAME = ".compression"
+INDEX = "search.sqlite"
+"""The search index in it."""
+BESIDE_INDEX = ("-journal", "-wal", "-shm")
+"""Endings of what SQLite may leave next to that."""
 USER = "user"
 """As `CONTEXT_COMPRESSION_DIR`: a folder for each project among the user's own data."""
 LONGEST_POINTER = 10_000

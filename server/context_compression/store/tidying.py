@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from context_compression.errors import StoreError
 from context_compression.store import files
+from context_compression.store.location import BESIDE_INDEX, INDEX
 from context_compression.store.log import SessionLog
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 LEFT_SECONDS = 3_600.0
 """What is younger may still be written by somebody."""
 LOCKS = (".log", ".compression")
-INDEX = "search.sqlite"
-BESIDE_INDEX = ("-journal", "-wal", "-shm")
 _HEX = re.compile(rb"[0-9a-f]{12,}")
 
 

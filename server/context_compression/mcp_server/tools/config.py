@@ -66,7 +66,7 @@ def _shown(workspace: Workspace) -> CallToolResult:
         for name, value in values.items()
     }
     file = str(workspace.store.folder / "config.json")
-    warnings = [*filter(None, [workspace.store.not_applied]), *settings.doubts]
+    warnings = [*workspace.store.doubts, *settings.doubts]
     more = {"config_file": file, "warnings": warnings}
     return answer("\n".join(lines), {"settings": said}, more)
 
