@@ -38,9 +38,9 @@ from needs import FAR_TOKENS
 from recordings import Message, Messages
 from texts import Reader
 
-from context_compression.formats import parse
-from context_compression.llms.forecast import READ, WRITE
-from context_compression.messages import strings_in
+from context_compression.compression.forecast import READ, WRITE
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import strings_in
 from context_compression.tokens import Counter
 
 

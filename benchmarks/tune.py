@@ -28,7 +28,8 @@ from outcome import OURS, Outcome, Row, q
 from quality import Place, Task, label, tokens_of
 from texts import Reader
 
-from context_compression import cuts, pieces, rendering
+from context_compression.conversation import rendering
+from context_compression.planning import cuts, pieces
 from context_compression.strategies import competing, extract, quoting, worth
 
 Weights: TypeAlias = Mapping[str, float]

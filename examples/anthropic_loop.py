@@ -13,8 +13,8 @@ from anthropic import Anthropic
 from anthropic.types import ToolParam
 
 from context_compression import Session, count_tokens
+from context_compression.conversation.refs import ref_of
 from context_compression.loops.anthropic import run_tools
-from context_compression.refs import ref_of
 from context_compression.testing.messages_api import Answer, Entry, MessagesAPI
 
 STEPS = 40

@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from context_compression import Session, count_tokens
+from context_compression.conversation.refs import ref_of
 from context_compression.loops.openai import arun_tools
-from context_compression.refs import ref_of
 
 STEPS = 40
 BUDGET = 30_000

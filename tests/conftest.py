@@ -1,10 +1,14 @@
 """What every test may ask for."""
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from context_compression.setup.machine import Machine, Server
 
 settings.register_profile(
     "house",
@@ -30,3 +34,23 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recorded conversations at {folder}; set CONTEXT_COMPRESSION_DATA")
     return folder
+
+
+@pytest.fixture
+def real_server() -> Server:
+    """The package under test, started as a host would."""
+    return Server(sys.executable, ("-m", "context_compression"))
+
+
+@pytest.fixture
+def machine_with(tmp_path: Path) -> Callable[..., Machine]:
+    """A machine with an empty home and project, and these variables."""
+
+    def made(**environ: str) -> Machine:
+        home, project = tmp_path / "home", tmp_path / "project"
+        for folder in (home, project):
+            folder.mkdir(exist_ok=True)
+        always = {"HOME": str(home), "PATH": os.environ["PATH"]}
+        return Machine(sys.platform, {**always, **environ}, home, project)
+
+    return made

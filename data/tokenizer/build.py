@@ -1,4 +1,4 @@
-"""Builds `server/context_compression/data/o200k.bin` from `o200k_base.tiktoken` beside this file.
+"""Builds `server/context_compression/tokens/data/o200k.bin` from `o200k_base.tiktoken` beside this file.
 
     python data/tokenizer/build.py
 
@@ -18,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 
 HERE = Path(__file__).parent
-TARGET = HERE.parents[1] / "server" / "context_compression" / "data" / "o200k.bin"
+TARGET = HERE.parents[1] / "server" / "context_compression" / "tokens" / "data" / "o200k.bin"
 SOURCE_SHA256 = (
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"  # tiktoken 0.14.0's
 )

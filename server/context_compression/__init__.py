@@ -3,20 +3,23 @@
 `compress` makes a smaller, valid view of a conversation; `Session` keeps one conversation on disk;
 `count_tokens`, `usage` and `should_compress` say how full a context is.
 
-The house, in the order the data walks: `formats` reads dicts into `messages`; `tokens` counts;
-`validity` mends; `plan` says where one may cut; `strategies` propose `edits`; `compress` applies
-them and accounts for it in a `result`; `store` and `session` keep what left; `mcp_server` and `cli`
-are the doors.
+The rooms, in the order the data walks: `conversation` reads dicts into messages; `tokens` counts;
+`evidence` finds what matters; `planning` says where one may cut; `strategies` propose edits;
+`compression` applies them and reports; `store` and `session` keep what left; `hosts` knows the
+programs whose conversations they are; `mcp_server` and `cli` are the doors.
 """
 
+from context_compression.compression.result import Result
 from context_compression.errors import BudgetTooSmall, ContextCompressionError
-from context_compression.library import acompress, compress
-from context_compression.result import Result
+from context_compression.library.functions import acompress, compress
+from context_compression.moved import follow_old_paths
 from context_compression.session import Session
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.strategies.truncate import truncate_tool_output
-from context_compression.usage import Usage, count_tokens, should_compress, usage
+from context_compression.tokens.usage import Usage, count_tokens, should_compress, usage
+
+follow_old_paths()
 
 __all__ = [
     "BudgetTooSmall",

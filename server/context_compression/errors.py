@@ -28,7 +28,7 @@ Messages say what was wrong, what is allowed and what to do next: a model reads 
 
 from collections.abc import Mapping, Sequence
 
-from context_compression.showing import one_line
+from context_compression.display.strings import one_line
 
 LONGEST_CANDIDATE = 1_000  # characters; it may be a path
 

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
-from context_compression.showing import one_line
 
 StrategyName = Literal["auto", "offload", "truncate", "window", "extract", "summarize"]
 

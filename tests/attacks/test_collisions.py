@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from context_compression import Session, compress
+from context_compression.conversation.messages import ToolCall
+from context_compression.conversation.refs import Refs, ref_of
 from context_compression.errors import StoreDamaged, UnknownRef
 from context_compression.hooks.at_source import Answered, offloaded
-from context_compression.messages import ToolCall
-from context_compression.refs import Refs, ref_of
 from context_compression.store import Store
 from context_compression.testing import Run, tool_step
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression import compress, count_tokens
-from context_compression.fences import fence_for, sealed
-from context_compression.formats import parse
-from context_compression.labels import label_of, no_speaker, without_labels
-from context_compression.lookalikes import folded
-from context_compression.messages import COMPRESSED
-from context_compression.serialization import serialize
+from context_compression.conversation.formats import parse
+from context_compression.conversation.labels import label_of, no_speaker, without_labels
+from context_compression.conversation.messages import COMPRESSED
+from context_compression.display.fences import fence_for, sealed
+from context_compression.display.lookalikes import folded
+from context_compression.summaries.serialization import serialize
 from context_compression.testing import Run, tool_step
 
 LABELS = (

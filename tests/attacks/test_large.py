@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from mcp_door import connected, refusal, workspace_in
 
 from context_compression import hosts
+from context_compression.conversation.formats import ROLES, foreign, parse
 from context_compression.errors import TranscriptError
-from context_compression.formats import ROLES, foreign, parse
-from context_compression.hosts import packed
-from context_compression.hosts.lines import parse as read_line
 from context_compression.session import Session
+from context_compression.transcripts import packed
+from context_compression.transcripts.lines import parse as read_line
 
 pytestmark = pytest.mark.anyio
 SAID = b'{"role": "user", "content": "a"}\n'

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from secret_forms import BLOCKS, CARRIERS, KEYS, PLACES, PUTTY, found_of
 
-from attacks.forms import BLOCKS, CARRIERS, KEYS, PLACES, PUTTY, found_of
 from context_compression import compress, count_tokens
-from context_compression.formats import parse
-from context_compression.redaction import MARK, beginning, redact
-from context_compression.selection import clip_redacted
-from context_compression.serialization import serialize
+from context_compression.conversation.formats import parse
+from context_compression.evidence.redaction import MARK, beginning, redact
+from context_compression.planning.selection import clip_redacted
+from context_compression.summaries.serialization import serialize
 from context_compression.testing import Run, tool_step
 from context_compression.testing.messages_api import MessagesAPI
 
@@ -182,7 +182,7 @@ def test_no_secret_of_a_transcript_reaches_the_model(
 ) -> None:
     from anthropic import AsyncAnthropic
 
-    from context_compression.llms.anthropic import AnthropicSummarizer
+    from context_compression.summaries.llms.anthropic import AnthropicSummarizer
 
     messages, secrets = seeded(Random(seed))
     with MessagesAPI(["## Goal\nTo mend it."]) as api:

@@ -14,15 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from click.testing import CliRunner
-from mcp_door import ask, connected, workspace_in
-
-from context_compression import Session
-from context_compression.cli import main
-from context_compression.errors import StoreError
-from context_compression.store import Store
-from context_compression.workspace import Workspace
-
-from .hostile_stores import (
+from hostile_stores import (
     HOSTILE,
     MARK,
     Place,
@@ -35,6 +27,13 @@ from .hostile_stores import (
     places,
     record_all,
 )
+from mcp_door import ask, connected, workspace_in
+
+from context_compression import Session
+from context_compression.cli import main
+from context_compression.errors import StoreError
+from context_compression.store import Store
+from context_compression.workspace import Workspace
 
 SESSIONS = ("summarized", "windowed", "gone", "planned", "offloaded")
 ALL_PLACES = os.environ.get("CONTEXT_COMPRESSION_LAWS") == "long"

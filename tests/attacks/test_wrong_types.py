@@ -16,17 +16,18 @@ import pytest
 import context_compression
 from context_compression import Session
 from context_compression.cli import pages, records
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.refs import ref_of
+from context_compression.doctor.doctor import examine
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
+from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
+from context_compression.hosts.configurations import HOSTS
 from context_compression.mcp_server.tools.summary import page as page_of_summaries
-from context_compression.messages import is_array, is_object
-from context_compression.refs import ref_of
 from context_compression.session.by_caller import Asked
 from context_compression.settings import Settings
 from context_compression.setup import installing
-from context_compression.setup.claude_plugin import FOLDER, MARKET, PLUGIN
-from context_compression.setup.doctor import examine
-from context_compression.setup.hosts import HOSTS, Host
+from context_compression.setup.host import Host
 from context_compression.setup.machine import Machine, Server
 from context_compression.store import Store
 from context_compression.testing import ScriptedSummarizer

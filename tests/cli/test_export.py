@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression import Session, count_tokens, hosts
-from context_compression.exports import EXPORTERS
+from context_compression.hosts.exporting import EXPORTERS
 from context_compression.testing import ScriptedSummarizer
 
 from .conftest import Desk

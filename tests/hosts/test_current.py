@@ -16,8 +16,8 @@ from transcripts import FIXTURES, Row, rows_of, written
 
 from context_compression.errors import ConversationNotFound
 from context_compression.hosts import Readings
-from context_compression.hosts.caller import Asking, Caller
 from context_compression.hosts.current import find_current, is_of_this_project
+from context_compression.transcripts.caller import Asking, Caller
 
 CWD = Path("/work/app")
 TOOL, ARGUMENTS = "context_status", {"response_format": "detailed"}
@@ -48,8 +48,7 @@ class Place:
     ) -> Caller:
         call: dict[str, Any] = {"tool": TOOL, "arguments": ARGUMENTS} if client else {}
         asked = Asking(client, **{**call, **asking})
-        look = Readings().look
-        return Caller(self.environ, self.home, CWD, 1, BEGAN, look, asked, wait)
+        return Caller(self.environ, self.home, CWD, 1, BEGAN, Readings(), asked, wait)
 
     def find(self, client: str, **how: Any) -> Path:
         return find_current(self.caller(client, **how))

@@ -14,13 +14,14 @@ import pytest
 from transcripts import data_folder as folder
 from transcripts import recordings, rows_of
 
-from context_compression import compress, formats, hosts
-from context_compression.hosts.claude_code.branch import live_branch
-from context_compression.hosts.claude_code.context import CLEARED
-from context_compression.hosts.claude_code.outline import Outline
-from context_compression.hosts.codex import CodexReader
-from context_compression.hosts.lines import At
-from context_compression.validity import problems
+from context_compression import compress, hosts
+from context_compression.conversation import formats
+from context_compression.conversation.validity import problems
+from context_compression.hosts.claude_code.transcript.branch import live_branch
+from context_compression.hosts.claude_code.transcript.context import CLEARED
+from context_compression.hosts.claude_code.transcript.outline import Outline
+from context_compression.hosts.codex.transcript import CodexReader
+from context_compression.transcripts.lines import At
 
 RECORDED = [pytest.param(path, id=path.name.split(".")[0]) for path in recordings()]
 ABSENT = [pytest.param(None, id="none")]  # the fixture `data_folder` then says why it skips

@@ -15,12 +15,13 @@ from anthropic import Anthropic, AsyncAnthropic, BadRequestError, RateLimitError
 from provider import refused
 
 from context_compression import Session, count_tokens
-from context_compression.formats import anthropic, parse
+from context_compression.conversation.formats import anthropic, parse
+from context_compression.conversation.refs import ref_of
+from context_compression.conversation.system_prompt import MARK, summary_in, with_summary
+from context_compression.conversation.validity import problems
 from context_compression.loops.anthropic import acreate, arun_tools, create, run_tools
-from context_compression.pacing import Event
-from context_compression.refs import ref_of
-from context_compression.summarizer import SummaryReply, SummaryRequest
-from context_compression.system_prompt import MARK, summary_in, with_summary
+from context_compression.session.pacing import Event
+from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import ScriptedSummarizer, conversation, log
 from context_compression.testing.messages_api import (
     Answer,
@@ -30,7 +31,6 @@ from context_compression.testing.messages_api import (
     slow,
     too_long,
 )
-from context_compression.validity import problems
 
 pytestmark = pytest.mark.anyio
 

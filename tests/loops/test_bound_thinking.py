@@ -21,9 +21,9 @@ from anthropic.lib.vertex import AnthropicVertex
 from provider import blocks, refused
 
 from context_compression import Session, count_tokens
+from context_compression.conversation.refs import ref_of
 from context_compression.loops.anthropic import arun_tools, create, run_tools
-from context_compression.pacing import Event
-from context_compression.refs import ref_of
+from context_compression.session.pacing import Event
 from context_compression.testing.messages_api import (
     Answer,
     Entry,

@@ -14,12 +14,12 @@ from provider import refused
 from pydantic import BaseModel
 
 from context_compression import Session, count_tokens
-from context_compression.formats import openai_chat, parse
+from context_compression.conversation.formats import openai_chat, parse
+from context_compression.conversation.refs import ref_of
+from context_compression.conversation.validity import problems
 from context_compression.loops.openai import acreate, arun_tools, run_tools
-from context_compression.pacing import Event
-from context_compression.refs import ref_of
+from context_compression.session.pacing import Event
 from context_compression.testing import log
-from context_compression.validity import problems
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from context_compression.errors import SetupError
+from context_compression.hosts.configurations import BY_NAME, HOSTS
 from context_compression.setup import installing, jsonc, toml, yaml
-from context_compression.setup.hosts import BY_NAME, HOSTS, Host
+from context_compression.setup.host import Host
 from context_compression.setup.installing import Done
 from context_compression.setup.machine import Machine, Server
 

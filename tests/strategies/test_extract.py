@@ -10,22 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression import (
-    BudgetTooSmall,
-    Result,
-    Settings,
-    authors,
-    compress,
-    constraints,
-    count_tokens,
-)
-from context_compression.cuts import Cutter, spans
-from context_compression.formats import parse
-from context_compression.messages import Image, Text, ToolResult
-from context_compression.pieces import Pool, Source
-from context_compression.plan import Plan
-from context_compression.refs import ref_of
-from context_compression.rendering import render
+from context_compression import BudgetTooSmall, Result, Settings, compress, count_tokens
+from context_compression.conversation import authors
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Image, Text, ToolResult
+from context_compression.conversation.refs import ref_of
+from context_compression.conversation.rendering import render
+from context_compression.conversation.validity import NO_START
+from context_compression.evidence import constraints
+from context_compression.planning.cuts import Cutter, spans
+from context_compression.planning.pieces import Pool, Source
+from context_compression.planning.plan import Plan
 from context_compression.strategies import competing, filling, gaps
 from context_compression.strategies import extract as extraction
 from context_compression.strategies.forms import Form, Forms, outer_parts
@@ -33,7 +28,6 @@ from context_compression.strategies.keep import cost
 from context_compression.strategies.quoting import outcome
 from context_compression.testing import PIXEL, Run, ScriptedSummarizer, conversation, tool_step
 from context_compression.tokens import Counter
-from context_compression.validity import NO_START
 
 Messages = list[dict[str, Any]]
 LONG = "\n".join(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from context_compression import Session, compress
-from context_compression.formats import parse
-from context_compression.labels import without_labels
-from context_compression.plan import Plan
+from context_compression.conversation.formats import parse
+from context_compression.conversation.labels import without_labels
+from context_compression.planning.plan import Plan
 from context_compression.settings import Settings
 from context_compression.strategies.files import files_of, folder_of_most, names
 from context_compression.testing import Run, tool_step

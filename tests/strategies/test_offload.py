@@ -9,10 +9,10 @@ from generated import Messages
 from provider import result_ids
 
 from context_compression import Session, Settings, compress, count_tokens
-from context_compression.formats import parse
-from context_compression.plan import Archive
-from context_compression.refs import ref_of
-from context_compression.selection import receipt_of
+from context_compression.conversation.formats import parse
+from context_compression.conversation.refs import ref_of
+from context_compression.planning.plan import Archive
+from context_compression.planning.selection import receipt_of
 from context_compression.testing import PIXEL, Run, tool_step
 
 ASK: dict[str, Any] = {"role": "user", "content": "Why does tests/test_login.py fail?"}

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from context_compression import Settings
-from context_compression.authors import EXCERPTS
-from context_compression.formats import parse
-from context_compression.labels import with_labels
-from context_compression.plan import Plan
-from context_compression.refs import ref_of
-from context_compression.rendering import render
+from context_compression.conversation.authors import EXCERPTS
+from context_compression.conversation.formats import parse
+from context_compression.conversation.labels import with_labels
+from context_compression.conversation.refs import ref_of
+from context_compression.conversation.rendering import render
+from context_compression.planning.plan import Plan
 from context_compression.strategies.quoting import Quoting
 from context_compression.strategies.tool_results import Slots
 from context_compression.testing import Run, tool_step

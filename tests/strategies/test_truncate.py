@@ -8,8 +8,8 @@ import pytest
 from generated import Messages
 
 from context_compression import Session, compress, count_tokens, truncate_tool_output
-from context_compression.formats import parse
-from context_compression.refs import ref_of
+from context_compression.conversation.formats import parse
+from context_compression.conversation.refs import ref_of
 from context_compression.testing import Run, tool_step
 
 ASK: dict[str, Any] = {"role": "user", "content": "Read it to me."}

@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from context_compression.cli.terminal import say, speak_utf8
+from context_compression.display.strings import harmless, one_line
+from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.guard import in_our_words
-from context_compression.showing import harmless, one_line
 from context_compression.workspace import Opened, Workspace
+from context_compression.workspace.guard import in_our_words
 
 INTERRUPTED = 130
 LONGEST_WARNING = 1_000  # characters; it may name a path
@@ -68,6 +69,10 @@ class Options:
             if not os.path.exists(workspace.place(name)):
                 say(f"warning: --allow {name}: there is no such folder")
         return workspace
+
+    def conversations(self, *given: str) -> Conversations:
+        """The conversations that can be named in this run."""
+        return Conversations(self.workspace(*given))
 
 
 def _place(name: str) -> Path:

@@ -12,11 +12,13 @@ from context_compression.cli.arguments import seconds_in
 from context_compression.cli.pages import table
 from context_compression.cli.records import Record
 from context_compression.cli.terminal import agreed, say, show, working, write_json
+from context_compression.display.plurals import how_many
+from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.plurals import how_many
 from context_compression.session import Session
 from context_compression.store import Store
-from context_compression.workspace import CURRENT, KEPT_IN, Workspace
+from context_compression.workspace import Workspace
+from context_compression.workspace.own_sessions import KEPT_IN
 
 QUIET_DAYS = 90
 """What was not written to for so long is told to be prunable."""
@@ -58,8 +60,8 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
     """Delete SESSION (its id, or the first characters) with all its originals, for good."""
     from context_compression.store import tidying
 
-    workspace = options.workspace()
-    store, id = workspace.store, workspace.session_named(session)
+    conversations = options.conversations()
+    store, id = conversations.workspace.store, conversations.session_named(session)
     if id not in store.sessions():
         raise Refused(f"No session {session!r} is recorded.")
     refs, size = len(store.session(id).refs()), tidying.sizes(store, [id])[id]
@@ -118,7 +120,7 @@ def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
 def current(workspace: Workspace) -> list[str]:
     """The session of the conversation that runs now, where that is known."""
     with suppress(ContextCompressionError):
-        return [workspace.open(CURRENT).session.id]
+        return [Conversations(workspace).open(CURRENT).session.id]
     return []
 
 

@@ -9,10 +9,11 @@ import click
 from context_compression.cli.app import Options, Refused, warn
 from context_compression.cli.arguments import change_in, pin
 from context_compression.cli.terminal import say, working
-from context_compression.llms.forecast import Forecast, foresee
-from context_compression.result import Result
+from context_compression.compression.forecast import Forecast, foresee
+from context_compression.compression.result import Result
+from context_compression.doors.conversations import Conversations
 from context_compression.settings import Settings, StrategyName
-from context_compression.summarizer import Summarizer
+from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
 from context_compression.workspace import Opened, Workspace
 
@@ -80,8 +81,9 @@ class Asked:
         if summary_model:
             given["summary_model"] = summary_model
         settings = workspace.settings(given)
-        opened = workspace.open(conversation, settings=settings, model=model)
-        workspace.refuse_ours(opened.session.id)
+        conversations = Conversations(workspace)
+        opened = conversations.open(conversation, settings=settings, model=model)
+        conversations.refuse_ours(opened.session.id)
         warn(opened)
         return cls(workspace, opened, settings, given, {"pins": list(map(pin, pins)), **how})
 

@@ -25,10 +25,10 @@ from context_compression.cli.terminal import (
     write_json,
 )
 from context_compression.cli.trust import trust
+from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError
-from context_compression.guard import in_our_words
-from context_compression.hooks import HOSTS as HOOKED
-from context_compression.hooks import NOTHING, answer
+from context_compression.hosts.events import HOSTS as HOOKED
+from context_compression.hosts.events import NOTHING, answer
 from context_compression.settings import (
     NAMES,
     Settings,
@@ -37,7 +37,7 @@ from context_compression.settings import (
     snake_case,
     variables,
 )
-from context_compression.showing import one_line
+from context_compression.workspace.guard import in_our_words
 
 
 @click.command()
@@ -120,7 +120,7 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
         else:
             show(pages.sessions(store.folder, sessions))
         return
-    opened = options.workspace(conversation).open(conversation, model=model)
+    opened = options.conversations(conversation).open(conversation, model=model)
     warn(opened)
     with working("counting"):
         found = opened.session.status(opened.shown, opened.anchor)
@@ -137,10 +137,10 @@ def status(options: Options, conversation: str | None, model: str | None, as_jso
 @click.pass_obj
 def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
     """Past summaries and digests, newest first."""
-    workspace = options.workspace()
+    conversations = options.conversations()
     if session is not None:
-        session = workspace.session_named(session)
-    found = workspace.store.summaries(session=session, limit=limit)
+        session = conversations.session_named(session)
+    found = conversations.workspace.store.summaries(session=session, limit=limit)
     if as_json:
         write_json({"summaries": found})
     else:
@@ -154,7 +154,7 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
 @click.pass_obj
 def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_json: bool) -> None:
     """Show settings, or change them in config.json of the store: `config keep_recent=5`."""
-    from context_compression.setup.findings import of_variables
+    from context_compression.doctor.findings import of_variables
 
     workspace = options.workspace()
     changes = dict(change_in(name) for name in names if "=" in name)

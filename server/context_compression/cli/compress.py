@@ -12,10 +12,11 @@ from context_compression.cli import pages, records, two_calls
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.asked import Asked, asked_how
 from context_compression.cli.terminal import say, write, write_json
+from context_compression.compression.forecast import Forecast
+from context_compression.compression.result import Result
+from context_compression.display.plurals import how_many
 from context_compression.errors import ContextCompressionError
-from context_compression.llms.forecast import Forecast
-from context_compression.plurals import how_many
-from context_compression.result import Result
+from context_compression.hosts import read
 from context_compression.session import Asked as Wanted
 from context_compression.store.files import to_json
 
@@ -126,7 +127,7 @@ def _holds(output: Path, asked: Asked) -> bool:
         files = (transcript.path, transcript.path.parent)
         return any(path.is_file() and output.samefile(path) for path in files)
     with suppress(ContextCompressionError, OSError):
-        found = asked.workspace.of(asked.workspace.readings.look(output.resolve()))
+        found = asked.workspace.of(read(output.resolve()))
         return found.session.id == asked.opened.session.id
     return False
 

@@ -10,10 +10,10 @@ from context_compression.cli import pages, records
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.asked import Asked, asked_how
 from context_compression.cli.terminal import say, show, write_json
-from context_compression.exports import EXPORTERS, Copy
-from context_compression.exports import export as write_session
-from context_compression.plurals import how_many
-from context_compression.system_prompt import summary_in
+from context_compression.conversation.system_prompt import summary_in
+from context_compression.display.plurals import how_many
+from context_compression.hosts.exporting import EXPORTERS, Copy
+from context_compression.hosts.exporting import export as write_session
 
 
 @click.command()

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.cli.records import Record
-from context_compression.fences import fenced
-from context_compression.llms.forecast import Forecast, of_cache
-from context_compression.plurals import how_many
-from context_compression.result import Result
+from context_compression.compression.forecast import Forecast, of_cache
+from context_compression.compression.result import Result
+from context_compression.display.fences import fenced
+from context_compression.display.plurals import how_many
+from context_compression.display.strings import one_line
 from context_compression.session import Status
 from context_compression.settings import Settings, variables
-from context_compression.showing import one_line
 
 BAR = 40  # characters
 LISTED = 8  # refs

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from context_compression.llms.forecast import Forecast
-from context_compression.result import Result
+from context_compression.compression.forecast import Forecast
+from context_compression.compression.result import Result
+from context_compression.conversation.system_prompt import summary_in
 from context_compression.session import Session, Status
 from context_compression.store import Store
-from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
 
 Record = dict[str, Any]

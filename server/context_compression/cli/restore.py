@@ -10,10 +10,10 @@ import click
 from context_compression.cli.app import Options, as_json
 from context_compression.cli.arguments import line_range
 from context_compression.cli.terminal import say, show, working, write, write_json
+from context_compression.display.plurals import how_many, out_of, texts_and_messages
+from context_compression.display.strings import one_line
 from context_compression.errors import UnknownRef
-from context_compression.plurals import how_many, out_of, texts_and_messages
 from context_compression.session import NO_LINE, Session
-from context_compression.showing import one_line
 from context_compression.store import Found, Hit, Store
 from context_compression.store.query import Query
 from context_compression.store.refs import if_too_short
@@ -47,10 +47,10 @@ def restore(
 
     Without REF, find what is archived with --query, --pattern or both.
     """
-    workspace = options.workspace()
-    store = workspace.store
+    conversations = options.conversations()
+    store = conversations.workspace.store
     if session is not None:
-        session = workspace.session_named(session)
+        session = conversations.session_named(session)
     if ref is not None:
         if query is not None:
             raise click.UsageError("Name a REF, or look for one with --query, but not both.")

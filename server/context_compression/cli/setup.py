@@ -13,8 +13,8 @@ from context_compression.cli.terminal import say, show, working, write_json
 from context_compression.errors import SetupError
 
 if TYPE_CHECKING:  # loaded when used: the other commands shall not wait for it
-    from context_compression.setup.findings import Finding
-    from context_compression.setup.hosts import Host
+    from context_compression.setup.finding import Finding
+    from context_compression.setup.host import Host
     from context_compression.setup.installing import Done
     from context_compression.setup.machine import Machine, Server
 
@@ -39,9 +39,9 @@ def install(
     options: Options, names: tuple[str, ...], in_project: bool, no_hooks: bool, dry_run: bool
 ) -> None:
     """Put the server into the configuration of a HOST; without one, list those found here."""
+    from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
+    from context_compression.hosts.claude_code.install_plugin import Plugin
     from context_compression.setup import installing
-    from context_compression.setup.claude_plugin import Plugin
-    from context_compression.setup.hosts import CLAUDE_CODE
     from context_compression.setup.machine import TO_STAY, is_temporary
 
     machine, server = _here(options)
@@ -82,9 +82,9 @@ def install(
 @rehearsed
 def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
     """Take the server out of the configuration of a HOST again; all else stays as it is."""
+    from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
+    from context_compression.hosts.claude_code.install_plugin import Plugin, entry_of_plugin
     from context_compression.setup import installing
-    from context_compression.setup.claude_plugin import Plugin, entry_of_plugin
-    from context_compression.setup.hosts import CLAUDE_CODE
     from context_compression.setup.machine import Machine, Server
 
     if not names:
@@ -113,8 +113,8 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
 
     Ends with 1 where something is wrong.
     """
-    from context_compression.setup import doctor
-    from context_compression.setup.hosts import HOSTS
+    from context_compression.doctor import doctor
+    from context_compression.hosts.configurations import HOSTS
 
     machine, server = _here(options)
     found: dict[str, list[Finding]] = {}
@@ -144,7 +144,7 @@ def _here(options: Options) -> "tuple[Machine, Server]":
 
 
 def _hosts(names: tuple[str, ...]) -> "list[Host]":
-    from context_compression.setup.hosts import BY_NAME
+    from context_compression.hosts.configurations import BY_NAME
 
     unknown = [name for name in names if name not in BY_NAME]
     if unknown:
@@ -174,7 +174,7 @@ def _tell(host: "Host", done: "list[Done]", dry_run: bool, did: str, did_not: st
 
 def _overview(machine: "Machine") -> str:
     """The hosts found on this machine, and what each would get."""
-    from context_compression.setup.hosts import HOSTS
+    from context_compression.hosts.configurations import HOSTS
 
     rows = [
         (host.name, "installed" if _has(host, machine, False) else "", str(host.file(machine)))
@@ -191,7 +191,7 @@ def _overview(machine: "Machine") -> str:
 
 def _has(host: "Host", machine: "Machine", in_project: bool) -> bool:
     """Whether our entry is in a host; one that cannot be read may have it."""
-    from context_compression.setup import doctor
+    from context_compression.doctor import doctor
 
     if in_project and not host.project:
         return False

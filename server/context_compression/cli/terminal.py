@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
+from context_compression.display.strings import harmless
 from context_compression.errors import ContextCompressionError
-from context_compression.showing import harmless
 from context_compression.store.files import to_json
 
 BAR = 16

@@ -8,8 +8,8 @@ import click
 from context_compression.cli.asked import Asked
 from context_compression.cli.records import Record
 from context_compression.cli.terminal import working
-from context_compression.llms.forecast import Forecast, foresee
-from context_compression.result import Result
+from context_compression.compression.forecast import Forecast, foresee
+from context_compression.compression.result import Result
 from context_compression.session import PLAN_SECONDS
 from context_compression.session import Asked as Wanted
 from context_compression.tokens import Counter

@@ -18,11 +18,11 @@ import click
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, TextContent
 
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import ToolResult
 from context_compression.demo.board import Board
-from context_compression.formats import parse
-from context_compression.messages import ToolResult
 from context_compression.session import Session
-from context_compression.usage import count_tokens
+from context_compression.tokens.usage import count_tokens
 
 TRANSCRIPT = "session.jsonl"
 TARGET = 20_000  # tokens

@@ -1,54 +1,13 @@
-"""What agent hosts ask while they work: may this tool result enter, what remains of this history?
+"""What hosts' hooks have in common: a tool result that enters, a request, a compaction.
 
-    at_source.py    a large tool result offloaded before it enters the conversation
-    requests.py     a host's next request, where it takes ours
-    accompanied.py  a compaction that a host makes itself
-    as_text.py      a history as one text, where it takes a summary and nothing else
-    claude_code/    Claude Code's events, and the shapes it writes things in
-    codex.py        Codex's
-    gemini_cli.py   Gemini CLI's
-    opencode.py     opencode's, as our plugin passes them on
-    pi.py           Pi's, as our extension does
+A host's own events and answers are in `hosts/<host>/hooks`.
 
-A hook must never be in the way: whatever goes wrong, the answer is that all shall stay as it is.
+    at_source.py     a large tool result offloaded before it enters the conversation
+    requests.py      a host's next request, where it takes ours
+    accompanied.py   a compaction that a host makes itself
+    as_text.py       a history as one text, where a host takes a summary and nothing else
 """
 
-import json
-import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias
+from context_compression.moved import held_elsewhere
 
-from context_compression.errors import ContextCompressionError
-from context_compression.guard import in_our_words
-from context_compression.hooks import claude_code, codex, gemini_cli, opencode, pi
-from context_compression.workspace import Workspace
-
-__all__ = ["HOSTS", "NOTHING", "Answer", "Event", "answer"]
-
-Event: TypeAlias = Mapping[str, Any]
-"""What a host says: the JSON of its hooks, with the host's own names."""
-Answer: TypeAlias = Mapping[str, Any] | str
-"""What it is told: its own JSON, or a text where it takes one."""
-
-HOSTS: Mapping[str, Callable[[Workspace, Event], Awaitable[Answer]]] = {
-    "claude-code": claude_code.answer,
-    "codex": codex.answer,
-    "gemini-cli": gemini_cli.answer,
-    "opencode": opencode.answer,
-    "pi": pi.answer,
-}
-NOTHING = "{}"
-"""Leaves all as it is."""
-
-logger = logging.getLogger(__name__)
-
-
-async def answer(host: str, workspace: Workspace, event: Event) -> str:
-    """What a host is told, as it reads it; `NOTHING` where something went wrong."""
-    try:
-        with in_our_words():
-            told = await HOSTS[host](workspace, event)
-    except ContextCompressionError as error:  # the host shall go on; the reason is on stderr
-        logger.warning("no answer to a hook of %s: %s", host, error)
-        return NOTHING
-    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=True)
+__getattr__ = held_elsewhere(__name__)

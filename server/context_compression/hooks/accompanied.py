@@ -1,14 +1,14 @@
 """A compaction that a host makes itself: all is archived before, and told of after."""
 
-from context_compression.compress import ALL_IT_CAN
-from context_compression.fences import fenced
-from context_compression.hosts import Transcript
-from context_compression.ledger import render
-from context_compression.plurals import how_many
+from context_compression.compression.run import ALL_IT_CAN
+from context_compression.display.fences import fenced
+from context_compression.display.plurals import how_many
+from context_compression.display.strings import one_line
+from context_compression.evidence.ledger import render
 from context_compression.session import Session
 from context_compression.session.archiver import promises
-from context_compression.showing import one_line
 from context_compression.tokens import Counter
+from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
 
 LEDGER_TOKENS = 1_500

@@ -3,11 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from context_compression.authors import is_said
+from context_compression.conversation.authors import is_said
+from context_compression.conversation.formats import parse
+from context_compression.conversation.labels import without_labels
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 from context_compression.errors import BudgetTooSmall
-from context_compression.formats import parse
-from context_compression.labels import without_labels
-from context_compression.messages import COMPRESSED, Message, Text, ToolCall, ToolResult
 from context_compression.session import Session
 
 HEAD = f"""{COMPRESSED} What was said before, shortened. context_restore(ref=…) brings back whole \

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
+from context_compression.conversation.messages import (
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    strings_in,
+)
+from context_compression.conversation.refs import digest_of
 from context_compression.errors import InvalidSettings
-from context_compression.messages import Message, Text, ToolCall, ToolResult, strings_in
-from context_compression.plan import Archive, Plan
-from context_compression.refs import digest_of
-from context_compression.selection import describe
+from context_compression.planning.plan import Archive, Plan
+from context_compression.planning.selection import describe
 from context_compression.session import Session
 from context_compression.session.archiver import brought_back
 from context_compression.session.keeping import Texts

@@ -8,11 +8,11 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_compression.conversation.refs import digest_of
 from context_compression.errors import BudgetTooSmall
-from context_compression.hosts.base import folder_name
-from context_compression.hosts.lines import string
-from context_compression.refs import digest_of
 from context_compression.session import Session
+from context_compression.transcripts.lines import string
+from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
 Message = Mapping[str, Any]

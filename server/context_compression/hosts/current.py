@@ -4,62 +4,18 @@ Which host that is, the client says when it introduces itself; where there is no
 command line), the variables that a host sets for what it starts.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.errors import ConversationNotFound
-from context_compression.hosts.caller import INSTEAD, Caller, unsure
-from context_compression.hosts.candidates import Candidate, newest_first
 from context_compression.hosts.claude_code import current as claude_code
 from context_compression.hosts.codex import current as codex
 from context_compression.hosts.gemini_cli import current as gemini_cli
 from context_compression.hosts.opencode import current as opencode
 from context_compression.hosts.pi import current as pi
+from context_compression.transcripts.caller import INSTEAD, Caller, LiveHost, unsure
+from context_compression.transcripts.candidates import newest_first
 
-
-@dataclass(frozen=True)
-class Known:
-    """A host whose live transcript can be found.
-
-    Attributes:
-        name: of the host.
-        client: how the names of its MCP clients begin.
-        mark: what only this host sends along with a call.
-        variable: what it sets for all that it starts.
-        is_proved: whether `find` goes by the very call being answered.
-        find: gives the transcript, or raises `ConversationNotFound` with the candidates.
-        here: gives the transcripts of the working directory, newest first.
-    """
-
-    name: str
-    client: str
-    mark: str
-    variable: str
-    is_proved: bool
-    find: Callable[[Caller], Path]
-    here: Callable[[Caller], list[Candidate]]
-
-
-HOSTS = (
-    Known(
-        "Claude Code", "claude-code", claude_code.CALL, claude_code.SESSION, False,
-        claude_code.find_current, claude_code.transcripts_here,
-    ),
-    Known(
-        "Codex", "codex", "x-codex-turn-metadata", "CODEX_THREAD_ID", False,
-        codex.find_current, codex.rollouts_here,
-    ),
-    Known(
-        "Gemini CLI", "gemini-cli", "", "GEMINI_CLI", False,
-        gemini_cli.find_current, gemini_cli.sessions_here,
-    ),
-    Known(
-        "opencode", "opencode", "", "OPENCODE", True,
-        opencode.find_current, opencode.sessions_here,
-    ),
-    Known("Pi", "pi", "", "PI_CODING_AGENT", True, pi.find_current, pi.sessions_here),
-)  # fmt: skip
+HOSTS = (claude_code.HOST, codex.HOST, gemini_cli.HOST, opencode.HOST, pi.HOST)
 """As seen in Claude Code 2.1.329, Codex 0.169, Gemini CLI 0.61, opencode 1.18 and Pi 0.87."""
 
 
@@ -84,6 +40,7 @@ def find_current(caller: Caller) -> Path:
         )
     names = " and ".join(host.name for host in hosts)
     raise unsure(
+        caller,
         f"Several hosts are around this process ({names}), so it is not certain which conversation "
         "is the current one",
         newest_first(candidate for host in hosts for candidate in host.here(caller)),
@@ -96,7 +53,7 @@ def is_of_this_project(caller: Caller, path: Path) -> bool:
     return path.resolve() in {known.path.resolve() for known in listed}
 
 
-def _hosts_of(caller: Caller) -> list[Known]:
+def _hosts_of(caller: Caller) -> list[LiveHost]:
     """The host that started us; several where one runs inside the other and none said who it is.
 
     A client that says it is something else may run inside a host that set its variable for

@@ -8,7 +8,7 @@ dropped (Claude docs, "Preserved thinking"). It has to ask each time: the API do
 from collections.abc import Mapping
 from typing import Any
 
-from context_compression.messages import is_object
+from context_compression.conversation.messages import is_object
 from context_compression.tokens import binds_thinking
 
 HEADER = "anthropic-beta"

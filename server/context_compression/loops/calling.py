@@ -11,10 +11,10 @@ from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, TypeAlias
 
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import ToolCall, is_array, is_object
+from context_compression.display.fences import fence_for
 from context_compression.errors import StoreError
-from context_compression.fences import fence_for
-from context_compression.formats import parse
-from context_compression.messages import ToolCall, is_array, is_object
 from context_compression.session import Session
 
 Tools: TypeAlias = Mapping[str, Callable[..., Any]]

@@ -5,7 +5,7 @@ from inspect import isawaitable
 from types import SimpleNamespace
 from typing import Any
 
-from context_compression.messages import is_array, is_object
+from context_compression.conversation.messages import is_array, is_object
 
 ONCE = frozenset({"role", "id", "type", "name", "index"})
 """What a later chunk says again, or not, where all other texts go on."""

@@ -15,11 +15,11 @@ from anyio import CancelScope
 
 from context_compression.loops.calling import RESTORE, Tools, arun, open_calls, restored, run
 from context_compression.loops.dialect import Body, Dialect
-from context_compression.overflow import silent_overflow
 from context_compression.session import Session
-from context_compression.threads import aside
+from context_compression.session.threads import aside
+from context_compression.summaries.overflow import silent_overflow
 from context_compression.tokens import window_of
-from context_compression.usage import for_model
+from context_compression.tokens.usage import for_model
 
 OnChunk: TypeAlias = Callable[[Any], object] | None
 CUT = "context_length_exceeded: the answer tells so, though it came as a success"

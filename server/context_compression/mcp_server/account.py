@@ -6,18 +6,18 @@ from typing import Any
 
 from mcp.types import CallToolResult
 
-from context_compression.compress import ALL_IT_CAN, ALL_RECENT
-from context_compression.llms.forecast import Forecast, foresee, of_cache
+from context_compression.compression.forecast import Forecast, foresee, of_cache
+from context_compression.compression.result import Ref, Result
+from context_compression.compression.run import ALL_IT_CAN, ALL_RECENT
+from context_compression.conversation.refs import canonical, ref_of
+from context_compression.conversation.system_prompt import summary_in
+from context_compression.display.plurals import how_many
+from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
-from context_compression.plurals import how_many
-from context_compression.refs import canonical, ref_of
-from context_compression.result import Ref, Result
 from context_compression.session import Session
-from context_compression.showing import one_line
-from context_compression.summarizer import Summarizer
-from context_compression.system_prompt import summary_in
+from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
 from context_compression.workspace import Opened
 

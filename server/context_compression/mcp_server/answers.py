@@ -8,9 +8,9 @@ from typing import Any
 
 from mcp.types import CallToolResult, TextContent
 
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.display.strings import harmless, one_line
 from context_compression.mcp_server.paging import sendable
-from context_compression.messages import is_array, is_object
-from context_compression.showing import harmless, one_line
 
 LONGEST = 8_000  # characters of an answer's text
 ONE_LINE = 90  # characters up to which a list or an object stands in one line

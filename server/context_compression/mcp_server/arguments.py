@@ -14,8 +14,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from context_compression.formats.foreign import refusal
-from context_compression.messages import is_array, is_object
+from context_compression.conversation.formats.foreign import refusal
+from context_compression.conversation.messages import is_array, is_object
 from context_compression.settings import GUARDED, NO_BOOL, SHOWN, Value, snake_case
 
 LISTED = 3  # wrong arguments named in one answer

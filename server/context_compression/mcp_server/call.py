@@ -11,11 +11,12 @@ import anyio.to_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
+from context_compression.display.strings import harmless
+from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.guard import in_our_words
-from context_compression.hosts.caller import Asking
-from context_compression.showing import harmless
+from context_compression.transcripts.caller import Asking
 from context_compression.workspace import Workspace
+from context_compression.workspace.guard import in_our_words
 
 LONGEST_ERROR = 1_900  # characters; hosts cut longer ones where they like
 
@@ -24,11 +25,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call: where it works, and who made it."""
+    """A tool call: which conversations it may be about, and who made it."""
 
-    workspace: Workspace
+    conversations: Conversations
     context: Context[Any, Any]
     _steps: Iterator[int] = field(default_factory=lambda: count(1), repr=False)
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where it works."""
+        return self.conversations.workspace
 
     @property
     def asking(self) -> Asking:

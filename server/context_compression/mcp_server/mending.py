@@ -29,7 +29,7 @@ from pydantic_core import ErrorDetails
 from starlette.types import Message as ASGIMessage
 from starlette.types import Receive
 
-from context_compression.messages import is_array, is_object
+from context_compression.conversation.messages import is_array, is_object
 
 UNREADABLE = "This line cannot be read as JSON"
 WHOLE = "Send each message as JSON on one line of its own, in UTF-8."

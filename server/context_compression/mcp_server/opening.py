@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from context_compression.doors.conversations import CURRENT
 from context_compression.errors import ConversationNotFound, InvalidSettings
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
 from context_compression.session import Session
 from context_compression.settings import GUARDED, Settings, setting_name
-from context_compression.workspace import CURRENT, Opened, Workspace
+from context_compression.workspace import Opened, Workspace
 
 CANDIDATES = 5
 WITHOUT = (
@@ -44,8 +45,8 @@ async def opened(
             "reading the conversation", lambda: _open(call, conversation, settings, model)
         )
     if conversation in (None, "", CURRENT):
-        return Opened(workspace.session_for(messages, settings=settings, model=model))
-    workspace.refuse_ours(conversation)
+        return Opened(call.conversations.session_for(messages, settings=settings, model=model))
+    call.conversations.refuse_ours(conversation)
     settings = settings or workspace.settings()
     return Opened(Session(workspace.store, conversation, settings=settings, model=model))
 
@@ -88,11 +89,12 @@ def _refuse_a_model(workspace: Workspace, given: Mapping[str, Any]) -> None:
 def _open(
     call: Call, conversation: str | None, settings: Settings | None, model: str | None
 ) -> Opened:
-    workspace = call.workspace
     try:
-        return workspace.open(conversation, settings=settings, model=model, asking=call.asking)
+        return call.conversations.open(
+            conversation, settings=settings, model=model, asking=call.asking
+        )
     except ConversationNotFound as error:
         if error.candidates or conversation not in (None, "", CURRENT):
             raise
-        recorded = workspace.recorded()[:CANDIDATES]
+        recorded = call.conversations.recorded()[:CANDIDATES]
         raise ConversationNotFound(f"{error} {WITHOUT}", recorded) from error

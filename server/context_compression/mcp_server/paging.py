@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from context_compression.plurals import how_many
+from context_compression.display.plurals import how_many
 
 PAGE = 8_000
 """Characters of one page."""

@@ -5,7 +5,7 @@ from typing import Annotated
 from mcp.server.mcpserver.prompts.base import Prompt
 from pydantic import Field
 
-from context_compression.showing import in_words
+from context_compression.display.strings import in_words
 
 FOCUS = 1_000  # characters
 

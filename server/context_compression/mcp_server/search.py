@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
-from context_compression.fences import fenced
+from context_compression.display.fences import fenced
+from context_compression.display.plurals import how_many, out_of, texts_and_messages
+from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import quotation
-from context_compression.plurals import how_many, out_of, texts_and_messages
-from context_compression.showing import one_line
 from context_compression.store import Found, Hit
 from context_compression.store.documents import Neighbour
 

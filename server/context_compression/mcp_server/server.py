@@ -12,6 +12,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import INVALID_PARAMS, CallToolResult, ToolAnnotations
 
+from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.mcp_server.arguments import checked, input_schema
 from context_compression.mcp_server.call import Call, telling_the_model
@@ -43,7 +44,8 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         hooks: the host whose hooks it answers as well, by a seventh tool.
     """
     asks_a_model = _asks_a_model(workspace)
-    tools = [_tool(offer, workspace, asks_a_model) for offer in OFFERS]
+    conversations = Conversations(workspace)
+    tools = [_tool(offer, conversations, asks_a_model) for offer in OFFERS]
     if hooks is not None:
         tools.append(hook_tool(workspace, hooks))
     server = MCPServer(
@@ -68,12 +70,12 @@ def _asks_a_model(workspace: Workspace) -> bool:
         return False
 
 
-def _tool(offer: Offer, workspace: Workspace, asks_a_model: bool) -> Tool:
+def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool) -> Tool:
     async def run(context: Context[Any, Any]) -> CallToolResult:
         params = context.request_context.params or {}
         with telling_the_model():
             asked = checked(offer.arguments, params.get("arguments") or {})
-            return await offer.run(Call(workspace, context), asked)
+            return await offer.run(Call(conversations, context), asked)
 
     tool = Tool.from_function(
         run,

@@ -5,16 +5,16 @@ from typing import Any
 
 from mcp.types import CallToolResult
 
-from context_compression.formats import parse
-from context_compression.llms.forecast import StandIn, first_words, record_of
+from context_compression.compression.forecast import StandIn, first_words, record_of
+from context_compression.compression.result import Result
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Message, texts_of
+from context_compression.display.strings import one_line
 from context_compression.mcp_server.account import Writer, account
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
-from context_compression.messages import Message, texts_of
-from context_compression.result import Result
 from context_compression.session import PLAN_SECONDS, Asked, Session
-from context_compression.showing import one_line
 from context_compression.workspace import Opened
 
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from context_compression.compression.result import Kept, Result
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import COMPRESSED, Text
+from context_compression.conversation.refs import REF, canonical
+from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import StoreError
-from context_compression.formats import parse
-from context_compression.ledger import entries, from_json, merge, to_json
-from context_compression.messages import COMPRESSED, Text
-from context_compression.plan import Archive
-from context_compression.refs import REF, canonical
-from context_compression.result import Kept, Result
+from context_compression.evidence.ledger import entries, from_json, merge, to_json
+from context_compression.planning.plan import Archive
 from context_compression.session.keeping import digest_under, refs_beside
 from context_compression.session.quoting import told
 from context_compression.session.state import State, made_in, state_of, timestamp
 from context_compression.store import SessionLog, Store
 from context_compression.store.originals import original_of
-from context_compression.system_prompt import summary_in
 from context_compression.tokens import Counter
 
 OFFLOADED = re.compile(rf"/offloaded/({REF})\.txt")

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
-from context_compression.compress import start
+from context_compression.compression.result import Result
+from context_compression.compression.run import start
+from context_compression.conversation.refs import digest_of
+from context_compression.display.strings import one_line
 from context_compression.errors import PlanError, SummaryError
-from context_compression.refs import digest_of
-from context_compression.result import Result
 from context_compression.session.recorded import Recorded
 from context_compression.session.state import State, age_of, news_of, timestamp, undoing
-from context_compression.showing import one_line
-from context_compression.summarizer import SummaryReply
+from context_compression.summaries.summarizer import SummaryReply
 
 PLAN_SECONDS = 3_600
 """How long a caller may take to write a summary."""

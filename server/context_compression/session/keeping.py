@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
+from context_compression.conversation.refs import Refs, digest_of
 from context_compression.errors import StoreError
-from context_compression.refs import Refs, digest_of
 from context_compression.session.state import State, timestamp
 from context_compression.store import SessionLog
 

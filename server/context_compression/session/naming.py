@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import COMPRESSED, strings_in
+from context_compression.conversation.refs import ref_of
 from context_compression.errors import StoreError
-from context_compression.formats import parse
-from context_compression.messages import COMPRESSED, strings_in
-from context_compression.refs import ref_of
 from context_compression.session.state import hold, opening, state_of
 from context_compression.store import Store
 

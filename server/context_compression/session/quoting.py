@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
-from context_compression.messages import is_array, is_object, strings_in
+from context_compression.conversation.messages import is_array, is_object, strings_in
 
 SHORTEST_TEXT, SHORTEST_PIECE = 160, 32
 """Characters from which on a text is taken apart, and something is a quotation."""

@@ -3,11 +3,11 @@
 from contextlib import suppress
 from typing import Any
 
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Opaque, texts_of
+from context_compression.conversation.refs import canonical
+from context_compression.display.plurals import in_range
 from context_compression.errors import ContextCompressionError, StoreError
-from context_compression.formats import parse
-from context_compression.messages import Opaque, texts_of
-from context_compression.plurals import in_range
-from context_compression.refs import canonical
 from context_compression.store import Pattern
 
 NO_LINE = "no line matches"

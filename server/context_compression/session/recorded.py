@@ -11,7 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from context_compression.compress import Ask, Keeper, compress
+from context_compression.compression.result import Result
+from context_compression.compression.run import Ask, Keeper, compress
+from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.system_prompt import with_summary
+from context_compression.display.strings import one_line
 from context_compression.errors import (
     InvalidConversation,
     NothingToUndo,
@@ -19,8 +23,6 @@ from context_compression.errors import (
     StoreUnwritable,
     UnknownRef,
 )
-from context_compression.formats import Conversation, parse
-from context_compression.result import Result
 from context_compression.session.archiver import Archiver, Rehearsal, promises
 from context_compression.session.keeping import Texts
 from context_compression.session.reading import NO_LINE, as_text, in_lines, select
@@ -33,13 +35,11 @@ from context_compression.session.state import (
     undoing,
 )
 from context_compression.settings import Settings
-from context_compression.showing import one_line
 from context_compression.store import Store
 from context_compression.store.originals import original_of
 from context_compression.store.refs import if_too_short
-from context_compression.system_prompt import with_summary
 from context_compression.tokens import Counter, TextCounter
-from context_compression.usage import Messages, Usage, for_model, usage
+from context_compression.tokens.usage import Messages, Usage, for_model, usage
 
 LOOKED_BACK = 20
 """Messages recorded before that tell what one is that cannot be told by itself."""

@@ -14,20 +14,20 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
 
-from context_compression.compress import Ask, acompress, compress, without_thinking
+from context_compression.compression.result import Result
+from context_compression.compression.run import Ask, acompress, compress, without_thinking
 from context_compression.errors import BudgetTooSmall, StoreError
-from context_compression.overflow import is_foreign_thinking, is_overflow
-from context_compression.pacing import POLL_SECONDS, Event, Pace, Reason
-from context_compression.result import Result
 from context_compression.session.by_caller import ByCaller
+from context_compression.session.pacing import POLL_SECONDS, Event, Pace, Reason
 from context_compression.session.state import news_of
 from context_compression.session.status import Status, status_of
+from context_compression.session.threads import aside, check_cancelled, twin_of
 from context_compression.settings import Settings
 from context_compression.store import Store
-from context_compression.summarizer import Summarizer
-from context_compression.threads import aside, check_cancelled, twin_of
+from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
+from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Anchor, TextCounter
-from context_compression.usage import Usage
+from context_compression.tokens.usage import Usage
 
 Error: TypeAlias = BaseException | Mapping[str, Any] | str
 LOCK_SECONDS = 30.0

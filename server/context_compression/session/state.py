@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
-from context_compression.authors import HOST_NOTES
-from context_compression.formats import may_be_message, parse
-from context_compression.messages import (
+from context_compression.conversation.authors import HOST_NOTES
+from context_compression.conversation.formats import may_be_message, parse
+from context_compression.conversation.messages import (
     Message,
     Text,
     Thinking,
@@ -19,11 +19,11 @@ from context_compression.messages import (
     is_array,
     is_object,
 )
-from context_compression.refs import is_ref
-from context_compression.savings import Tally
+from context_compression.conversation.refs import is_ref
+from context_compression.display.strings import one_line
 from context_compression.session.quoting import is_sound, whole
+from context_compression.session.savings import Tally
 from context_compression.settings import MOST
-from context_compression.showing import one_line
 from context_compression.store import SessionLog
 
 Before: TypeAlias = tuple[list[dict[str, Any]], int, str | None]

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_compression.compress import ALL_IT_CAN
-from context_compression.formats import Conversation, parse
-from context_compression.messages import Text
-from context_compression.savings import Savings
+from context_compression.compression.run import ALL_IT_CAN
+from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.messages import Text
+from context_compression.conversation.system_prompt import summary_in
+from context_compression.conversation.validity import repair
 from context_compression.session.recorded import Recorded
+from context_compression.session.savings import Savings
 from context_compression.session.state import news_of
-from context_compression.system_prompt import summary_in
 from context_compression.tokens import Anchor, Counter, anchored
-from context_compression.usage import Item, Usage, breakdown, largest
-from context_compression.validity import repair
+from context_compression.tokens.usage import Item, Usage, breakdown, largest
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.errors import SetupError
-from context_compression.workspace import home_folder, working_folder
+from context_compression.workspace.folders import home_folder, working_folder
 
 PROGRAM = "context-compression"
 OF_UV = re.compile(r"(archive|builds|environments)-v\d+")

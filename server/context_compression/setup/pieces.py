@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from context_compression.messages import is_array, is_object
+from context_compression.conversation.messages import is_array, is_object
 from context_compression.setup import jsonc
 from context_compression.setup.machine import PROGRAM
 

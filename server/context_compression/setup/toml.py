@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from context_compression.messages import is_array, is_object
+from context_compression.conversation.messages import is_array, is_object
 
 TOKEN = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}'

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_compression.messages import is_array, is_object
+from context_compression.conversation.messages import is_array, is_object
 
 KEY = re.compile(
     r"""(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#{}\[\],&*!|>%@`?:-][^:]*?|-[^\s:]+)"""

@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
-from context_compression.authors import author_of
-from context_compression.errors import ContextCompressionError
-from context_compression.evidence import exit_status
-from context_compression.ledger.outcomes import reported_errors
-from context_compression.messages import (
+from context_compression.conversation.authors import author_of
+from context_compression.conversation.messages import (
     Block,
     Message,
     Text,
@@ -24,7 +21,10 @@ from context_compression.messages import (
     strings_in,
     texts_of,
 )
-from context_compression.refs import DIGITS, digest_of, is_proven, ref_of
+from context_compression.conversation.refs import DIGITS, digest_of, is_proven, ref_of
+from context_compression.errors import ContextCompressionError
+from context_compression.evidence.facts import exit_status
+from context_compression.evidence.ledger.outcomes import reported_errors
 from context_compression.store.lines import Line
 from context_compression.store.log import messages_in
 from context_compression.store.spans import (

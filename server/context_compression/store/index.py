@@ -15,8 +15,8 @@ from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from context_compression.conversation.messages import Message
 from context_compression.errors import ContextCompressionError, StoreUnwritable
-from context_compression.messages import Message
 from context_compression.store import files, rows
 from context_compression.store.documents import (
     BATCH_BYTES,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from context_compression.plurals import how_many
+from context_compression.display.plurals import how_many
 from context_compression.store import files
 from context_compression.store.checksums import parsed, was_changed, with_sum
 

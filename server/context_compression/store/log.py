@@ -18,6 +18,9 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, cast
 
+from context_compression.conversation.refs import DIGITS, digest_of, is_proven, is_ref
+from context_compression.display.plurals import how_many
+from context_compression.display.strings import one_line
 from context_compression.errors import (
     ContextCompressionError,
     StoreDamaged,
@@ -25,9 +28,6 @@ from context_compression.errors import (
     StoreNotDurable,
     UnknownRef,
 )
-from context_compression.plurals import how_many
-from context_compression.refs import DIGITS, digest_of, is_proven, is_ref
-from context_compression.showing import one_line
 from context_compression.store import files
 from context_compression.store.lines import Events, Line, LineFile, Mark
 from context_compression.store.originals import original_of

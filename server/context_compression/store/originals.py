@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Text, ToolResult
+from context_compression.display.strings import one_line
 from context_compression.errors import InvalidConversation, StoreDamaged
-from context_compression.formats import parse
-from context_compression.messages import Text, ToolResult
-from context_compression.showing import one_line
 
 
 def original_of(about: Mapping[str, Any], read: Callable[[str, int], Any]) -> Any:

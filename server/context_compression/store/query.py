@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
 
-from context_compression.words import kind_of, trimmed
+from context_compression.evidence.words import kind_of, trimmed
 
 MOST_WORDS = 32
 MANY, COMMON = 120, 0.15

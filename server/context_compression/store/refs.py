@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from context_compression.refs import SHORTEST
+from context_compression.conversation.refs import SHORTEST
 from context_compression.store.checksums import was_changed
 
 _KEY = re.compile(rb'"([0-9a-f]{12,64})":')

@@ -11,11 +11,11 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
+from context_compression.evidence.words import Lexicon, kind_of
 from context_compression.store.documents import Call, Document, Reading
 from context_compression.store.lines import Mark
 from context_compression.store.query import humps, indexable
 from context_compression.store.spans import Place, checksum, text_from
-from context_compression.words import Lexicon, kind_of
 
 VERSION = 6
 NUMBER = "#"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from context_compression.errors import StoreUnwritable
-from context_compression.ledger.outcomes import reported_errors
+from context_compression.evidence.ledger.outcomes import reported_errors
 from context_compression.store.documents import Call, Candidate, Neighbour
 from context_compression.store.excerpt import BEST_LINES, best_lines, is_letter
 from context_compression.store.patterns import Pattern

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from context_compression.formats import parse
-from context_compression.messages import Message, Text, ToolResult, texts_of
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Message, Text, ToolResult, texts_of
 from context_compression.store import files
 from context_compression.store.log import SessionLog
 

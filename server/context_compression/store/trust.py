@@ -14,8 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import NotOurs, StoreError
-from context_compression.messages import is_array, is_object
 from context_compression.store import files
 from context_compression.store.location import NAME, pointer
 

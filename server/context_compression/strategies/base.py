@@ -3,9 +3,9 @@
 from collections.abc import Generator, Sequence
 from typing import Protocol, TypeAlias
 
-from context_compression.edits import Edit
-from context_compression.plan import Plan
-from context_compression.summarizer import SummaryReply, SummaryRequest
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
+from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
 Proposal: TypeAlias = Generator[SummaryRequest, SummaryReply, Sequence[Edit]]
 

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.authors import all_of_answer, is_ours, said_in
-from context_compression.evidence import commands_of
-from context_compression.messages import (
+from context_compression.conversation.authors import all_of_answer, is_ours, said_in
+from context_compression.conversation.messages import (
     Block,
     Message,
     Text,
@@ -15,9 +14,10 @@ from context_compression.messages import (
     ToolResult,
     named_strings,
 )
-from context_compression.pieces import Source
-from context_compression.plan import Plan
-from context_compression.selection import end_of_output, tokens_of_text
+from context_compression.evidence.facts import commands_of
+from context_compression.planning.pieces import Source
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import end_of_output, tokens_of_text
 from context_compression.strategies.forms import Form, is_instruction
 from context_compression.strategies.names import LABEL as NAMES
 from context_compression.strategies.pictures import is_mark

@@ -9,9 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from context_compression.authors import is_ours
-from context_compression.edits import Edit
-from context_compression.messages import (
+from context_compression.conversation.authors import is_ours
+from context_compression.conversation.messages import (
     COMPRESSED,
     Edited,
     Message,
@@ -21,8 +20,9 @@ from context_compression.messages import (
     assistant,
     user,
 )
-from context_compression.plan import Plan
-from context_compression.validity import Repaired, one_of
+from context_compression.conversation.validity import Repaired, one_of
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
 
 Entry: TypeAlias = tuple[Message, int | None]
 """A message of a view, and the index of the one it stands for; `None` for a new one."""

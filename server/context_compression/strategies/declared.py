@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from context_compression.messages import Block, Message, Opaque, ToolCall, ToolResult
-from context_compression.plan import Plan
+from context_compression.conversation.messages import Block, Message, Opaque, ToolCall, ToolResult
+from context_compression.planning.plan import Plan
 
 
 def with_declarations(plan: Plan, kept: Mapping[int, Message]) -> Mapping[int, Message]:

@@ -13,18 +13,18 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.authors import is_bare_command, is_skill
-from context_compression.edits import Edit
-from context_compression.messages import Message, Text
-from context_compression.plan import Plan
-from context_compression.selection import SUMMARY_MARKS
+from context_compression.conversation.authors import is_bare_command, is_skill
+from context_compression.conversation.messages import Message, Text
+from context_compression.conversation.validity import NO_START
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import SUMMARY_MARKS
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.filling import Filling
 from context_compression.strategies.floor import anchored_forms, leaves_half
 from context_compression.strategies.forms import Form, Forms, is_users
 from context_compression.strategies.pictures import is_mark
 from context_compression.strategies.repeats import said_again
-from context_compression.validity import NO_START
 
 SHORT_RECORD = 2_000
 """Characters up to which a marker anywhere makes a record."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from context_compression.ledger import Entry, actions_in
-from context_compression.ledger.entry import STATES
-from context_compression.ledger.file_actions import ABSOLUTE
-from context_compression.plan import Plan
+from context_compression.evidence.ledger import Entry, actions_in
+from context_compression.evidence.ledger.entry import STATES
+from context_compression.evidence.ledger.file_actions import ABSOLUTE
+from context_compression.planning.plan import Plan
 
 CHANGED, DELETED, READ = "changed", "deleted", "read"
 """The headings of a line, in its order: what became of a file, as far as calls tell."""

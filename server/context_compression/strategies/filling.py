@@ -9,14 +9,21 @@ from itertools import chain
 from math import fsum
 from typing import TypeGuard
 
-from context_compression.authors import holds_excerpts, is_answer
-from context_compression.edits import Edit
-from context_compression.labels import with_labels
-from context_compression.messages import Block, Message, Text, ToolResult, texts_of, user
-from context_compression.pieces import DUE, FAILURE, REASON, Choice, Place, Pool, Weights
-from context_compression.plan import Plan
-from context_compression.plurals import how_many
-from context_compression.rendering import Span
+from context_compression.conversation.authors import holds_excerpts, is_answer
+from context_compression.conversation.labels import with_labels
+from context_compression.conversation.messages import (
+    Block,
+    Message,
+    Text,
+    ToolResult,
+    texts_of,
+    user,
+)
+from context_compression.conversation.rendering import Span
+from context_compression.display.plurals import how_many
+from context_compression.planning.edits import Edit
+from context_compression.planning.pieces import DUE, FAILURE, REASON, Choice, Place, Pool, Weights
+from context_compression.planning.plan import Plan
 from context_compression.strategies import names
 from context_compression.strategies.competing import Competing
 from context_compression.strategies.declared import with_declarations

@@ -8,9 +8,9 @@ than a preview; nothing else.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_compression.edits import Edit
-from context_compression.messages import Message
-from context_compression.plan import Plan
+from context_compression.conversation.messages import Message
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from context_compression.authors import (
+from context_compression.conversation.authors import (
     holds_excerpts,
     is_answer,
     is_host_note,
@@ -22,10 +22,8 @@ from context_compression.authors import (
     opening_of,
     typed,
 )
-from context_compression.constraints import SENTENCE, constraints_in
-from context_compression.evidence import exit_status
-from context_compression.labels import with_labels
-from context_compression.messages import (
+from context_compression.conversation.labels import with_labels
+from context_compression.conversation.messages import (
     Block,
     Message,
     Text,
@@ -36,10 +34,12 @@ from context_compression.messages import (
     is_object,
     strings_in,
 )
-from context_compression.plan import TEXT_WITH_REF, Plan
-from context_compression.plurals import how_many
-from context_compression.rendering import Span, marked_with, render
-from context_compression.selection import own_ref, ref_of_whole, tool_names
+from context_compression.conversation.rendering import Span, marked_with, render
+from context_compression.display.plurals import how_many
+from context_compression.evidence.constraints import SENTENCE, constraints_in
+from context_compression.evidence.facts import exit_status
+from context_compression.planning.plan import TEXT_WITH_REF, Plan
+from context_compression.planning.selection import own_ref, ref_of_whole, tool_names
 from context_compression.strategies.offload import to_preview
 from context_compression.strategies.payloads import units_in, without_payloads
 from context_compression.strategies.pictures import Pictures

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from context_compression.plurals import how_many
+from context_compression.display.plurals import how_many
 
 MARK_TOKENS = 20
 """What the mark of a gap of messages costs with its ref."""

@@ -4,9 +4,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from context_compression.edits import Edit
-from context_compression.messages import Message
-from context_compression.plan import Plan
+from context_compression.conversation.messages import Message
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
 from context_compression.strategies.consequences import NOTE, shrinks, with_consequences
 from context_compression.strategies.declared import with_declarations
 

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from context_compression.authors import answer_of, is_ours, user_words
-from context_compression.evidence import commands_of
-from context_compression.labels import sections
-from context_compression.ledger.shell import steps
-from context_compression.messages import Message, Text, named_strings
-from context_compression.plan import Plan
-from context_compression.redaction import MARK, redact
-from context_compression.words import JOINED, Kind, Lexicon
+from context_compression.conversation.authors import answer_of, is_ours, user_words
+from context_compression.conversation.labels import sections
+from context_compression.conversation.messages import Message, Text, named_strings
+from context_compression.evidence.facts import commands_of
+from context_compression.evidence.ledger.shell import steps
+from context_compression.evidence.redaction import MARK, redact
+from context_compression.evidence.words import JOINED, Kind, Lexicon
+from context_compression.planning.plan import Plan
 
 LABEL = "[More names used]"
 LINE = re.compile(rf"^{re.escape(LABEL)} .*", re.MULTILINE)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from context_compression.messages import ToolResult
-from context_compression.pieces import Pool, Source
-from context_compression.plan import Plan
-from context_compression.rendering import Span, render
-from context_compression.selection import (
+from context_compression.conversation.messages import ToolResult
+from context_compression.conversation.rendering import Span, render
+from context_compression.planning.pieces import Pool, Source
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import (
     CHARS_PER_TOKEN,
     describe,
     landmarks,

@@ -7,7 +7,7 @@ in several messages, with calls of others between them, they are a tool step and
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from context_compression.messages import (
+from context_compression.conversation.messages import (
     COMPRESSED,
     Block,
     Message,

@@ -11,10 +11,17 @@ from itertools import groupby
 from math import inf
 from typing import NamedTuple
 
-from context_compression.authors import is_ours
-from context_compression.messages import COMPRESSED, Block, Image, Message, Text, ToolResult
-from context_compression.plan import Plan
-from context_compression.refs import REF
+from context_compression.conversation.authors import is_ours
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Block,
+    Image,
+    Message,
+    Text,
+    ToolResult,
+)
+from context_compression.conversation.refs import REF
+from context_compression.planning.plan import Plan
 from context_compression.strategies.gaps import MARK_TOKENS
 
 MARK = re.compile(

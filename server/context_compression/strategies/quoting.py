@@ -5,8 +5,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from context_compression import pieces
-from context_compression.authors import (
+from context_compression.conversation.authors import (
     EXCERPTS,
     asking,
     holds_excerpts,
@@ -15,11 +14,8 @@ from context_compression.authors import (
     is_note,
     is_said,
 )
-from context_compression.evidence import commands_of, error_lines, exit_status, has_failed
-from context_compression.labels import label_of, no_speaker, without_labels
-from context_compression.ledger.changes import is_after, is_before
-from context_compression.ledger.tasks import list_in
-from context_compression.messages import (
+from context_compression.conversation.labels import label_of, no_speaker, without_labels
+from context_compression.conversation.messages import (
     COMPRESSED,
     Block,
     Message,
@@ -30,15 +26,19 @@ from context_compression.messages import (
     named_strings,
     user,
 )
-from context_compression.plan import TEXT_WITH_REF, Plan
-from context_compression.rendering import NEWLINE, Span, gap, marked_with, render
-from context_compression.selection import own_ref, ref_of_whole, shortened
+from context_compression.conversation.rendering import NEWLINE, Span, gap, marked_with, render
+from context_compression.conversation.validity import NO_START
+from context_compression.evidence.facts import commands_of, error_lines, exit_status, has_failed
+from context_compression.evidence.ledger.changes import is_after, is_before
+from context_compression.evidence.ledger.tasks import list_in
+from context_compression.planning import pieces
+from context_compression.planning.plan import TEXT_WITH_REF, Plan
+from context_compression.planning.selection import own_ref, ref_of_whole, shortened
 from context_compression.strategies.files import Files, files_of
 from context_compression.strategies.gaps import gap_of_messages, gaps
 from context_compression.strategies.names import names_of
 from context_compression.strategies.pictures import images_in, mark_of
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
-from context_compression.validity import NO_START
 
 ARGUMENT_CHARS = 240
 """Characters of a call's argument above which it is long: the call of an old step keeps no more."""

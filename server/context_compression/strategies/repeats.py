@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence, Set
 
-from context_compression.authors import skill_of
-from context_compression.messages import Message, Text
+from context_compression.conversation.authors import skill_of
+from context_compression.conversation.messages import Message, Text
 
 SKILL_CHARS = 6_000
 """Characters up to which a skill that the host loaded stays whole like the user's own words."""

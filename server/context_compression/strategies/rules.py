@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from context_compression.authors import holds_excerpts
-from context_compression.constraints import constraints_in, is_rule
-from context_compression.pieces import Place
-from context_compression.plan import Plan
+from context_compression.conversation.authors import holds_excerpts
+from context_compression.evidence.constraints import constraints_in, is_rule
+from context_compression.planning.pieces import Place
+from context_compression.planning.plan import Plan
 from context_compression.strategies.worth import TYPED_TOKENS
 
 RULE_TOKENS = 8

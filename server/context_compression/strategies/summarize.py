@@ -12,26 +12,34 @@ from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
 
-from context_compression.authors import user_words
-from context_compression.edits import Edit
+from context_compression.conversation.authors import user_words
+from context_compression.conversation.messages import COMPRESSED, Message, Text, texts_of
+from context_compression.conversation.system_prompt import MARK
+from context_compression.display.fences import sealed
+from context_compression.display.plurals import how_many
+from context_compression.display.strings import in_words
 from context_compression.errors import SummaryError
-from context_compression.fences import sealed
-from context_compression.grounding import struck, ungrounded
-from context_compression.ledger import Entry, Kind, entries, file_lists, file_tags, merge, render
-from context_compression.messages import COMPRESSED, Message, Text, texts_of
-from context_compression.plan import Plan
-from context_compression.plurals import how_many
-from context_compression.redaction import redact
-from context_compression.result import SummaryRecord
-from context_compression.selection import clip_redacted
-from context_compression.serialization import serialize, with_originals
-from context_compression.showing import in_words
+from context_compression.evidence.grounding import struck, ungrounded
+from context_compression.evidence.ledger import (
+    Entry,
+    Kind,
+    entries,
+    file_lists,
+    file_tags,
+    merge,
+    render,
+)
+from context_compression.evidence.redaction import redact
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import clip_redacted
 from context_compression.strategies.base import Proposal
 from context_compression.strategies.floor import anchored
 from context_compression.strategies.keep import cost, keep_only
 from context_compression.strategies.window import units
-from context_compression.summarizer import SummaryReply, SummaryRequest
-from context_compression.system_prompt import MARK
+from context_compression.summaries.record import SummaryRecord
+from context_compression.summaries.serialization import serialize, with_originals
+from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
 logger = logging.getLogger(__name__)
 OPENING = f"{MARK} of the conversation so far, written by a program, not by the user."
@@ -62,7 +70,7 @@ def prompt(name: str, plan: Plan, target_tokens: int) -> str:
     """An instruction: the user's own of that name, else ours, with the target filled in."""
     text = plan.archive.prompt(name)
     if text is None:
-        folder = files("context_compression.strategies") / "prompts"
+        folder = files("context_compression.summaries") / "prompts"
         text = (folder / f"{name}.md").read_text(encoding="utf-8")
     return text.replace("{target_tokens}", str(target_tokens)).strip()
 

@@ -3,9 +3,9 @@
 No strategy to choose, for it is not made to save room: a session mends a refused request with it.
 """
 
-from context_compression.edits import Edit
-from context_compression.messages import Thinking
-from context_compression.plan import Plan
+from context_compression.conversation.messages import Thinking
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
 
 NAME = "thinking"
 

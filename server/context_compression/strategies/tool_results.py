@@ -7,11 +7,11 @@ start a loop.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from context_compression.edits import Edit
-from context_compression.messages import Message, ToolResult
-from context_compression.plan import Plan
-from context_compression.rendering import Span
-from context_compression.selection import tokens_of_text, tool_names
+from context_compression.conversation.messages import Message, ToolResult
+from context_compression.conversation.rendering import Span
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import tokens_of_text, tool_names
 
 Slots: TypeAlias = Mapping[tuple[int, str], Sequence[Span]]
 """Spans of a message to show, by block and key: a call has several texts; empty elsewhere."""

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from context_compression.messages import ToolResult
-from context_compression.plan import Plan
-from context_compression.refs import ref_of
-from context_compression.rendering import Span
-from context_compression.selection import clip
+from context_compression.conversation.messages import ToolResult
+from context_compression.conversation.refs import ref_of
+from context_compression.conversation.rendering import Span
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import clip
 from context_compression.settings import Settings
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import shorten_results

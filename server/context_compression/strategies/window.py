@@ -9,11 +9,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from context_compression.edits import Edit
-from context_compression.messages import COMPRESSED, Document, Image, Message, Text, user
-from context_compression.plan import Plan
-from context_compression.plurals import how_many
-from context_compression.selection import digest
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Document,
+    Image,
+    Message,
+    Text,
+    user,
+)
+from context_compression.display.plurals import how_many
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import digest
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.floor import anchored
 from context_compression.strategies.keep import cost, keep_only

@@ -1,7 +1,7 @@
 """What a piece is worth beside its evidence, by who says the text: the user, a model, a host."""
 
-from context_compression.authors import is_host_summary, is_printed, is_skill
-from context_compression.messages import Message
+from context_compression.conversation.authors import is_host_summary, is_printed, is_skill
+from context_compression.conversation.messages import Message
 
 USER_WORTH, SKILL_WORTH, SUMMARY_WORTH = 40.0, 30.0, 4.0
 """What a piece of the user's words is worth beside its evidence, in the weights of `pieces`; of a

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, Literal, TypeAlias
 
-from context_compression.summarizer import SummaryReply, SummaryRequest
+from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing.dialects import PIXEL, WRITERS, Dialect, Run, Step
 
 __all__ = [

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from context_compression.messages import COMPRESSED, Message, strings_in
-from context_compression.refs import REF
+from context_compression.conversation.messages import COMPRESSED, Message, strings_in
+from context_compression.conversation.refs import REF
 from context_compression.tokens.counter import Count, Counter
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

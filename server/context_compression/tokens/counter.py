@@ -10,8 +10,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any, assert_never, cast
 
-from context_compression.errors import InvalidCounter
-from context_compression.messages import (
+from context_compression.conversation.messages import (
     Block,
     Document,
     Image,
@@ -24,7 +23,8 @@ from context_compression.messages import (
     is_array,
     is_object,
 )
-from context_compression.plurals import how_many
+from context_compression.display.plurals import how_many
+from context_compression.errors import InvalidCounter
 from context_compression.tokens.counting import Counting
 from context_compression.tokens.families import ANY, Family, family_of
 from context_compression.tokens.media import (

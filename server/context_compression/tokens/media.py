@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from context_compression.messages import strings_in
+from context_compression.conversation.messages import strings_in
 from context_compression.tokens.families import Family
 
 PAGE = 2_200  # tokens of a PDF page: about 1,590 for its picture, the rest for its text

@@ -164,7 +164,7 @@ def native_counter(resource: str) -> Native:
     """How tiktoken counts; raises whatever keeps that from being built."""
     import tiktoken  # costs up to 20 ms: only where something is counted
 
-    data = (files("context_compression") / "data" / resource).read_bytes()
+    data = (files("context_compression.tokens") / "data" / resource).read_bytes()
     if sha256(data).hexdigest() != SHA256:
         raise ValueError(f"{resource} is damaged; reinstall context-compression")
     encoding = tiktoken.Encoding(

@@ -10,17 +10,18 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from context_compression.hosts.caller import (
+from context_compression.hosts.claude_code.transcript.row import blocks
+from context_compression.transcripts.caller import (
     LOOKED_INTO,
     PATIENCE,
     STEP,
     Caller,
+    LiveHost,
     unsure,
 )
-from context_compression.hosts.candidates import Candidate, files
-from context_compression.hosts.claude_code.row import blocks
-from context_compression.hosts.damaged import rows_of
-from context_compression.hosts.lines import as_object, parse, string
+from context_compression.transcripts.candidates import Candidate, files
+from context_compression.transcripts.damaged import rows_of
+from context_compression.transcripts.lines import as_object, parse, string
 
 SEARCHED = 4 * 1024 * 1024  # bytes at a transcript's end; a running call is among the newest rows
 GENERATIONS = 40  # parents looked at
@@ -51,12 +52,12 @@ def find_current(caller: Caller) -> Path:
                 return found
             caller.wait(STEP)
             near = _near(caller, session)  # the first turn makes the file
-        raise unsure("The tool call being answered stands in no transcript", near.newest)
+        raise unsure(caller, "The tool call being answered stands in no transcript", near.newest)
     if session and near.running:
         return near.running[0].path
     if not session and near.started and near.newest[0] == near.started[0]:
         return near.started[0].path  # were there a newer one, that may be ours since a `/clear`
-    raise unsure("It is not certain which transcript is the current one", near.newest)
+    raise unsure(caller, "It is not certain which transcript is the current one", near.newest)
 
 
 @dataclass(frozen=True)
@@ -165,3 +166,14 @@ def _tail(path: Path) -> bytes:
             return file.read(SEARCHED)
     except OSError:
         return b""
+
+
+HOST = LiveHost(
+    name="Claude Code",
+    client="claude-code",
+    mark=CALL,
+    variable=SESSION,
+    is_proved=False,
+    find=find_current,
+    here=transcripts_here,
+)

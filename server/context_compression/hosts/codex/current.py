@@ -8,10 +8,10 @@ does not pass on CODEX_HOME; where it is set, our entry in config.toml needs
 import re
 from pathlib import Path
 
-from context_compression.hosts.caller import Caller, unsure, where_called
-from context_compression.hosts.candidates import Candidate, files
-from context_compression.hosts.damaged import row_in
-from context_compression.hosts.lines import as_object, string
+from context_compression.transcripts.caller import Caller, LiveHost, unsure, where_called
+from context_compression.transcripts.candidates import Candidate, files
+from context_compression.transcripts.damaged import row_in
+from context_compression.transcripts.lines import as_object, string
 
 SEARCHED = 50  # rollouts, the newest ones, for those of this working directory
 
@@ -36,6 +36,7 @@ def find_current(caller: Caller) -> Path:
     if found := files(folder.glob(f"sessions/*/*/*/*-{thread}.jsonl")):
         return found[0].path
     raise unsure(
+        caller,
         f"There is no rollout of the thread {thread} below {folder}. If CODEX_HOME is set, Codex "
         'has to pass it on: env_vars = ["CODEX_HOME"] in the entry of this server',
         rollouts_here(caller),
@@ -49,3 +50,14 @@ def _cwd(path: Path) -> str:
     except OSError:
         return ""
     return string(as_object(first.get("payload")), "cwd")
+
+
+HOST = LiveHost(
+    name="Codex",
+    client="codex",
+    mark="x-codex-turn-metadata",
+    variable="CODEX_THREAD_ID",
+    is_proved=False,
+    find=find_current,
+    here=rollouts_here,
+)

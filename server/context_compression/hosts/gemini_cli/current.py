@@ -9,9 +9,9 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from context_compression.hosts.caller import Caller, unsure
-from context_compression.hosts.candidates import Candidate, files
-from context_compression.hosts.lines import as_object
+from context_compression.transcripts.caller import Caller, LiveHost, unsure
+from context_compression.transcripts.candidates import Candidate, files
+from context_compression.transcripts.lines import as_object
 
 
 def sessions_here(caller: Caller) -> list[Candidate]:
@@ -30,10 +30,10 @@ def find_current(caller: Caller) -> Path:
     if not caller.asking.tool and len(near) == 1:
         return near[0].path
     if not caller.asking.tool or len(ours) != 1:
-        raise unsure("It is not certain which transcript is the current one", near)
+        raise unsure(caller, "It is not certain which transcript is the current one", near)
     subagents = files(ours[0].path.parent.glob("*/*.jsonl"))
     if subagents and subagents[0].written_at >= caller.began:
-        raise unsure("It is not certain whether a subagent called", [*ours, *subagents])
+        raise unsure(caller, "It is not certain whether a subagent called", [*ours, *subagents])
     return ours[0].path
 
 
@@ -46,3 +46,14 @@ def _folders(caller: Caller) -> list[Path]:
         projects = as_object(json.loads((gemini / "projects.json").read_bytes()))
         names.append(str(as_object(projects.get("projects")).get(cwd, "")))
     return [gemini / "tmp" / name for name in names if name]
+
+
+HOST = LiveHost(
+    name="Gemini CLI",
+    client="gemini-cli",
+    mark="",
+    variable="GEMINI_CLI",
+    is_proved=False,
+    find=find_current,
+    here=sessions_here,
+)

@@ -7,9 +7,9 @@ makes the very call being answered is ours; a subagent's, if it called.
 from pathlib import Path
 
 from context_compression.errors import TranscriptError
-from context_compression.hosts.caller import Caller, where_called
-from context_compression.hosts.candidates import Candidate
 from context_compression.hosts.opencode.database import looking, sessions
+from context_compression.transcripts.caller import Caller, LiveHost, where_called
+from context_compression.transcripts.candidates import Candidate
 
 
 def database(caller: Caller) -> Path:
@@ -36,3 +36,14 @@ def find_current(caller: Caller) -> Path:
         ConversationNotFound: not certain which one it is.
     """
     return where_called(caller, sessions_here)
+
+
+HOST = LiveHost(
+    name="opencode",
+    client="opencode",
+    mark="",
+    variable="OPENCODE",
+    is_proved=True,
+    find=find_current,
+    here=sessions_here,
+)

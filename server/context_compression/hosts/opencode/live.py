@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from context_compression.hosts.lines import string
-from context_compression.messages import is_array, is_object
+from context_compression.transcripts.lines import string
 
 Object: TypeAlias = Mapping[str, Any]
 
@@ -85,8 +84,3 @@ def _with_kept_behind(messages: list[Message]) -> list[Message]:
         if message.about.get("summary") is True and message.parent == ids[asked]:
             return [*messages[asked : n + 1], *messages[kept:asked], *messages[n + 1 :]]
     return messages
-
-
-def objects(value: Any) -> list[Object]:
-    """The JSON objects in a list."""
-    return [part for part in value if is_object(part)] if is_array(value) else []

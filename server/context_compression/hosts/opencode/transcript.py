@@ -1,20 +1,33 @@
-"""A session of opencode as a transcript, from its messages; the export holds all of them."""
+"""opencode: the database `~/.local/share/opencode/opencode.db`, or a session exported to JSON.
+
+session   id, directory, title, parent_id (of a subagent), revert {messageID, partID}, time_updated
+message   id, session_id, time_created, time_updated, data: {role, parentID, modelID, tokens, …}
+part      id, message_id, session_id, time_updated, data: {type, …}
+
+An export is `{"info": session, "messages": [{"info": …, "parts": […]}, …]}`. A session's path is
+that of the database and its id: `…/opencode.db/ses_1fe1…`.
+
+Parts: text, reasoning, tool {tool, callID, state {status, input, output, time.compacted}}, file
+{mime, url}, compaction {tail_start_id}, subtask, step-start, step-finish, patch, snapshot, agent. A
+compaction is a part of a user's message; the assistant's message that answers it (`summary`) holds
+the summary. What stands before is gone, but for the messages from `tail_start_id` on. Seen in
+versions 1.2 and 1.18; checked against the latter's own choice of messages.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from context_compression.hosts.base import Transcript, counted, folder_name, name_of
-from context_compression.hosts.lines import as_object, string
+from context_compression.conversation.messages import is_array, is_object
 from context_compression.hosts.opencode.context import Context, charged
 from context_compression.hosts.opencode.live import (
     Message,
     Object,
     live_messages,
     not_reverted,
-    objects,
 )
-from context_compression.messages import is_array, is_object
+from context_compression.transcripts.lines import as_object, objects, string
+from context_compression.transcripts.transcript import Transcript, counted, folder_name, name_of
 
 NAME = "opencode"
 

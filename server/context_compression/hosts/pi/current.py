@@ -7,10 +7,10 @@ call being answered is ours.
 import re
 from pathlib import Path
 
-from context_compression.hosts.caller import Caller, where_called
-from context_compression.hosts.candidates import Candidate, files
-from context_compression.hosts.damaged import row_in
-from context_compression.hosts.lines import string
+from context_compression.transcripts.caller import Caller, LiveHost, where_called
+from context_compression.transcripts.candidates import Candidate, files
+from context_compression.transcripts.damaged import row_in
+from context_compression.transcripts.lines import string
 
 
 def sessions_here(caller: Caller) -> list[Candidate]:
@@ -38,3 +38,14 @@ def _cwd(path: Path) -> str:
             return string(row_in(file.readline()), "cwd")
     except OSError:
         return ""
+
+
+HOST = LiveHost(
+    name="Pi",
+    client="pi",
+    mark="",
+    variable="PI_CODING_AGENT",
+    is_proved=True,
+    find=find_current,
+    here=sessions_here,
+)

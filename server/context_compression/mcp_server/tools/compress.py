@@ -9,6 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from context_compression.display.plurals import how_many
 from context_compression.errors import ContextCompressionError, PlanError
 from context_compression.mcp_server.account import Writer, compressed
 from context_compression.mcp_server.answers import answer
@@ -16,12 +17,12 @@ from context_compression.mcp_server.arguments import Arguments, Messages, Positi
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened, settings_for
 from context_compression.mcp_server.two_calls import answered, asked_of_the_caller
-from context_compression.plurals import how_many
 from context_compression.session import Session, no_plan
 from context_compression.settings import NO_BOOL, Settings, StrategyName
 from context_compression.tokens import Counter
-from context_compression.usage import count_tokens
-from context_compression.workspace import CHECKPOINT, Opened
+from context_compression.tokens.usage import count_tokens
+from context_compression.workspace import Opened
+from context_compression.workspace.own_sessions import CHECKPOINT
 
 
 def _index(pin: Any) -> Any:
@@ -84,7 +85,7 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
     if asked.plan_id is not None and named is None and asked.messages is None:
         named = await call.working("looking for the plan", lambda: _planned(call, asked))
     about = await opened(call, named, asked.messages, settings=settings, model=asked.model)
-    call.workspace.refuse_ours(about.session.id)
+    call.conversations.refuse_ours(about.session.id)
     if asked.plan_id is not None:
         plan, text, where = asked.plan_id, asked.summary or "", _where(asked, about)
         return await answered(call, about, asked.messages, plan, text, where=where)
@@ -117,11 +118,11 @@ def _planned(call: Call, asked: CompressArguments) -> str | None:
     """
     plan = asked.plan_id or ""
     with suppress(ContextCompressionError):
-        current = call.workspace.open(model=asked.model, asking=call.asking).session
+        current = call.conversations.open(model=asked.model, asking=call.asking).session
         if plan in current.state().plans:
             return None
     store = call.workspace.store
-    for id in call.workspace.recorded():
+    for id in call.conversations.recorded():
         if plan in Session(store, id).state().plans:
             return id
     raise PlanError(no_plan(plan, f"any conversation recorded in {store.folder}"))

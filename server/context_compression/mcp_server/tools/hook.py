@@ -8,7 +8,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 
-from context_compression import hooks
+from context_compression.hosts import events as hooks
 from context_compression.mcp_server.answers import quotation
 from context_compression.workspace import Workspace
 

@@ -5,7 +5,8 @@ import stat
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
-from context_compression.compress import ALL_IT_CAN
+from context_compression.compression.run import ALL_IT_CAN
+from context_compression.display.strings import one_line
 from context_compression.errors import TranscriptError
 from context_compression.mcp_server.account import compressed
 from context_compression.mcp_server.answers import answer
@@ -13,9 +14,8 @@ from context_compression.mcp_server.arguments import Arguments, Positive
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened, settings_for
 from context_compression.session import Session
-from context_compression.showing import one_line
 from context_compression.tokens import Counter
-from context_compression.workspace import OFFLOADED
+from context_compression.workspace.own_sessions import OFFLOADED
 
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -50,7 +50,7 @@ async def context_offload(call: Call, asked: OffloadArguments) -> CallToolResult
         changed = {"offload_min_tokens": asked.min_tokens} if asked.min_tokens else {}
         settings = settings_for(call.workspace, changed)
         about = await opened(call, asked.conversation, None, settings=settings)
-        call.workspace.refuse_ours(about.session.id)
+        call.conversations.refuse_ours(about.session.id)
         beside = about.not_counted
         return await compressed(
             call, about, None, strategy="offload", target_tokens=ALL_IT_CAN, not_counted=beside

@@ -7,18 +7,18 @@ from itertools import islice
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
+from context_compression.conversation.refs import REF, SHORTEST, ref_of
+from context_compression.display.fences import fenced
+from context_compression.display.plurals import how_many, in_range
+from context_compression.display.strings import one_line
 from context_compression.errors import ConversationNotFound, StoreUnwritable, UnknownRef
-from context_compression.fences import fenced
 from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.paging import page, sendable
 from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, answer, skipped
-from context_compression.plurals import how_many, in_range
-from context_compression.refs import REF, SHORTEST, ref_of
 from context_compression.session import NO_LINE, Session, select
-from context_compression.showing import one_line
 from context_compression.store import Store
 from context_compression.store.query import Query
 from context_compression.store.refs import if_too_short

@@ -5,15 +5,16 @@ from typing import Any, Literal
 
 from mcp.types import CallToolResult
 
+from context_compression.display.plurals import how_many
+from context_compression.display.strings import one_line
+from context_compression.doors.conversations import CURRENT
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
-from context_compression.plurals import how_many
 from context_compression.session import Status
 from context_compression.settings import GUARDED, Settings
-from context_compression.showing import one_line
-from context_compression.workspace import CURRENT, Opened
+from context_compression.workspace import Opened
 
 REFS = {"concise": 5, "detailed": 100}
 ITEMS = {"concise": 3, "detailed": 10}

@@ -5,18 +5,18 @@ from typing import Annotated, Any
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from context_compression.fences import fenced
+from context_compression.conversation.messages import is_array
+from context_compression.conversation.refs import ref_of
+from context_compression.display.fences import fenced
+from context_compression.display.plurals import how_many, in_range
+from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import quotation
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.opening import opened
 from context_compression.mcp_server.paging import PAGE
-from context_compression.messages import is_array
-from context_compression.plurals import how_many, in_range
-from context_compression.refs import ref_of
 from context_compression.settings import NO_BOOL
-from context_compression.showing import one_line
-from context_compression.workspace import CHECKPOINT
+from context_compression.workspace.own_sessions import CHECKPOINT
 
 NAMED = 10
 """Summaries of which no more than the ref is told, beside those that are shown."""

@@ -1,0 +1,152 @@
+"""What became of a conversation's messages in a view: kept, edited or gone, and under which ref."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from context_compression.compression.result import Ref
+from context_compression.conversation.authors import title_of
+from context_compression.conversation.messages import Edited, Message, Text, ToolResult
+from context_compression.conversation.refs import Refs
+from context_compression.conversation.validity import Repaired
+from context_compression.planning.edits import View
+from context_compression.planning.plan import TEXT_WITH_REF, Archive
+from context_compression.planning.selection import previews_in
+from context_compression.tokens.usage import Messages
+
+
+class Accounting:
+    """The way of messages from the input into a view.
+
+    Attributes:
+        gone: indices of the input messages that are not in the view as they came.
+        dropped: those of them of which nothing is there.
+        refs: what each ref stands for that `archive` and `add` gave to an original.
+        originals: these by their ref.
+    """
+
+    def __init__(
+        self,
+        raw: Messages,
+        messages: Sequence[Message],
+        mended: Repaired,
+        view: View,
+        ref_of: Refs,
+    ) -> None:
+        """Of input messages, as they came and as they were read, mended, and edited to a view."""
+        self._raw, self._messages, self._mended, self._view = raw, messages, mended, view
+        self._ref_of = ref_of
+        origins = mended.origins
+        unedited = {*self._unedited()}
+        shown = {origins[origin] for origin in view.origins if origin is not None}
+        self.gone = [index for index in range(len(raw)) if index not in unedited]
+        self.dropped = tuple(index for index in self.gone if index not in shown)
+        self.refs: dict[str, Ref] = {}
+        self.originals: dict[str, Any] = {}
+
+    def _unedited(self) -> Iterator[int]:
+        for message, origin in zip(self._view.messages, self._view.origins, strict=True):
+            if origin is not None and not isinstance(message, Edited):
+                index = self._mended.origins[origin]
+                if index is not None and message is self._messages[index]:
+                    yield index
+
+    @property
+    def gone_of_mended(self) -> set[int]:
+        """Which of the mended messages stand for one that is gone."""
+        gone = {*self.gone}
+        return {place for place, origin in enumerate(self._mended.origins) if origin in gone}
+
+    def index_at(self, place: int) -> int:
+        """Which input message stands at a place among the mended ones, or is the next one there."""
+        came = (index for index in self._mended.origins[place:] if index is not None)
+        return next(came, len(self._raw))
+
+    def previews(self, archive: Archive) -> tuple[str, ...]:
+        """Hashes of the results that this compression shortened to previews."""
+        before = self._mended.messages
+        return tuple(
+            ref
+            for message, origin in zip(self._view.messages, self._view.origins, strict=True)
+            if origin is not None and message is not before[origin]
+            for ref in previews_in(before[origin], message, archive)
+        )
+
+    def reasons(self) -> dict[int, str]:
+        """Why each input message changed, by index."""
+        reasons: dict[int, str] = {}
+        for edit in self._view.edits:
+            for place in range(edit.start, edit.stop):
+                index = self._mended.origins[place]
+                if index is not None:
+                    why = edit.why.get(place)
+                    reasons[index] = f"{edit.reason}: {why}" if why else edit.reason
+        return {index: reasons.get(index, "repaired") for index in self.gone}
+
+    def archive(self, repaired: Repaired, sent: Sequence[Message]) -> None:
+        """Give refs to what left: each message, and each long text in it.
+
+        And to each text that a repair wrote and the view does not show whole, but may quote.
+
+        Args:
+            repaired: the conversation as it was mended, before the system prompt took anything.
+            sent: the messages of the view as they are sent.
+        """
+        of_mended = {call.id: call.name for m in repaired.messages for call in m.calls}
+        gone, names = {*self.gone}, dict(of_mended)
+        for index, message in enumerate(self._messages):
+            names |= {call.id: call.name for call in message.calls}  # an id may come twice
+            if index not in gone:
+                continue
+            self.add(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
+            for slot, text, what in texts_with_ref(message, names):
+                self.add(text, Ref(what, (index,), slot))
+        shown = {id(block) for message in sent for block in message.blocks}
+        for message, origin in zip(repaired.messages, repaired.origins, strict=True):
+            if origin is None or isinstance(message, Edited):
+                for slot, text, what in texts_with_ref(message, of_mended):
+                    if id(message.blocks[slot]) not in shown:
+                        self.add(text, Ref(f"{what}, repaired", ()))
+
+    def add(self, original: Any, meaning: Ref) -> None:
+        """Give a ref to an original; where it has one, that stands for what it did."""
+        ref = self._ref_of(original)
+        self.refs.setdefault(ref, replace(meaning, sha256=self._ref_of.digest(ref)))
+        self.originals.setdefault(ref, original)
+
+
+def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    """`(slot, text, what)` of the texts of a message that get a ref of their own.
+
+    Args:
+        message: whose texts.
+        names: of the tools, by the id of a call.
+    """
+    for slot, block in enumerate(message.blocks):
+        if isinstance(block, ToolResult) and block.text:
+            yield slot, block.text, f"{names.get(block.call_id, 'tool')} result"
+        elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF:
+            yield slot, block.text, title_of(message, block.text)
+
+
+def first_difference(before: Messages, after: Messages) -> int | None:
+    """The index of the first message that is not the same object in both; `None`: there is none."""
+    for index, message in enumerate(after):
+        if index >= len(before) or message is not before[index]:
+            return index
+    return len(after) if len(after) < len(before) else None
+
+
+def layout(before: Messages, after: Messages) -> tuple[tuple[int, int] | dict[str, Any], ...]:
+    """The view as runs of input messages (by identity) and new messages."""
+    position = {id(message): index for index, message in enumerate(before)}
+    found: list[tuple[int, int] | dict[str, Any]] = []
+    for message in after:
+        index = position.get(id(message))
+        if index is None:
+            found.append(dict(message))
+        elif found and isinstance(found[-1], tuple) and found[-1][1] == index:
+            found[-1] = (found[-1][0], index + 1)
+        else:
+            found.append((index, index + 1))
+    return tuple(found)

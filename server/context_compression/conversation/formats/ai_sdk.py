@@ -1,0 +1,223 @@
+"""ModelMessages of Vercel's AI SDK: content is a string or typed parts, `tool-call` among them.
+
+Shapes and rules from the AI SDK's reference (ModelMessage, its parts and prompts):
+
+* a `tool-call` of the assistant has its `tool-result` in the messages of role tool right behind it;
+  one that the provider ran itself has it in the assistant's own content;
+* an approval that is answered was asked for;
+* the SDK writes for any provider, so the first message is the user's, as the strictest want it;
+* `reasoning` with a signature of Anthropic's, or Bedrock's, is bound to what stands before it. What
+  OpenAI gave an `itemId` with reasoning is refused without that reasoning: the id goes with it;
+* a call that Gemini signed in the current turn goes back as it is.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from context_compression.conversation.formats.ids import Ids
+from context_compression.conversation.formats.roles import role_of
+from context_compression.conversation.messages import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_array,
+    is_object,
+)
+from context_compression.conversation.provider_rules import ProviderRules
+
+TOOLS = ("tool-call", "tool-result", "tool-approval-request", "tool-approval-response")
+SIGNED = ("signature", "redactedData")
+"""Keys of a provider's options by which it knows its reasoning again, bound to what is before."""
+SIGNATURE = "thoughtSignature"
+"""The option by which Gemini knows a call again; one that was changed is not the one it signed."""
+OPTIONS = ("providerOptions", "providerMetadata")
+
+
+def certainty(message: Mapping[str, Any]) -> int:
+    """2 for a call or a result as only this dialect has them, 1 for another such part, else 0."""
+    content = message.get("content")
+    parts = [part for part in content if is_object(part)] if is_array(content) else []
+    if any(part.get("type") in TOOLS for part in parts):
+        return 2
+    return int(any(_is_own(part) for part in parts))
+
+
+def _is_own(part: Mapping[str, Any]) -> bool:
+    kind = part.get("type")
+    return (
+        (kind == "reasoning" and "text" in part)
+        or (kind == "image" and "image" in part)
+        or (kind in ("file", "reasoning-file") and bool(part.keys() & {"mediaType", "mimeType"}))
+    )
+
+
+class AISDKFormat:
+    """Reads and writes ModelMessages."""
+
+    name = "ai-sdk"
+    system_apart = False
+    rules = ProviderRules(user_first=True, results_role="tool", join="calls")
+
+    def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
+        """The message as a value."""
+        content = message.get("content")
+        if isinstance(content, str):
+            return Message(role_of(message), (Text(content),) if content else (), message)
+        parts = content if is_array(content) else ()
+        blocks = tuple(_read_part(part, of_tool=role_of(message) == "tool") for part in parts)
+        return Message(role_of(message), blocks, message)
+
+    def write(self, message: Message) -> dict[str, Any]:
+        """An edited or new message as a dict; keys we do not know stay."""
+        pattern = message.pattern
+        blocks = message.blocks
+        was_text = not pattern or isinstance(pattern.get("content"), str)
+        if was_text and len(blocks) == 1 and isinstance(blocks[0], Text) and not blocks[0].source:
+            return {**pattern, "role": message.role, "content": blocks[0].text}
+        content = [_write_part(block) for block in blocks]
+        if _has_reasoning(pattern.get("content")) and not _has_reasoning(content):
+            content = [_without_option(part, "itemId") for part in content]
+        return {**pattern, "role": message.role, "content": content}
+
+
+FORMAT = AISDKFormat()
+
+
+def _read_part(part: Any, *, of_tool: bool = False) -> Block:
+    if not is_object(part):
+        return Text(part) if isinstance(part, str) else Opaque(part)
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return Text(text, part)
+        case {"type": "reasoning", "text": str(text)}:
+            given = [*_options(part)]
+            sealed = any("redactedData" in option for option in given)
+            bound = any(not option.keys().isdisjoint(SIGNED) for option in given)
+            return Thinking(text, redacted=sealed, bound=bound, source=part)
+        case {"type": "tool-call", "toolCallId": str(call_id), "toolName": str(name)}:
+            if part.get("providerExecuted"):
+                return Opaque(part, call_id, opens=True)
+            arguments = part.get("input", part.get("args", {}))
+            signed = any(option.get(SIGNATURE) for option in _options(part))
+            return ToolCall(call_id, name, arguments, part, signed=signed)
+        case {"type": "tool-result", "toolCallId": str(call_id)}:
+            if not of_tool:
+                return Opaque(part, call_id)
+            name = str(part.get("toolName", ""))
+            content, failed = _read_output(part)
+            return ToolResult(call_id, content, failed, part, name)
+        case {"type": "image"}:
+            return Image(part)
+        case {"type": "file"}:
+            kind = str(part.get("mediaType") or part.get("mimeType") or "")
+            return Image(part) if kind.startswith("image/") else Document(source=part)
+        case _:
+            return Opaque(part)
+
+
+def _options(part: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """What the providers gave with a part, each its own."""
+    for key in OPTIONS:
+        given = part.get(key)
+        if is_object(given):
+            yield from (option for option in given.values() if is_object(option))
+
+
+def _read_output(part: Mapping[str, Any]) -> tuple[tuple[Block, ...], bool]:
+    """What a tool answered, and whether it failed; older versions call it `result`."""
+    output = part.get("output", part.get("result"))
+    if not is_object(output) or "type" not in output:
+        texts = () if output in (None, "") else (Text(_as_text(output)),)
+        return texts, bool(part.get("isError"))
+    value, kind = output.get("value", output.get("reason")), str(output["type"])
+    if kind == "content" and is_array(value):
+        return tuple(map(_read_piece, value)), False
+    texts = () if value in (None, "") else (Text(_as_text(value)),)
+    return texts, kind.startswith(("error", "execution-denied"))
+
+
+def _read_piece(piece: Any) -> Block:
+    """A piece of a result's content: a text, a picture, a file."""
+    match piece:
+        case {"type": "text", "text": str(text)}:
+            return Text(text, piece)
+        case {"type": str(kind)} if kind.startswith("image"):
+            return Image(piece)
+        case {"type": "media" | "file-data" | "file-url" | "file-id"}:
+            media = str(piece.get("mediaType") or "")
+            return Image(piece) if media.startswith("image/") else Document(source=piece)
+        case _:
+            return Opaque(piece)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _write_part(block: Block) -> Any:
+    match block:
+        case Text():
+            return (
+                block.source if block.source is not None else {"type": "text", "text": block.text}
+            )
+        case ToolCall():
+            if block.source is not None and _read_part(block.source) == block:
+                return block.source
+            pattern = _without_option(block.source or {"type": "tool-call"}, SIGNATURE)
+            given = "args" if "args" in pattern else "input"
+            return {
+                **pattern,
+                "toolCallId": block.id,
+                "toolName": block.name,
+                given: block.arguments,
+            }
+        case ToolResult():
+            return _write_result(block)
+        case _:
+            return block.source
+
+
+def _write_result(result: ToolResult) -> Any:
+    if result.source is not None and _read_part(result.source, of_tool=True) == result:
+        return result.source
+    pattern: dict[str, Any] = dict(
+        result.source or {"type": "tool-result", "toolName": result.name}
+    )
+    pattern["toolCallId"] = result.call_id
+    old = "result" in pattern and "output" not in pattern
+    if old:
+        return {**pattern, "result": result.text}
+    others = [block for block in result.content if not isinstance(block, Text)]
+    if others or len(result.content) > 1:
+        value = [_write_part(block) for block in result.content]
+        return {**pattern, "output": {"type": "content", "value": value}}
+    kind = "error-text" if result.is_error else "text"
+    return {**pattern, "output": {"type": kind, "value": result.text}}
+
+
+def _has_reasoning(content: Any) -> bool:
+    return is_array(content) and any(is_object(p) and p.get("type") == "reasoning" for p in content)
+
+
+def _without_option(part: Any, gone: str) -> Any:
+    """A part without what its providers know by a name: whatever that told of is not there."""
+    if not is_object(part):
+        return part
+    made = dict(part)
+    for key in OPTIONS:
+        given = part.get(key)
+        if is_object(given) and any(is_object(v) and gone in v for v in given.values()):
+            made[key] = {
+                name: {k: v for k, v in option.items() if k != gone}
+                if is_object(option)
+                else option
+                for name, option in given.items()
+            }
+    return made

@@ -1,0 +1,187 @@
+"""Anthropic Messages: content is a string or a list of typed blocks; results are the user's.
+
+Shapes and rules from the Messages API reference and its pages on tool use, extended thinking,
+preserved thinking and server tools:
+
+* the first message is the user's; neighbours of one role are joined by the API;
+* each `tool_use` has its `tool_result` in the next user turn, before anything else there;
+* `server_tool_use` and `mcp_tool_use` have their result in the assistant's content behind them; a
+  `tool_use` with a `caller` belongs to the server tool that makes the call;
+* `thinking` and `redacted_thinking` are bound by their signature to all that stands before them;
+* a deferred tool is called only where a `tool_reference` before the call names it;
+* ids match `[a-zA-Z0-9_-]+`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, assert_never
+
+from context_compression.conversation.formats.ids import Ids
+from context_compression.conversation.formats.roles import role_of
+from context_compression.conversation.messages import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_array,
+    is_object,
+)
+from context_compression.conversation.provider_rules import ProviderRules
+
+SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
+TOOLS = ("tool_use", "tool_result", *SERVER_CALLS)
+OTHERS = ("thinking", "redacted_thinking", "document")
+
+
+def certainty(message: Mapping[str, Any]) -> int:
+    """2 for a call or a result as only this dialect has them, 1 for another such block, else 0."""
+    content = message.get("content")
+    blocks = [block for block in content if is_object(block)] if is_array(content) else []
+    if any(block.get("type") in TOOLS for block in blocks):
+        return 2
+    return int(any(block.get("type") in OTHERS or _is_image(block) for block in blocks))
+
+
+def _is_image(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "image" and "source" in block
+
+
+class AnthropicFormat:
+    """Reads and writes Anthropic messages."""
+
+    name = "anthropic"
+    system_apart = True
+    rules = ProviderRules(user_first=True, results_role="user")
+
+    def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
+        """The message as a value."""
+        return Message(role_of(message), read_content(message.get("content")), message)
+
+    def write(self, message: Message) -> dict[str, Any]:
+        """An edited or new message as a dict; keys we do not know stay."""
+        pattern = message.pattern
+        blocks = message.blocks
+        plain = not pattern or isinstance(pattern.get("content"), str)
+        if plain and len(blocks) == 1 and isinstance(blocks[0], Text) and not blocks[0].source:
+            return {**pattern, "role": message.role, "content": blocks[0].text}
+        content = [write_block(block) for block in blocks]
+        if units_in(pattern.get("content")) - units_in(content):
+            content = [_without_citations(block) for block in content]
+        return {**pattern, "role": message.role, "content": content}
+
+
+FORMAT = AnthropicFormat()
+
+
+def units_in(content: Any) -> set[str]:
+    """The ids of the server tools that answer in a `content` value."""
+    blocks = map(read_block, content) if is_array(content) else ()
+    return {b.unit for b in blocks if isinstance(b, Opaque) and b.unit and not b.opens}
+
+
+def _without_citations(block: Any) -> Any:
+    """A text without its citations: what they point at is not there any more."""
+    if not is_object(block) or block.get("type") != "text" or "citations" not in block:
+        return block
+    return {key: value for key, value in block.items() if key != "citations"}
+
+
+def read_content(content: Any) -> tuple[Block, ...]:
+    """Blocks of a `content` value: a string is one text."""
+    if content is None:
+        return ()
+    if isinstance(content, str):
+        return (Text(content),)
+    if not is_array(content):
+        return (Opaque(content),)
+    return tuple(map(read_block, content))
+
+
+def read_block(block: Any) -> Block:
+    """One content block as a value; whatever does not look as documented is opaque."""
+    if not is_object(block):
+        return Text(block) if isinstance(block, str) else Opaque(block)
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return Text(text, block)
+        case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
+            caller = block.get("caller")
+            unit = caller.get("tool_id") if is_object(caller) else None
+            return ToolCall(call_id, name, block.get("input", {}), block, unit=unit or "")
+        case {"type": "tool_result", "tool_use_id": str(call_id)}:
+            content = read_content(block.get("content"))
+            return ToolResult(call_id, content, bool(block.get("is_error")), block)
+        case {"type": "thinking", "thinking": str(text)}:
+            return Thinking(text, bound=True, source=block)
+        case {"type": "redacted_thinking"}:
+            return Thinking("", redacted=True, bound=True, source=block)
+        case {"type": "image"}:
+            return Image(block)
+        case {"type": "document", "source": {"type": "text", "data": str(text)}}:
+            return Document(text, block)
+        case {"type": "document"}:
+            return Document(source=block)
+        case {"type": "server_tool_use" | "mcp_tool_use", "id": str(unit)}:
+            return Opaque(block, unit, opens=True)
+        case {"type": str(kind), "tool_use_id": str(unit)} if kind.endswith("_tool_result"):
+            return Opaque(block, unit, declares=_declared(block.get("content")))
+        case {"type": "tool_reference", "tool_name": str(name)}:
+            return Opaque(block, declares=(name,))
+        case _:
+            return Opaque(block)
+
+
+def _declared(found: Any) -> tuple[str, ...]:
+    """The tools that a search of tools found."""
+    references = found.get("tool_references") if is_object(found) else None
+    return tuple(
+        str(reference["tool_name"])
+        for reference in (references if is_array(references) else ())
+        if is_object(reference) and "tool_name" in reference
+    )
+
+
+def write_block(block: Block) -> Any:
+    """A block as a dict: its own `source` where it has one, else made new."""
+    match block:
+        case ToolResult():
+            return _write_result(block)
+        case ToolCall():
+            return _write_call(block)
+        case Text():
+            return (
+                block.source if block.source is not None else {"type": "text", "text": block.text}
+            )
+        case Thinking() | Image() | Document() | Opaque():
+            return block.source
+        case _:
+            assert_never(block)
+
+
+def _write_call(call: ToolCall) -> Any:
+    """A call as a dict; one that no server tool makes any more names no caller."""
+    if call.source is not None and read_block(call.source) == call:
+        return call.source
+    pattern = dict(call.source or {"type": "tool_use"})
+    if not call.unit:
+        pattern.pop("caller", None)
+    return {**pattern, "id": call.id, "name": call.name, "input": call.arguments}
+
+
+def _write_result(block: ToolResult) -> dict[str, Any]:
+    """A result as a dict; its content is a string where it was one."""
+    pattern: dict[str, Any] = dict(block.source or {"type": "tool_result"})
+    if block.source is not None and read_block(pattern) == replace(block, source=pattern):
+        return block.source
+    content: Any = [write_block(part) for part in block.content]
+    if len(block.content) == 1 and isinstance(block.content[0], Text):
+        first = block.content[0]
+        if isinstance(pattern.get("content", ""), str):
+            content = first.text
+    written = {**pattern, "tool_use_id": block.call_id, "content": content}
+    return written | ({"is_error": True} if block.is_error else {})

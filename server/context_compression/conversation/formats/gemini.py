@@ -1,0 +1,218 @@
+"""Gemini's `contents`: role user or model, and `parts`, each with the key that says what it is.
+
+Shapes and rules from the Gemini API reference (Content, Part) and its pages on function calling and
+thought signatures. Keys are spelled as JSON has them (`functionCall`) or as Python's client does
+(`function_call`); the API takes both.
+
+* the first content is the user's; a content with calls follows one of the user's;
+* the very next content answers them: as many responses, in the order of the calls, paired by name
+  and order (`id` is optional);
+* a `thoughtSignature` on a call of the current turn goes back with the very part; those of older
+  turns are not asked for. It is not bound to what stands before it;
+* parts with `thought` tell of the reasoning; nobody asks for them back.
+"""
+
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from context_compression.conversation.formats.ids import Ids, kind_of
+from context_compression.conversation.messages import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_array,
+    is_object,
+)
+from context_compression.conversation.provider_rules import ProviderRules
+
+CAMEL: Mapping[str, str] = {
+    "function_call": "functionCall", "function_response": "functionResponse",
+    "inline_data": "inlineData", "file_data": "fileData", "executable_code": "executableCode",
+    "code_execution_result": "codeExecutionResult", "thought_signature": "thoughtSignature",
+    "mime_type": "mimeType", "tool_call": "toolCall", "tool_response": "toolResponse",
+}  # fmt: skip
+PARTS = frozenset({"text", "thought", *CAMEL.values()})
+SAID = ("output", "result", "error", "content")
+"""Keys of a response, the first one there, in which its text stands where that is all it holds."""
+
+
+def certainty(message: Mapping[str, Any]) -> int:
+    """2 where a part is of this dialect or a text as such, 1 where none has a `type`, else 0."""
+    parts = message.get("parts")
+    if isinstance(parts, str):
+        return 1
+    if "content" in message or not is_array(parts) or not parts:
+        return 0
+    if any(is_object(part) and "type" in part for part in parts):
+        return 0
+    return 2 if any(isinstance(part, str) or _is_known(part) for part in parts) else 1
+
+
+def _is_known(part: Any) -> bool:
+    return is_object(part) and not PARTS.isdisjoint(camel(part))
+
+
+def camel(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A part with its keys as JSON has them."""
+    return {CAMEL.get(key, key): value for key, value in part.items()}
+
+
+class GeminiFormat:
+    """Reads and writes Gemini's contents."""
+
+    name = "gemini"
+    system_apart = False
+    rules = ProviderRules(
+        user_first=True, results_role="user", join="turns with calls", one_text=True
+    )
+
+    def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
+        """The content as a message; a text may stand in the place of its parts."""
+        ids = ids or Ids()
+        role = "assistant" if message.get("role") in ("model", "assistant") else "user"
+        ids.turn_of(role)
+        parts = message.get("parts")
+        if not is_array(parts):
+            content = parts or message.get("content")
+            return Message(role, (Text(content),) if isinstance(content, str) else (), message)
+        blocks = [_read_part(part, ids) for part in parts]
+        return Message(role, tuple(_with_code_units(blocks, ids)), message)
+
+    def write(self, message: Message) -> dict[str, Any]:
+        """An edited or new message as a content; keys we do not know stay."""
+        pattern = message.pattern
+        role = "model" if message.role == "assistant" else "user"
+        if role == "user" and pattern.get("role") == "function" and message.results:
+            role = "function"
+        pattern.pop("content", None)
+        return {**pattern, "role": role, "parts": [_write_part(b) for b in message.blocks]}
+
+
+FORMAT = GeminiFormat()
+
+
+def _read_part(part: Any, ids: Ids) -> Block:
+    if not is_object(part):
+        return Text(part) if isinstance(part, str) else Opaque(part)
+    match camel(part):
+        case {"functionCall": {"name": str(name)} as call} as whole:
+            given = call.get("id")
+            call_id = given if isinstance(given, str) and given else ids.call(name)
+            signed = bool(whole.get("thoughtSignature"))
+            return ToolCall(call_id, name, call.get("args") or {}, part, signed=signed)
+        case {"functionResponse": {"name": str(name)} as response}:
+            given = response.get("id")
+            call_id = given if isinstance(given, str) and given else ids.result(name)
+            return _read_response(call_id, name, response, part)
+        case {"text": str(text), "thought": True}:
+            return Thinking(text, source=part)
+        case {"text": "", "thoughtSignature": str()}:
+            return Opaque(part)  # at the end of a stream a signature comes by itself
+        case {"text": str(text)}:
+            return Text(text, part)
+        case {"inlineData": data} | {"fileData": data} if is_object(data):
+            kind = str(camel(data).get("mimeType", ""))
+            if kind.startswith("image/"):
+                return Image(part)
+            heard = kind.startswith(("audio/", "video/")) and "data" in data
+            return Opaque(part) if heard else Document(source=part)
+        case _:
+            return Opaque(part)
+
+
+def _read_response(
+    call_id: str, name: str, response: Mapping[str, Any], part: Mapping[str, Any]
+) -> ToolResult:
+    said = response.get("response")
+    media = response.get("parts")
+    text = "" if said in (None, {}) else _text_of(said)
+    content: list[Block] = [Text(text)] if text else []
+    if is_array(media):
+        content += (_read_part(each, Ids()) for each in media)
+    failed = is_object(said) and "error" in said and not said.keys() & {"output", "result"}
+    return ToolResult(call_id, tuple(content), failed, part, name)
+
+
+def _text_of(said: Any) -> str:
+    """The text of a response: the one string it holds, else its JSON."""
+    if isinstance(said, str):
+        return said
+    if is_object(said) and len(said) == 1:
+        only = said.get(next((key for key in SAID if key in said), ""))
+        if isinstance(only, str):
+            return only
+    return json.dumps(said, ensure_ascii=False)
+
+
+def _with_code_units(blocks: list[Block], ids: Ids) -> list[Block]:
+    """Code that Gemini ran and what came of it: one unit each."""
+    for at, (first, second) in enumerate(pairwise(blocks[:])):
+        if not (isinstance(first, Opaque) and isinstance(second, Opaque)):
+            continue
+        begins, ends = camel(first.source), camel(second.source)
+        if "executableCode" in begins and "codeExecutionResult" in ends:
+            unit = ids.unit()
+            blocks[at], blocks[at + 1] = (
+                Opaque(first.source, unit, True),
+                Opaque(second.source, unit),
+            )
+    return blocks
+
+
+def _write_part(block: Block) -> Any:
+    match block:
+        case Text():
+            return block.source if block.source is not None else {"text": block.text}
+        case ToolCall():
+            return _write_call(block)
+        case ToolResult():
+            return _write_response(block)
+        case _:
+            return block.source
+
+
+def _write_call(call: ToolCall) -> dict[str, Any]:
+    """A call as a part; one whose arguments were changed is no more the one that was signed."""
+    named = {} if kind_of(call.id) else {"id": call.id}
+    arguments = call.arguments if is_object(call.arguments) else {"input": call.arguments}
+    if call.source is None:
+        return {"functionCall": {**named, "name": call.name, "args": arguments}}
+    key = "functionCall" if "functionCall" in call.source else "function_call"
+    inner: Mapping[str, Any] = call.source[key]
+    same = (inner.get("args") or {}) == arguments and inner.get("id") in (None, "", call.id)
+    if same:
+        return call.source
+    unsigned = {k: v for k, v in call.source.items() if CAMEL.get(k, k) != "thoughtSignature"}
+    return {**unsigned, key: {**inner, **named, "args": arguments}}
+
+
+def _write_response(result: ToolResult) -> dict[str, Any]:
+    """A result as a part: its text under the key where it stood, or `output`, or `error`."""
+    named = {} if kind_of(result.call_id) else {"id": result.call_id}
+    usual = "error" if result.is_error else "output"
+    if result.source is None:
+        response = {**named, "name": result.name or "tool", "response": {usual: result.text}}
+        return {"functionResponse": response}
+    key = "functionResponse" if "functionResponse" in result.source else "function_response"
+    inner: Mapping[str, Any] = result.source[key]
+    there = inner.get("response")
+    if result.text == ("" if there in (None, {}) else _text_of(there)):
+        said = there
+    else:
+        known = next(
+            (k for k in SAID if is_object(there) and k in there and len(there) == 1), usual
+        )
+        said = {known: result.text}
+    media = [_write_part(block) for block in result.content if not isinstance(block, Text)]
+    written = {**inner, **named, "response": said}
+    if "parts" in inner:
+        written["parts"] = media
+    return result.source if written == inner else {**result.source, key: written}

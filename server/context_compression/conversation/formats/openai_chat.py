@@ -1,0 +1,289 @@
+"""OpenAI Chat Completions: calls stand in `tool_calls`, each result is a message of role tool.
+
+Shapes from the Chat Completions reference: content as string or parts (text, refusal, image_url,
+input_audio, file), `refusal`, roles developer and tool, function and custom tool calls, the legacy
+`function_call` with its message of role function, spoken answers as `audio`. Those who speak alike
+bring more: Ollama's calls have no ids, its `images` and `thinking` stand beside the text; Gemini
+signs its calls in `extra_content`; parts may be `input_text` or `output_text`; reasoning stands in
+`reasoning_content` (DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter).
+
+Rules, from that reference and the providers' own:
+
+* an assistant message with calls is followed by their results at once; any role may come first;
+* ids have at most 64 characters, at Mistral just nine letters and digits;
+* a signature or sealed text in `reasoning_details` is bound as the provider behind it binds it;
+* DeepSeek and Kimi refuse a call in a thinking loop without `reasoning_content`: one that was
+  dropped leaves a blank there, which both take.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_compression.conversation.formats.ids import Ids, kind_of
+from context_compression.conversation.formats.plain import why_not_json
+from context_compression.conversation.formats.roles import role_of
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_array,
+    is_object,
+)
+from context_compression.conversation.provider_rules import ProviderRules
+
+REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
+"""Keys of a message in which reasoning stands."""
+BESIDE = (*REASONING, "images")
+"""Keys whose values count as content: reasoning, and Ollama's pictures."""
+SIGNED = "extra_content"
+"""The key of a call in which Gemini's signature stands; it is asked back in the current turn."""
+DROPPED = " "
+"""What stands for `reasoning_content` that was dropped beside a call."""
+PARTS = ("image_url", "input_audio", "file", "refusal")
+TEXTS = ("text", "input_text", "output_text")
+
+
+def certainty(message: Mapping[str, Any]) -> int:
+    """2 for a call or a result as only this dialect has them, 1 for another such part, else 0."""
+    called = message.get("tool_calls") or message.get("function_call")
+    if called or message.get("role") == "function":
+        return 2
+    if message.get("role") == "tool":  # the AI SDK's have a list and no id
+        return 2 if "tool_call_id" in message or isinstance(message.get("content"), str) else 1
+    if message.get("refusal") or message.get("audio") or any(message.get(key) for key in BESIDE):
+        return 1
+    content = message.get("content")
+    parts = content if is_array(content) else ()
+    return int(any(is_object(part) and part.get("type") in PARTS for part in parts))
+
+
+class OpenAIChatFormat:
+    """Reads and writes OpenAI Chat messages."""
+
+    name = "openai"
+    system_apart = False
+    rules = ProviderRules(results_role="tool", join="calls")
+
+    def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
+        """The message as a value."""
+        ids = ids or Ids()
+        role = role_of(message)
+        ids.turn_of(role)
+        content = read_content(message.get("content"))
+        if role == "tool":
+            call_id = message.get("tool_call_id")
+            name = str(message.get("tool_name") or message.get("name") or "")
+            if not isinstance(call_id, str):
+                call_id = ids.result(name)
+            return Message(
+                "tool", (ToolResult(call_id, content, source=message, name=name),), message
+            )
+        if is_array(message.get("images")):
+            content = _with_pictures(content, message["images"])
+        blocks = [*_read_reasoning(message), *content]
+        if isinstance(message.get("refusal"), str):
+            blocks.append(Opaque({"refusal": message["refusal"]}))
+        if is_object(message.get("audio")):
+            blocks.append(Opaque({"audio": message["audio"]}))
+        if message.get("function_call"):
+            blocks.append(_read_function_call(message["function_call"], ids))
+        calls = message.get("tool_calls")
+        if is_array(calls):
+            blocks.extend(_read_call(call, ids) for call in calls)
+        return Message(role, tuple(blocks), message)
+
+    def write(self, message: Message) -> dict[str, Any]:
+        """An edited or new message as a dict; keys we do not know stay."""
+        pattern = message.pattern
+        if message.results:
+            return _write_result(message.results[0], pattern)
+        written: dict[str, Any] = {**pattern, "role": message.role}
+        for key in ("tool_calls", "tool_call_id", "refusal", "audio", "function_call", *BESIDE):
+            written.pop(key, None)
+        if message.role != "tool":
+            written.pop("tool_name", None)
+        parts: list[Block] = []
+        calls: list[Any] = []
+        for block in message.blocks:
+            if isinstance(block, ToolCall):
+                if kind_of(block.id) == "function":
+                    written["function_call"] = _write_function_call(block)
+                else:
+                    calls.append(_write_call(block))
+            elif isinstance(block, Opaque | Thinking | Image) and _is_key(block.source):
+                written |= _joined(written, block.source)
+            else:
+                parts.append(block)
+        texts = [block.text for block in parts if isinstance(block, Text)]
+        if "images" in pattern and len(texts) == len(parts):
+            written.setdefault("images", [])
+            parts = [Text("\n".join(texts))]
+        called = calls or "function_call" in written
+        written["content"] = _write_content(tuple(parts), pattern) if parts or not called else None
+        if called and "reasoning_content" in pattern and "reasoning_content" not in written:
+            written["reasoning_content"] = DROPPED
+        return written | ({"tool_calls": calls} if calls else {})
+
+
+FORMAT = OpenAIChatFormat()
+
+
+def read_content(content: Any) -> tuple[Block, ...]:
+    """Blocks of a `content` value: a string is one text."""
+    if content is None or content == "":
+        return ()
+    if isinstance(content, str):
+        return (Text(content),)
+    return tuple(map(_read_part, content))
+
+
+def _read_part(part: Any) -> Block:
+    match part:
+        case str():
+            return Text(part)
+        case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
+            return Text(text, part)
+        case {"type": "image_url" | "input_image"}:
+            return Image(part)
+        case {"type": "file" | "input_file"}:
+            return Document(source=part)
+        case _:
+            return Opaque(part)
+
+
+def _with_pictures(content: Sequence[Block], pictures: Sequence[Any]) -> tuple[Block, ...]:
+    """What a message of Ollama's shows; a note of ours was written behind its one text."""
+    text = content[0].text if len(content) == 1 and isinstance(content[0], Text) else ""
+    said, mark, note = text.rpartition(f"\n{COMPRESSED} ")
+    texts = (Text(said), Text(f"{mark[1:]}{note}")) if said else content
+    return (*texts, *(Image({"images": [picture]}) for picture in pictures))
+
+
+def _read_reasoning(message: Mapping[str, Any]) -> list[Block]:
+    """What a message holds of reasoning, each key of it a block."""
+    found: list[Block] = []
+    for key in REASONING:
+        value = message.get(key)
+        if isinstance(value, str) and value.strip():
+            found.append(Thinking(value, source={key: value}))
+        elif is_array(value) and value:
+            details = [detail for detail in value if is_object(detail)]
+            said = (str(d.get("text") or d.get("summary") or "") for d in details)
+            sealed = any(d.get("signature") or d.get("data") for d in details)
+            text = "\n".join(filter(None, said))
+            found.append(Thinking(text, bound=sealed, source={key: value}))
+    return found
+
+
+def _joined(written: Mapping[str, Any], of: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of a message, with what stands there already of a message that was joined with it."""
+    made = dict(of)
+    for key, value in of.items():
+        there = written.get(key)
+        if isinstance(there, str) and isinstance(value, str):
+            made[key] = f"{there}\n{value}"
+        elif is_array(there) and is_array(value):
+            made[key] = [*there, *value]
+    return made
+
+
+def _read_call(call: Any, ids: Ids) -> Block:
+    if not is_object(call):
+        return Opaque({"tool_calls": [call]})
+    inner = call.get("custom") if call.get("type") == "custom" else call.get("function")
+    name = inner.get("name") if is_object(inner) else None
+    if not is_object(inner) or not isinstance(name, str):
+        return Opaque({"tool_calls": [call]})
+    call_id = call["id"] if isinstance(call.get("id"), str) and call["id"] else ids.call(name)
+    if call.get("type") == "custom":
+        return ToolCall(call_id, name, str(inner.get("input", "")), call)
+    signed = bool(call.get(SIGNED))
+    return ToolCall(call_id, name, parsed(inner.get("arguments")), call, signed=signed)
+
+
+def _read_function_call(call: Any, ids: Ids) -> Block:
+    name = call.get("name") if is_object(call) else None
+    if not isinstance(name, str):
+        return Opaque({"function_call": call})
+    call_id = ids.call(name, "function")
+    return ToolCall(call_id, name, parsed(call.get("arguments")), call, alone=True)
+
+
+def parsed(arguments: Any) -> Any:
+    """Arguments as JSON where they are JSON that says the same when written again."""
+    if not isinstance(arguments, str):
+        return arguments if arguments is not None else ""
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    return value if is_object(value) and why_not_json(value) is None else arguments
+
+
+def _write_call(call: ToolCall) -> Any:
+    if call.source is None:
+        function = {"name": call.name, "arguments": call.arguments_text}
+        named = {} if kind_of(call.id) else {"id": call.id}
+        return {**named, "type": "function", "function": function}
+    key, argument = ("custom", "input") if "custom" in call.source else ("function", "arguments")
+    inner = call.source[key]
+    there = inner.get(argument)
+    as_it_was = call.arguments in (there, parsed(there))
+    named = {} if kind_of(call.id) else {"id": call.id}
+    if as_it_was and named.get("id", "") in ("", call.source.get("id")):
+        return call.source
+    text = call.arguments if is_object(there) else call.arguments_text
+    pattern = {k: v for k, v in call.source.items() if as_it_was or k != SIGNED}
+    return {**pattern, **named, key: {**inner, "name": call.name, argument: text}}
+
+
+def _write_function_call(call: ToolCall) -> Any:
+    if call.source is not None and parsed(call.source.get("arguments")) == call.arguments:
+        return call.source
+    pattern: Mapping[str, Any] = call.source or {}
+    return {**pattern, "name": call.name, "arguments": call.arguments_text}
+
+
+def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, Any]:
+    """A result as the message that it is; one that is paired by order has no id."""
+    written = {key: value for key, value in pattern.items() if key != "tool_call_id"}
+    content = _write_content(result.content, pattern)
+    match kind_of(result.call_id):
+        case "":
+            return {**written, "role": "tool", "tool_call_id": result.call_id, "content": content}
+        case "function":
+            return {"name": result.name, **written, "role": "function", "content": content}
+        case _:
+            name = {"tool_name": result.name} if result.name and not pattern else {}
+            return {**written, **name, "role": "tool", "content": content}
+
+
+def _write_content(blocks: Sequence[Block], pattern: Mapping[str, Any]) -> Any:
+    """A string where it was one or is new; else a list of parts."""
+    if len(blocks) == 1 and isinstance(blocks[0], Text):
+        was_list = isinstance(pattern.get("content"), list)
+        if not was_list and blocks[0].source is None:
+            return blocks[0].text
+    if not blocks:
+        return ""
+    return [_write_part(block) for block in blocks]
+
+
+def _write_part(block: Block) -> Any:
+    if isinstance(block, Text):
+        return block.source if block.source is not None else {"type": "text", "text": block.text}
+    return block.source
+
+
+def _is_key(source: Any) -> bool:
+    """Whether a block stands for a key of the message and not for a content part."""
+    keys = {"refusal", "audio", "function_call", "tool_calls", *BESIDE}
+    return is_object(source) and bool(source.keys() & keys) and "type" not in source

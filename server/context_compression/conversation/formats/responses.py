@@ -1,0 +1,200 @@
+"""Items of OpenAI Responses: a message, a call, a result, a piece of reasoning, each by itself.
+
+Shapes and rules from the Responses API reference (input items) and its guide on reasoning:
+
+* a call has its output, with its `call_id`, somewhere behind it, and there is none without a call;
+* a message's parts are `input_text`, `input_image`, `input_file`, but the assistant's `output_text`
+  and `refusal`; a plain string is taken from everybody;
+* a `reasoning` item stands before the item of the model it belongs to, and is refused without it.
+  An item with an `id` is refused without the reasoning it came with ("was provided without its
+  required 'reasoning' item"); without its `id` it is taken. Reasoning is not bound to what stands
+  before it;
+* the items of tools that OpenAI runs (web search, file search, code interpreter, MCP) hold both
+  their call and its result.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_compression.conversation.formats.ids import Ids
+from context_compression.conversation.formats.openai_chat import parsed
+from context_compression.conversation.messages import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_array,
+    is_object,
+)
+from context_compression.conversation.provider_rules import ProviderRules
+
+CALLS: Mapping[str, tuple[str, str]] = {
+    "function_call": ("name", "arguments"),
+    "custom_tool_call": ("name", "input"),
+    "local_shell_call": ("type", "action"),
+    "shell_call": ("type", "action"),
+    "apply_patch_call": ("type", "operation"),
+    "computer_call": ("type", "action"),
+}
+"""Items that the program answers: where the tool's name stands, and its arguments."""
+RESULTS = tuple(f"{kind}_output" for kind in CALLS)
+SERVED = (
+    "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+    "mcp_call", "mcp_list_tools", "mcp_approval_request", "tool_search_call", "tool_search_output",
+    "compaction", "item_reference",
+)  # fmt: skip
+"""Items of the assistant's that are carried as they are."""
+ASKED = ("mcp_approval_response",)
+"""The same of the user's."""
+ITEMS = frozenset({*CALLS, *RESULTS, *SERVED, *ASKED, "reasoning"})
+OWN_PARTS = ("input_text", "output_text", "input_image", "input_file")
+
+
+def is_item(message: Mapping[str, Any]) -> bool:
+    """Whether it is an item that is no message."""
+    kind = message.get("type")
+    return isinstance(kind, str) and kind in ITEMS and "role" not in message
+
+
+def certainty(message: Mapping[str, Any]) -> int:
+    """2 for an item that is no message, 1 for a message with parts as only this dialect has."""
+    if is_item(message):
+        return 2
+    content = message.get("content")
+    if is_array(content):
+        return int(any(is_object(part) and part.get("type") in OWN_PARTS for part in content))
+    return int(message.get("type") == "message" and isinstance(content, str))
+
+
+class ResponsesFormat:
+    """Reads and writes items of OpenAI Responses, each as a message of its own."""
+
+    name = "responses"
+    system_apart = False
+    rules = ProviderRules(results_role="tool", reasoning_apart=True)
+
+    def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
+        """The item as a message."""
+        kind = message.get("type")
+        if "role" in message:
+            role: Role = message["role"] if message["role"] in _ROLES else "user"
+            return Message(role, _read_content(message.get("content")), message)
+        call_id = message.get("call_id") or message.get("id")
+        if isinstance(kind, str) and kind in CALLS and isinstance(call_id, str):
+            name, arguments = (message.get(key) for key in CALLS[kind])
+            call = ToolCall(call_id, str(name), parsed(arguments), message, kind=str(kind))
+            return Message("assistant", (call,), message)
+        if kind in RESULTS and isinstance(call_id, str):
+            content = _read_content(message.get("output"))
+            return Message("tool", (ToolResult(call_id, content, source=message),), message)
+        if kind == "reasoning":
+            return Message("assistant", (_read_reasoning(message),), message)
+        return Message("user" if kind in ASKED else "assistant", (Opaque(message),), message)
+
+    def write(self, message: Message) -> dict[str, Any]:
+        """An edited or new message as an item; keys we do not know stay."""
+        pattern = message.pattern
+        block = message.blocks[0] if len(message.blocks) == 1 else None
+        match block:
+            case ToolCall():
+                return _write_call(block, pattern)
+            case ToolResult():
+                return _write_result(block, pattern)
+            case Opaque() | Thinking() if "role" not in pattern:
+                return block.source
+            case _:
+                return _write_message(message, pattern if "role" in pattern else {})
+
+
+FORMAT = ResponsesFormat()
+_ROLES = ("system", "developer", "user", "assistant")
+
+
+def _read_content(content: Any) -> tuple[Block, ...]:
+    """Blocks of a `content` or `output`: a string is one text; what is no list is unknown."""
+    if content is None or content == "":
+        return ()
+    if isinstance(content, str):
+        return (Text(content),)
+    return tuple(map(_read_part, content)) if is_array(content) else (Opaque(content),)
+
+
+def _read_part(part: Any) -> Block:
+    match part:
+        case str():
+            return Text(part)
+        case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
+            return Text(text, part)
+        case {"type": "input_image" | "computer_screenshot"}:
+            return Image(part)
+        case {"type": "input_file"}:
+            return Document(source=part)
+        case _:
+            return Opaque(part)
+
+
+def _read_reasoning(item: Mapping[str, Any]) -> Thinking:
+    """What may be read of it is its summary, or the text of an open model."""
+    said = [
+        str(part["text"])
+        for key in ("summary", "content")
+        if is_array(parts := item.get(key))
+        for part in parts
+        if is_object(part) and part.get("text")
+    ]
+    return Thinking("\n".join(said), redacted=bool(item.get("encrypted_content")), source=item)
+
+
+def _write_call(call: ToolCall, pattern: Mapping[str, Any]) -> dict[str, Any]:
+    if pattern.get("type") not in CALLS:
+        return {"type": "function_call", "call_id": call.id, "name": call.name,
+                "arguments": call.arguments_text}  # fmt: skip
+    _, key = CALLS[pattern["type"]]
+    there = pattern.get(key)
+    same = call.arguments == parsed(there)
+    given = there if same else call.arguments_text if isinstance(there, str) else call.arguments
+    return {**pattern, "call_id": call.id, key: given}
+
+
+def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, Any]:
+    known = pattern.get("type") in RESULTS
+    written: dict[str, Any] = (
+        dict(pattern) if known else {"type": f"{result.kind or 'function_call'}_output"}
+    )
+    if "call_id" in written or not known:  # a local shell's answer goes by its `id`
+        written["call_id"] = result.call_id
+    if result.content != (Opaque(written.get("output")),):  # what we do not know stays
+        written["output"] = _write_content(result.content, "input") if result.content else ""
+    return written
+
+
+def _write_message(message: Message, pattern: Mapping[str, Any]) -> dict[str, Any]:
+    said = "output" if message.role == "assistant" else "input"
+    role = "user" if message.role == "tool" else message.role
+    parts = is_array(pattern.get("content"))
+    content = _write_content(message.blocks, said, parts=parts)
+    return {**pattern, "role": role, "content": content}
+
+
+def _write_content(blocks: Sequence[Block], said: str, *, parts: bool = False) -> Any:
+    """A string where a new text is all there is and was no list of `parts`, else parts."""
+    text = blocks[0] if len(blocks) == 1 and not parts else None
+    if isinstance(text, Text) and text.source is None:
+        return text.text
+    written: list[Any] = [_write_part(block, said) for block in blocks]
+    return written or ""
+
+
+def _write_part(block: Block, said: str) -> Any:
+    if isinstance(block, Text) and block.source is None:
+        made: dict[str, Any] = {"type": f"{said}_text", "text": block.text}
+        if said == "output":
+            made["annotations"] = []
+        return made
+    return block.source

@@ -1,0 +1,17 @@
+"""Who says a message, whatever a dialect calls them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from context_compression.conversation.messages import Role
+
+ROLES: Mapping[str, Role] = {
+    "system": "system", "developer": "developer", "user": "user", "assistant": "assistant",
+    "model": "assistant", "tool": "tool", "function": "tool",
+}  # fmt: skip
+"""By the names that dialects have for them."""
+
+
+def role_of(message: Mapping[str, Any]) -> Role:
+    """`{"role": "model", …}` -> `"assistant"`."""
+    return ROLES[message["role"]]

@@ -1,0 +1,42 @@
+"""Items with ids of their own, and reasoning among them: what only OpenAI Responses asks for."""
+
+from collections.abc import Iterator, Sequence
+
+from context_compression.conversation.messages import Edited, Message, Opaque, Thinking
+
+
+def drop_lone_reasoning(
+    messages: list[Message], origins: list[int | None], repairs: list[str]
+) -> None:
+    """Take out reasoning behind which nothing of the assistant's comes."""
+    for at in reversed(range(len(messages))):
+        follows = at + 1 < len(messages) and messages[at + 1].role == "assistant"
+        if messages[at].only_thinks and not follows:
+            repairs.append(f"message {origins[at]} is reasoning without what it led to: left out")
+            del messages[at], origins[at]
+
+
+def name_items_once(
+    messages: list[Message],
+    origins: list[int | None],
+    repairs: list[str],
+) -> None:
+    """Take the id of an item that came before from a later one; what is nothing without it goes."""
+    seen: set[str] = set()
+    for at in reversed([*_named_again(messages, seen)]):
+        message = messages[at]
+        repairs.append(f"message {origins[at]} has the id of an earlier item: it has none now")
+        if any(isinstance(block, Opaque | Thinking) for block in message.blocks):
+            del messages[at], origins[at]
+        else:
+            messages[at] = Edited(message.role, message.blocks, message.source, detached=True)
+
+
+def _named_again(messages: Sequence[Message], seen: set[str]) -> Iterator[int]:
+    for at, message in enumerate(messages):
+        detached = isinstance(message, Edited) and message.detached
+        name = message.source.get("id") if message.source and not detached else None
+        if isinstance(name, str) and name in seen:
+            yield at
+        elif isinstance(name, str):
+            seen.add(name)

@@ -1,0 +1,36 @@
+"""Fences around quoted text that the text cannot close, however it spells their end."""
+
+import re
+
+from context_compression.display.lookalikes import ANGLES, folded, is_plain, unhidden
+
+OPENS = re.compile(f"[{ANGLES}]")
+TICKS = re.compile("[`\u02cb\uff40]+")
+LABEL = "quoted from the archive"
+NEAR = 200
+"""Characters from a `<` on in which the name of a tag is looked for."""
+
+
+def fence_for(text: str) -> str:
+    """A row of backticks that is longer than any in the text, at least three."""
+    text = text if is_plain(text) else unhidden(text)
+    return "`" * max(3, 1 + max(map(len, TICKS.findall(text)), default=0))
+
+
+def fenced(text: str) -> str:
+    """The text and one newline between lines of more backticks than it has in a row."""
+    fence = fence_for(text)
+    return f"{fence}text {LABEL}\n{text}\n{fence}"
+
+
+def sealed(text: str, tag: str) -> str:
+    r"""A text that cannot close the tag it stands in: `</quote>` -> `<\/quote>`."""
+    closes = re.compile(rf"<\s*/\s*{re.escape(tag)}")
+
+    def settle(found: re.Match[str]) -> str:
+        near = text[found.start() : found.start() + NEAR]
+        if not is_plain(near):
+            near = unhidden(text[found.start() : found.start() + 100 * NEAR])[:NEAR]
+        return f"{found[0]}\\" if closes.match(folded(near)) else found[0]
+
+    return OPENS.sub(settle, text)

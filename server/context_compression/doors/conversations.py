@@ -1,0 +1,172 @@
+"""Which conversation is meant: by a session's id, a transcript's path, or `current`."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from context_compression.errors import ConversationNotFound, PathNotAllowed
+from context_compression.hosts import Readings
+from context_compression.hosts.current import find_current, is_of_this_project
+from context_compression.session import Session, name_for
+from context_compression.settings import Settings
+from context_compression.store import Store
+from context_compression.transcripts.caller import NOBODY, Asking, Caller
+from context_compression.workspace import Workspace
+from context_compression.workspace.opened import Opened, settings_in
+from context_compression.workspace.own_sessions import KEPT_IN, is_ours
+
+CURRENT = "current"
+SHORTEST_ID = 4
+"""Characters of a session's id that name it, where no other begins so."""
+NO_PATH = (
+    ", and it is no path. Pass the id of a recorded session, the path of a transcript, or `current`"
+)
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """The conversations that can be named in one workspace.
+
+    Attributes:
+        workspace: whose store holds the recorded sessions.
+        readings: the transcripts that were read already.
+        began: when this process began, in seconds since 1970.
+    """
+
+    workspace: Workspace
+    readings: Readings = field(default_factory=Readings, repr=False)
+    began: float = field(default_factory=time.time)
+
+    @property
+    def _store(self) -> Store:
+        return self.workspace.store
+
+    def _is_there(self, path: str) -> bool:
+        return os.path.exists(self.workspace.cwd / path)
+
+    def open(
+        self,
+        conversation: str | None = None,
+        *,
+        settings: Settings | None = None,
+        model: str | None = None,
+        asking: Asking = NOBODY,
+    ) -> Opened:
+        """The conversation meant by a session id, a path, or `current`.
+
+        Reads only; `Session.follow(transcript.messages)` brings our record up to a transcript.
+        Blocks up to 0.3 s for `current`, which needs the call that is `asking` to be certain.
+
+        Raises:
+            ConversationNotFound: none of this name, or it is not certain which one is meant.
+            PathNotAllowed: a path outside the folders that may be read.
+            TranscriptError: a file that cannot be read as a conversation.
+        """
+        settings = settings or self.workspace.settings()
+        if conversation in (None, "", CURRENT):
+            path = self.workspace.access.check_current(find_current(self._caller(asking)))
+            transcript = self.readings.look(path)
+        elif conversation in self._store.sessions():
+            return self._by_id(conversation, settings, model)
+        elif not _looks_like_path(conversation) and not os.path.exists(
+            self.workspace.cwd / conversation
+        ):
+            return self._by_id(self.session_named(conversation, NO_PATH), settings, model)
+        else:
+            path = self._readable(self.workspace.place(conversation), asking)
+            if recorded := self._recorded(path):
+                return self._by_id(recorded, settings, model)
+            transcript = self.readings.look(path)
+        return self.workspace.of(transcript, settings=settings, model=model)
+
+    def _by_id(self, id: str, settings: Settings, model: str | None) -> Opened:
+        """A session, with what it tells of the program that keeps its conversation."""
+        origin = Session(self._store, id).state().origin
+        settings = settings_in(origin, settings, model)
+        session = Session(self._store, id, settings=settings, model=model or origin.get("model"))
+        session.origin = origin
+        return Opened(session, beside=origin.get("beside", 0))
+
+    def recorded(self) -> list[str]:
+        """The ids of the recorded conversations, the one last written to first."""
+        return [id for id in self._store.sessions() if not is_ours(id)]
+
+    def session_named(self, name: str, hint: str = "") -> str:
+        """The id of the session that is meant, in full or by its first four characters or more.
+
+        Args:
+            name: as somebody gave it.
+            hint: what else it could have been.
+
+        Raises:
+            ConversationNotFound: none is recorded that begins so, or more than one.
+        """
+        if name in self._store.sessions():
+            return name
+        recorded = self.recorded()
+        begin = [id for id in recorded if len(name) >= SHORTEST_ID and id.startswith(name)]
+        if len(begin) == 1:
+            return begin[0]
+        if begin:
+            raise ConversationNotFound(
+                f"{name!r} is the beginning of several sessions' ids. Pass more of one.", begin[:5]
+            )
+        raise ConversationNotFound(f"No session {name!r} is recorded{hint}.", recorded[:5])
+
+    def refuse_ours(self, id: str) -> None:
+        """Raises `ConversationNotFound` where a conversation is needed and `id` is a name of ours.
+
+        What is compressed or recorded there would stand among what we keep for others.
+        """
+        if is_ours(id):
+            raise ConversationNotFound(
+                f"The session {id!r} is ours: {KEPT_IN[id.lower()]} are kept in it, and no "
+                "conversation is. Take another name; for a file of this name, pass its path.",
+                self.recorded()[:5],
+            )
+
+    def _caller(self, asking: Asking) -> Caller:
+        return Caller(
+            self.workspace.environ,
+            self.workspace.home,
+            self.workspace.cwd,
+            os.getpid(),
+            self.began,
+            self.readings,
+            asking,
+        )
+
+    def _readable(self, path: Path, asking: Asking) -> Path:
+        """Where a path leads; those that an error listed as candidates for `current` count too."""
+        access, caller = self.workspace.access, self._caller(asking)
+        try:
+            return access.check(path)
+        except PathNotAllowed:
+            if access.read_host_transcripts and is_of_this_project(caller, path):
+                return path.resolve()
+            raise
+
+    def _recorded(self, path: Path) -> str | None:
+        """The session of ours whose log a path leads to."""
+        log = self._store.folder.resolve() / "sessions" / path.parent.name / "events.jsonl"
+        return path.parent.name if path == log else None
+
+    def session_for(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        settings: Settings | None = None,
+        model: str | None = None,
+    ) -> Session:
+        """The session of a conversation a program holds itself."""
+        name = name_for(messages, self._store)
+        return Session(
+            self._store, name, settings=settings or self.workspace.settings(), model=model
+        )
+
+
+def _looks_like_path(text: str) -> bool:
+    return "/" in text or "\\" in text or text.endswith((".json", ".jsonl", ".gz"))

@@ -1,0 +1,93 @@
+"""The user's standing constraints: sentences that say what must, must not or should always be."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+from context_compression.conversation.authors import holds_excerpts, typed
+from context_compression.conversation.labels import said_by
+
+NO_RULE = (
+    r"(?! (?:\w+ly )?(?:know|think|understand|see|remember|recall|believe|mind|care|feel)\b"
+    r"|\s*(?:[.!?;。]|\Z))"
+)
+"""Behind `don't`: what the user does not know or feel binds nobody, nor do they who say no more."""
+CONSTRAINT = re.compile(
+    rf"\b(?:must(?:n't)?|never|always|(?:do not|don't){NO_RULE}|only|should(?:n't)?|make sure"
+    r"|ensure|avoid|prefer|no longer|require[sd]?|at (?:most|least))\b"
+    r"|不要|必须|禁止|务必|只能|不能|不得|始终|避免|确保",
+    re.IGNORECASE,
+)
+NUMBERED = re.compile(r"\d+(?::(?!\s\w|\d)|→|\t)")
+"""How a line of a file begins that is shown with its number: no sentence of the user's."""
+ASKED = re.compile(r"[?？][\s\"'”’)）]*\Z")
+TAG = re.compile(
+    r"[,;，]\s*(?:ok(?:ay)?|(?:all ?)?right|alright|yes|deal|please|understood|got it"
+    r"|好吗|好吧|行吗)\s*[?？]",
+    re.IGNORECASE,
+)
+"""What makes no question of what stands before it: `Never push to main, ok?`"""
+TO_MODEL = re.compile(r"\b(?:you|please)\b|你|请", re.IGNORECASE)
+"""A question without these asks nothing of the model: `Should it only run here?`"""
+RULE = re.compile(
+    r"(?:\A|[^\w\s'’]\s*|\b(?:and|but|also|please|then|just)\s+)"
+    rf"(?:(?:do not|don't){NO_RULE}|never|always|only|make sure|ensure|avoid|prefer)\b"
+    r"|(?<!\bI )\bmust(?:n't)?\b|\b(?:we|you|should|shall|may|will|can|to|be) (?:never|always)\b"
+    r"|\byou should(?:n't)?\b|(?-i:\b(?:NOT|NEVER|ALWAYS|ONLY|DON'T|SHOULD)\b)"
+    r"|不要|(?<!我)必须|禁止|务必|只能|不得|始终|避免|确保",
+    re.IGNORECASE,
+)
+"""A constraint that is one in any case: in the imperative, or said to somebody. The others may be
+talk (`it should be fun`, `I always get lost`)."""
+SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
+LONGEST_LINE = 400
+"""Characters up to which a sentence or a line is one thing said."""
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a text, stripped, empty ones left out."""
+    return [text[start:stop] for start, stop in _sentences(text, 0, len(text))]
+
+
+def _sentences(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    ends = (end.span() for end in SENTENCE.finditer(text, start, stop))
+    for end, after in chain(ends, [(stop, stop)]):
+        part = text[start:end]
+        if said := part.strip():
+            begin = start + part.index(said)
+            yield begin, begin + len(said)
+        start = after
+
+
+def constraints(text: str) -> list[str]:
+    """The sentences in which the user says what must, must not or should always be."""
+    return [text[start:stop] for start, stop in _constraints(text, 0, len(text))]
+
+
+def constraints_in(text: str) -> Iterator[tuple[int, int]]:
+    """Where they stand in a text in the user's role; what is said again is passed over.
+
+    In a note of ours they stand where it quotes the user: they go on to apply.
+    """
+    told = set[str]()
+    for start, stop in said_by("User", text) if holds_excerpts(text) else typed(text):
+        for begin, end in _constraints(text, start, stop):
+            if text[begin:end] not in told:
+                told.add(text[begin:end])
+                yield begin, end
+
+
+def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    if not CONSTRAINT.search(text, start, stop):  # most texts hold none
+        return
+    for begin, end in _sentences(text, start, stop):
+        if end - begin <= LONGEST_LINE and CONSTRAINT.search(text, begin, end):
+            said = text[begin:end]
+            tells = TO_MODEL.search(said) or (TAG.search(said) and is_rule(said))
+            if (tells or not ASKED.search(said)) and not NUMBERED.match(said):
+                yield begin, end
+
+
+def is_rule(constraint: str) -> bool:
+    """Whether a constraint is one for sure: it tells somebody what to do, or what must be."""
+    return RULE.search(constraint) is not None

@@ -1,0 +1,172 @@
+"""What later work refers back to, found by code: paths, symbols, commands, errors, ids, decisions.
+
+Which words are evidence, `words` tells.
+"""
+
+import re
+from collections.abc import Container, Iterable, Iterator
+from itertools import chain
+from typing import Literal, TypeAlias
+
+from context_compression.conversation.authors import is_answer, said_by_user
+from context_compression.conversation.messages import (
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    is_object,
+    strings_in,
+    texts_of,
+)
+from context_compression.evidence.constraints import LONGEST_LINE, constraints_in, sentences
+from context_compression.evidence.redaction import beginning
+from context_compression.evidence.words import Lexicon, is_prose
+
+Class: TypeAlias = Literal[
+    "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests"
+]
+CLASSES: tuple[Class, ...] = (
+    "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests",
+)  # fmt: skip
+"""What the loss report counts."""
+ERROR_WORDS = (
+    "error", "exception", "traceback", "failed", "failure", "fatal", "panic", "denied", "not found",
+    "cannot ", "no such", "undefined", "unexpected", "错误", "失败", "异常",
+)  # fmt: skip
+DECISION = re.compile(
+    r"\b(?:decided?|decision|because|instead of|rather than|chose|going with|root cause|turns out"
+    r"|the (?:fix|reason|problem|issue) (?:is|was))\b|决定|因为|选择|改用|原因",
+    re.IGNORECASE,
+)
+EXIT_STATUS = re.compile(
+    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=]{1,3}(-?\d+)|\bexit: (\d+)"""
+)
+"""Looked for in lower-case text."""
+FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
+"""A short result of a tool that failed, where nothing else tells it."""
+PASS_OR_FAIL = (" pass", " fail")
+"""What a number of tests is followed by, or stands behind."""
+COUNT_OF_TESTS = re.compile(
+    r"(?<=\d) (?:pass|fail)(?:ed|ing|ures?)?\b"
+    r"(?! (?!in |of |and |tests?\b|specs?\b|suites?\b|assert)[a-z])|(?<=#) (?:pass|fail) \d"
+)
+"""As in ` 1216 pass`, `3 failed, 12 passed in 0.4s`, `# fail 0`; not in `404 failed logins`."""
+ENDING_CHARS, COUNT_CHARS = 4_000, 80
+"""Characters from the end in which it is looked for, and on each side of it that are shown."""
+COMMAND_KEYS = ("command", "cmd", "script")
+PART_CHARS = 16_384
+
+
+def lines_with(text: str, needles: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """`(start, stop)` of every line that holds one of the lower-case needles, in order."""
+    start = 0
+    while start < len(text):  # part by part: a lowered copy of a long text would fill the memory
+        stop = text.find("\n", start + PART_CHARS)
+        stop = len(text) if stop < 0 else stop
+        yield from sorted(_lines_with(text, needles, start, stop))
+        start = stop + 1
+
+
+def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set[tuple[int, int]]:
+    part = text[start:stop].lower()
+    if len(part) != stop - start:  # a few letters grow when lowered, and offsets would be off
+        part = text[start:stop]
+    spans: set[tuple[int, int]] = set()
+    for needle in needles:
+        at = part.find(needle)
+        while at >= 0:
+            end = part.find("\n", at)
+            end = len(part) if end < 0 else end
+            spans.add((start + part.rfind("\n", 0, at) + 1, start + end))
+            at = part.find(needle, end)
+    return spans
+
+
+def count_of_tests(text: str) -> tuple[int, int] | None:
+    """Where the last line stands near the end of an output that says how many tests passed."""
+    begin, at = max(0, len(text) - ENDING_CHARS), len(text)
+    while (at := max(text.rfind(word, begin, at) for word in PASS_OR_FAIL)) >= 0:
+        if COUNT_OF_TESTS.match(text, at):
+            start, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at) % (len(text) + 1)
+            return max(start, at - COUNT_CHARS), min(stop, at + COUNT_CHARS)
+    return None
+
+
+def error_lines(text: str) -> list[str]:
+    """The lines that tell of a failure, stripped, those too long to be a message clipped."""
+    return [beginning(text[a:b].strip(), LONGEST_LINE) for a, b in lines_with(text, ERROR_WORDS)]
+
+
+def exit_status(text: str) -> str | None:
+    """The exit status a tool output tells in its first or last 300 characters."""
+    for end in (text[:300].lower(), text[-300:].lower()):
+        if ("exit" in end or "returncode" in end) and (found := EXIT_STATUS.search(end)):
+            return found[1] or found[2]
+    return None
+
+
+def has_failed(result: ToolResult) -> bool:
+    """Whether a tool says that it did nothing; a command that ran may have failed all the same."""
+    return result.is_error or FAILED.match(result.text) is not None
+
+
+def is_talk(messages: Iterable[Message]) -> bool:
+    """Whether people talk in a conversation, in prose, and tools have hardly a part in it."""
+    said, others = list[str](), 0
+    for block in chain.from_iterable(message.blocks for message in messages):
+        if isinstance(block, Text):
+            said.append(block.text)
+        else:
+            others += sum(map(len, texts_of(block)))
+    return others <= sum(map(len, said)) and is_prose(said)
+
+
+def decisions(text: str) -> list[str]:
+    """The sentences that say what was decided or why."""
+    return [s for s in sentences(text) if DECISION.search(s) and len(s) <= LONGEST_LINE]
+
+
+def commands(message: Message) -> Iterator[str]:
+    """The shell commands a message runs: the command arguments of its tool calls."""
+    for call in message.calls:
+        yield from commands_of(call)
+
+
+def commands_of(call: ToolCall) -> Iterator[str]:
+    """The shell commands of one call, whatever the tool is called."""
+    if not is_object(call.arguments):
+        return
+    for key in COMMAND_KEYS:
+        value = call.arguments.get(key)
+        if isinstance(value, str):
+            yield value
+        elif value:
+            yield " ".join(strings_in(value))
+
+
+Facts: TypeAlias = dict[Class, set[str]]
+
+
+def facts(message: Message, lexicon: Lexicon, asked: Container[str] = ()) -> Facts:
+    """The evidence of a message by the classes of the loss report; `asked` as in `is_answer`."""
+    found: Facts = {name: set() for name in CLASSES}
+    for block in message.blocks:
+        for text in texts_of(block):
+            for word, kind in lexicon.words(text):
+                if kind in ("path", "url"):
+                    found["paths"].add(word)
+                elif kind == "number":
+                    found["numbers"].add(word)
+    for result in message.results:
+        found["errors"].update(error_lines(result.text))
+        if is_answer(result, asked):
+            found["constraints"].update(result.text[a:b] for a, b in constraints_in(result.text))
+    found["commands"].update(commands(message))
+    if said := said_by_user(message, asked).strip():
+        found["user requests"].add(said)
+    if message.role == "user":
+        for text in (block.text for block in message.blocks if isinstance(block, Text)):
+            found["constraints"].update(text[start:stop] for start, stop in constraints_in(text))
+    if message.role in ("user", "assistant"):
+        found["decisions"].update(decisions(message.text))
+    return found

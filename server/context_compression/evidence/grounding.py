@@ -1,0 +1,194 @@
+"""Does a summary say only what its source says? Quotes, paths, numbers and ids are looked up.
+
+A model that summarises invents: words it puts in the user's mouth, files that do not exist, counts.
+Each such item must occur in the source. White space, case, thousands separators and the slashes of
+a path may differ; the end of a path is enough, and the beginning of a hash.
+"""
+
+import re
+import string
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeAlias
+
+from context_compression.evidence.words import SIGNS, kind_of, trimmed
+
+Kind: TypeAlias = Literal["quote", "path", "number", "id"]
+MARK = "[unverified]"
+SHORTEST_QUOTE = 12
+"""Characters; what is shorter is a name or a word set apart."""
+FEWEST_DIGITS = 3
+LONGEST_WORD = 300
+"""Characters; what is longer is no path a reader would use."""
+QUOTE = re.compile(
+    r'"([^"\n]{0,2000})"|“([^”\n]{0,2000})”|「([^」\n]{0,2000})」|『([^』\n]{0,2000})』'
+    r"|«([^»\n]{0,2000})»"
+)
+WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[a-z{SIGNS}]{{3,}}")
+"""A number with separators, or a word, be it glued to the number before it."""
+ELLIPSIS = re.compile(r"\.\.\.|…|\[[^\]]*\]")
+SEPARATOR = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
+PLACE = re.compile(r"(?::\d+(?:-\d+)?)+$|#L\d+(?:-L?\d+)?$")
+"""Behind a path; the line numbers in a source may be written in other ways."""
+PUNCTUATION = ".:,-+@~$#\\/"
+PATH = re.compile(r"\.\w{1,8}$|^(?:~|[A-Za-z]:|\.{2,3})?[/\\][^/\\]+[/\\]|/.*[\d_.]")
+"""A path has an ending, a root, or something that `and/or` has not."""
+ROUNDED = re.compile(r"[kKMGT][bB]?$")
+"""`120k`: said about a number, not the number."""
+NAMED = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
+"""`task_df77533d`: ids with a word before them."""
+RANGE = re.compile(r"\d{3,}-\d{3,}")
+NUMBER_SIGNS = re.compile(r"^[$#v]+|(?:%|[a-zA-Z]+)$")
+DIGITS = frozenset(string.digits)
+WORDS = DIGITS | frozenset(string.ascii_lowercase + "_")
+
+
+class Item(NamedTuple):
+    """Something in a summary that can be looked up: what it is, and where it stands."""
+
+    kind: Kind
+    text: str
+    start: int
+    stop: int
+
+
+def ungrounded(summary: str, source_texts: Iterable[str]) -> list[str]:
+    """The items of a summary that occur nowhere in its source, in order, each once.
+
+    Args:
+        summary: what a model wrote.
+        source_texts: what it was given: messages, tool arguments and results, earlier summaries.
+    """
+    source = _Source("\n".join(source_texts))
+    items = {(item.kind, item.text): item for item in _items(summary)}.values()
+    return list(dict.fromkeys(item.text for item in items if not source.has(item)))
+
+
+def struck(summary: str, found: Iterable[str]) -> str:
+    """The summary with `[unverified]` in place of every item in `found`; its sentences stay."""
+    gone = set(found)
+    parts: list[str] = []
+    position = 0
+    for item in _items(summary):
+        if item.text in gone:
+            parts += [summary[position : item.start], MARK]
+            position = item.stop
+    return "".join([*parts, summary[position:]])
+
+
+def _items(summary: str) -> Iterator[Item]:
+    """Quotes with their marks, and outside of them paths, numbers and ids; from left to right."""
+    position = 0
+    for quote in QUOTE.finditer(summary):
+        text = quote[quote.lastindex or 0].strip()
+        if len(text) >= SHORTEST_QUOTE and MARK not in text:
+            yield from _words(summary, position, quote.start())
+            yield Item("quote", text, quote.start(), quote.end())
+            position = quote.end()
+    yield from _words(summary, position, len(summary))
+
+
+def _words(summary: str, start: int, stop: int) -> Iterator[Item]:
+    for found in WORD.finditer(summary, start, stop):
+        word = found[0].rstrip(PUNCTUATION).lstrip(":,+@#")
+        at = summary.find(word, found.start())
+        end = at + len(word)
+        word = word if "," in word else trimmed(PLACE.sub("", word))
+        if len(word) > LONGEST_WORD:
+            continue
+        digits = sum(map(str.isdigit, word))
+        match "number" if "," in word else kind_of(word):
+            case "path" | "url" if PATH.search(word):
+                yield Item("path", word, at, end)
+            case "number" if digits >= FEWEST_DIGITS and not ROUNDED.search(word):
+                yield Item("number", word, at, end)
+            case "id":
+                yield Item("id", word, at, end)
+            case "symbol" if digits >= FEWEST_DIGITS and NAMED.fullmatch(word):
+                yield Item("id", word, at, end)
+            case _:
+                pass
+
+
+class _Source:
+    """A source, made ready for each kind of look-up when the first one comes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.casefold()
+
+    def has(self, item: Item) -> bool:
+        text = item.text.casefold()
+        match item.kind:
+            case "quote":
+                return self._has_quote(text)
+            case "path":
+                return self._has_path(_slashed(text))
+            case "number":
+                number = SEPARATOR.sub("", NUMBER_SIGNS.sub("", text))
+                return self._has_number(number) or (
+                    RANGE.fullmatch(number) is not None
+                    and all(map(self._has_number, number.split("-")))
+                )
+            case "id":
+                return _occurs(text, self._text, before=WORDS, after=frozenset())
+
+    def _has_number(self, number: str) -> bool:
+        return _occurs(number, self._numbers, before=DIGITS, after=DIGITS)
+
+    def _has_quote(self, text: str) -> bool:
+        position = 0
+        for part in ELLIPSIS.split(_plain(text)):
+            part = part.strip(" .,;:!?")
+            position = self._plain.find(part, position)
+            if position < 0:
+                return False
+            position += len(part)
+        return True
+
+    def _has_path(self, path: str) -> bool:
+        """Also where the folder was named in one place and the rest of the path in another."""
+        path = re.sub(r"^(?:~|\.{2,3}(?=/))", "", path)
+        if self._names(path):
+            return True
+        if not re.match(r"/|[a-z]:", path):
+            return False
+        cuts = [cut.start() for cut in re.finditer("/", path)][2:]
+        return any(self._names(path[:cut]) and self._names(path[cut + 1 :]) for cut in cuts)
+
+    def _names(self, path: str) -> bool:
+        return _occurs(path, self._paths, before=WORDS | {".", "-"}, after=WORDS | {"-"})
+
+    @cached_property
+    def _plain(self) -> str:
+        return _plain(self._text)
+
+    @cached_property
+    def _paths(self) -> str:
+        return _slashed(self._text)
+
+    @cached_property
+    def _numbers(self) -> str:
+        return SEPARATOR.sub("", self._text)
+
+
+def _plain(text: str) -> str:
+    """Without the marks of Markdown and differences in quotes and white space."""
+    for mark, plain in (("*", ""), ("`", ""), ("“", '"'), ("”", '"'), ("‘", "'"), ("’", "'")):
+        text = text.replace(mark, plain)
+    return " ".join(text.split())
+
+
+def _slashed(text: str) -> str:
+    """With `/` for one backslash, or for two as JSON writes one."""
+    return text.replace("\\\\", "/").replace("\\", "/")
+
+
+def _occurs(needle: str, text: str, *, before: frozenset[str], after: frozenset[str]) -> bool:
+    """Whether a needle stands in a text, not next to these characters."""
+    at = text.find(needle)
+    while at >= 0:
+        stop = at + len(needle)
+        if text[at - 1 : at] not in before and text[stop : stop + 1] not in after:
+            return True
+        at = text.find(needle, at + 1)
+    return False

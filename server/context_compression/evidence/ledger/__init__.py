@@ -1,0 +1,30 @@
+"""The ledger: the evidence of everything compressed so far, found by code, never by a model.
+
+entries(messages) ─▶ Entry… ─ merge ─▶ the whole ledger ─ render ─▶ the part the view carries
+
+entry.py         what an entry is; merging; JSON
+reading.py       entries from messages
+file_actions.py  what calls and patches do to files
+changes.py       what they put into them, in place of what
+tasks.py         the tasks that they tell, and which are open
+shell.py         what shell commands do to files
+outcomes.py      test counts and error lines in what tools answered
+view.py          the capped part for the view; lists of files
+"""
+
+from context_compression.evidence.ledger.entry import Entry, Kind, from_json, merge, to_json
+from context_compression.evidence.ledger.reading import actions_in, entries
+from context_compression.evidence.ledger.view import file_lists, file_tags, render
+
+__all__ = [
+    "Entry",
+    "Kind",
+    "actions_in",
+    "entries",
+    "file_lists",
+    "file_tags",
+    "from_json",
+    "merge",
+    "render",
+    "to_json",
+]

@@ -1,0 +1,89 @@
+"""What tool calls put into files, and in place of what, where their arguments tell.
+
+Only what is sure: a call that tells where in a file its text goes, and not in place of what, tells
+nothing of what is gone.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from context_compression.conversation.messages import ToolCall, is_array, is_object
+from context_compression.evidence.facts import commands_of
+from context_compression.evidence.ledger.file_actions import (
+    PATCHES,
+    PATHS,
+    TEXTS,
+    by_name,
+    clean,
+    path_in,
+    plain_name,
+    text_in,
+    words,
+)
+
+BEFORE = words("old oldstring oldstr oldtext oldcode oldcontent")
+AFTER = words("new newstring newstr newtext newcode newcontent")
+REWRITING = PATHS | TEXTS | words("command description instructions overwrite")
+"""Names of arguments beside which a text is all of the file from then on."""
+BEGIN, UPDATE, MOVE = "*** Begin Patch", "*** Update File: ", "*** Move to: "
+"""How an `apply_patch` begins, and what it says before the hunks of a file."""
+
+
+class Change(NamedTuple):
+    """What a call puts into a file: `after` where `before` stood, or into all of it for `None`."""
+
+    path: str
+    before: str | None
+    after: str
+
+
+def changes_of(call: ToolCall) -> Iterator[Change]:
+    """What a call puts into files in place of what was there."""
+    if isinstance(call.arguments, str):
+        yield from _of_patch(call.arguments)
+    if not is_object(call.arguments):
+        return
+    given = by_name(call.arguments)
+    path = path_in(given)
+    parts = [part for value in given.values() if is_array(value) for part in value]
+    for part in (given, *map(by_name, filter(is_object, parts))):
+        if before := text_in(part, BEFORE):
+            yield Change(path_in(part) or path, before, text_in(part, AFTER) or "")
+    after = text_in(given, TEXTS)
+    rewrites = given.keys() <= REWRITING and given.get("command", "create") == "create"
+    if path and after is not None and rewrites:
+        yield Change(path, None, after)
+    patches = (value for name, value in given.items() if name in PATCHES and isinstance(value, str))
+    for patch in (*commands_of(call), *patches):
+        yield from _of_patch(patch)
+
+
+@lru_cache(1_000)
+def is_before(name: str) -> bool:
+    """Whether an argument of this name is what an edit replaces."""
+    return plain_name(name) in BEFORE
+
+
+def is_after(name: str) -> bool:
+    """Whether it is what stands there then."""
+    return plain_name(name) in AFTER
+
+
+def _of_patch(patch: str) -> Iterator[Change]:
+    """What the hunks of an `apply_patch` put into files."""
+    if BEGIN not in patch:
+        return
+    path, before, after = "", list[str](), list[str]()
+    for line in [*patch.splitlines(), "***"]:
+        if line.startswith(("@@", "***")):
+            if path and before:
+                yield Change(path, "\n".join(before), "\n".join(after))
+            before, after = [], []
+            if line.startswith("***") and not line.startswith(MOVE):
+                path = clean(line.removeprefix(UPDATE)) if line.startswith(UPDATE) else ""
+        else:
+            if not line.startswith("+"):
+                before.append(line[1:])
+            if not line.startswith("-"):
+                after.append(line[1:])

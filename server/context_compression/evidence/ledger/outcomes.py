@@ -1,0 +1,105 @@
+"""What a tool's output tells of its outcome: how many tests passed, which lines tell of errors."""
+
+import re
+
+from context_compression.evidence import constraints
+from context_compression.evidence import facts as evidence
+from context_compression.evidence.redaction import beginning
+
+MOST_LINES = 20
+"""Error lines taken from one output: the last ones, for errors live in tails."""
+ZERO = re.compile(r"\b(?:0|no) (?:errors?|fail(?:ed|ures?|ing)?|problems?|issues)\b", re.I)
+NEEDLES = (*evidence.ERROR_WORDS, "fail:", "err!")
+REPORT = re.compile(
+    r"\b\w*(?:Error|Exception)\b\s*(?:[:(]|$)|\b[Ee]rror\b(?:\[\w+\]| \w+\d+)?\s*[:!]|\s error\s "
+    r"|\bERR!|\b(?:ERROR|FAIL|FAILED|FAILURE|Traceback)\b|\b(?:fatal|panic|undefined):|\bfailed\b"
+    r"|command not found|No such file|[Pp]ermission denied|\bcannot |\bnot found\b|[✗✖]"
+    r"|错误|失败|异常"
+)
+CODE = re.compile(
+    r"^(?:\d+\s*[-+│|→]|[-+]\s|[\"'{]|\[\{|//|\*|#|--\w)"
+    r"|^(?:\} )?(?:throw|return|catch|except|raise|if|for|const|let|func|def|assert|import)\b"
+    r"|[;{]$|=> |\bnew Error\("
+)
+WORDS = {
+    "failed": "failed fail failing failures failure",
+    "errors": "errors error",
+    "passed": "passed pass passing",
+    "skipped": "skipped skip ignored pending todo",
+}
+NAME = {word: name for name, words in WORDS.items() for word in words.split()}
+COUNT = re.compile(
+    rf"\b(\d{{1,3}}(?:,\d{{3}})+|\d+) ({'|'.join(NAME)})\b(?=\W*$|\s*[,;|)(]| in | tests?\b)", re.I
+)
+NODE = re.compile(r"^(?:#|ℹ) (pass|fail|skipped|todo) (\d+)$", re.M)
+UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\s+(?:OK|FAILED)(?: \((.*)\))?", re.M)
+GO_TEST = re.compile(r"^--- (PASS|FAIL|SKIP): ", re.M)
+GO_PACKAGE = re.compile(r"^(?:(ok)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))|FAIL\t\S)", re.M)
+
+
+def test_counts(text: str) -> str:
+    """`"3 failed, 12 passed"` from what a test runner printed, `""` where there is nothing.
+
+    Shapes seen: pytest, unittest, jest, vitest, mocha, bun, node, cargo, go; others where they say
+    `N passed`.
+    """
+    counts = (
+        _summed_up(text)
+        or {NAME[word]: int(number) for word, number in NODE.findall(text)}
+        or _unittest(text)
+        or _go(text)
+    )
+    shown = [f"{counts[name]} {name}" for name in (*WORDS, "packages ok") if counts.get(name)]
+    return ", ".join(shown) or ("0 passed" if counts else "")
+
+
+def _summed_up(text: str) -> dict[str, int]:
+    """Numbers before words: from the line that sums up, else the last of each word."""
+    counts: dict[str, int] = {}
+    final = False
+    for start, stop in evidence.lines_with(text, ("pass", "fail")):
+        line = beginning(text[start:stop].strip(), constraints.LONGEST_LINE)
+        found = {NAME[w.lower()]: int(n.replace(",", "")) for n, w in COUNT.findall(line)}
+        if line.startswith("test result:"):  # cargo: a line for each target
+            before = counts if final else {}
+            counts = before | {name: before.get(name, 0) + n for name, n in found.items()}
+            final = True
+        elif found and re.match(r"Tests:?\s", line):  # jest, vitest: before it, that of the files
+            counts, final = found, True
+        elif not final:
+            counts |= found
+    return counts
+
+
+def _unittest(text: str) -> dict[str, int]:
+    if not (found := UNITTEST.search(text)):
+        return {}
+    counts = {
+        NAME.get(word, "skipped"): int(number)
+        for word, number in re.findall(r"(\w+)=(\d+)", found[2] or "")
+    }
+    return counts | {"passed": int(found[1]) - sum(counts.values())}
+
+
+def _go(text: str) -> dict[str, int]:
+    tests = GO_TEST.findall(text)
+    packages = GO_PACKAGE.findall(text)
+    counts = {NAME[word.lower()]: tests.count(word) for word in tests}
+    if packages:
+        counts.setdefault("failed", packages.count(""))
+        if "passed" not in counts:
+            counts["packages ok"] = packages.count("ok")
+    return counts
+
+
+def reported_errors(text: str, failed: bool) -> list[str]:
+    """The last lines that tell of an error, in order.
+
+    Many more hold the word: code that handles errors, help texts, `0 errors`. Where the output of
+    something that did not fail is looked through, a line must have the form of a report.
+    """
+    spans = evidence.lines_with(text, NEEDLES)
+    lines = [beginning(text[a:b].strip(), constraints.LONGEST_LINE) for a, b in spans]
+    lines = [line for line in lines if not (ZERO.search(line) or CODE.search(line))]
+    told = [line for line in lines if REPORT.search(line)] or (lines if failed else [])
+    return list(dict.fromkeys(reversed(told)))[:MOST_LINES][::-1]

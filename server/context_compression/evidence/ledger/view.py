@@ -1,0 +1,154 @@
+"""The ledger as it is shown: the part that fits, and lists of files."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from context_compression.display.plurals import how_many
+from context_compression.display.strings import in_words, one_line
+from context_compression.evidence.constraints import LONGEST_LINE
+from context_compression.evidence.ledger.entry import Entry, Kind
+from context_compression.evidence.redaction import beginning
+
+TITLE = "Ledger, found by code in what was compressed (newest first):"
+SECTIONS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
+    ("Constraints of the user:", ("constraint",)),
+    ("Files changed:", ("created", "modified", "deleted", "renamed")),
+    ("Errors:", ("error",)),
+    ("Tests:", ("test",)),
+    ("Commands:", ("command",)),
+    ("Files read:", ("read",)),
+    ("Decisions:", ("decision",)),
+    ("Addresses:", ("url",)),
+    ("Ids:", ("id",)),
+)
+"""What is shown, the first evicted last."""
+LONGEST_SHOWN = 240
+"""Characters of a line, but for constraints, which stay verbatim."""
+LONGEST_PATH = 1_000
+"""Characters of one in a list of files."""
+SHORTEST_LINE = 5
+
+
+def render(
+    entries: Sequence[Entry],
+    limit: int,
+    ref: str | None = None,
+    *,
+    measure: Callable[[str], int] = len,
+) -> str:
+    """The ledger in at most `limit`, `""` where not even one entry fits.
+
+    Constraints take what they need; nothing else is shown while one of them is not. Of what is left
+    each section takes at most half in its turn, so that a long one does not starve the rest; what
+    then remains is filled in the same order.
+
+    Args:
+        entries: merged, oldest first.
+        limit: in the unit of `measure`: characters, or tokens with a counter's `text`.
+        ref: where the whole ledger is to be had.
+        measure: of lines; those of a text are taken to add up, with 1 for each newline.
+    """
+    sections = [(title, _lines(entries, kinds)) for title, kinds in SECTIONS]
+    total = sum(len(lines) for _, lines in sections)
+    room = limit - measure(TITLE) - measure(_rest(total, ref)) - 2
+    chosen: list[set[int]] = [set() for _ in sections]
+    for share in (2, 1):
+        for number, (title, lines) in enumerate(sections):
+            if number and len(chosen[0]) < len(sections[0][1]):
+                break
+            allowed = room // share if number else room
+            for index, line in enumerate(lines):
+                if allowed < SHORTEST_LINE:
+                    break
+                if index in chosen[number]:
+                    continue
+                cost = measure(line) + 1 + (0 if chosen[number] else measure(title) + 1)
+                if cost <= allowed:
+                    chosen[number].add(index)
+                    allowed -= cost
+                    room -= cost
+    left_out = total - sum(map(len, chosen))
+    if left_out == total:
+        return ""
+    shown = [TITLE]
+    for (title, lines), indices in zip(sections, chosen, strict=True):
+        if indices:
+            shown += [title, *(lines[index] for index in sorted(indices))]
+    if left_out:
+        shown.append(_rest(left_out, ref))
+    return "\n".join(shown)
+
+
+def _rest(left_out: int, ref: str | None) -> str:
+    return f"[… {how_many(left_out, 'more entry')}{f'; ref {ref}' if ref else ''}]"
+
+
+def _lines(entries: Iterable[Entry], kinds: Sequence[Kind]) -> list[str]:
+    found = [_line(entry) for entry in entries if entry.kind in kinds]
+    return found[::-1]
+
+
+def _line(entry: Entry) -> str:
+    text, detail = in_words(entry.text, LONGEST_LINE), in_words(entry.detail, LONGEST_LINE)
+    if entry.kind != "constraint" and len(text) > LONGEST_SHOWN:
+        text = beginning(text, LONGEST_SHOWN - 1) + "…"
+    match entry.kind:
+        case "renamed":
+            return f"- renamed {text} -> {detail}"
+        case "created" | "modified" | "deleted":
+            return f"- {entry.kind} {text}"
+        case "test":
+            return f"- {text}: {detail}"
+        case _:
+            return f"- {text} ({detail})" if detail else f"- {text}"
+
+
+def file_lists(entries: Iterable[Entry]) -> tuple[list[str], list[str]]:
+    """Files that were only read, and files that were changed; both sorted.
+
+    A deleted file stands as `a.py (deleted)`, a renamed one as `b.py (renamed from a.py)`.
+    """
+    read: set[str] = set()
+    changed: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for entry in entries:
+        path = entry.text
+        match entry.kind:
+            case "read":
+                read.add(path)
+            case "created" | "modified":
+                if path not in names:
+                    changed[path] = path
+            case "deleted":
+                changed[path] = f"{path} (deleted)"
+            case "renamed":
+                changed.pop(path, None)
+                first = names[entry.detail] = names.pop(path, path)
+                changed[entry.detail] = f"{entry.detail} (renamed from {first})"
+            case _:
+                pass
+    relative = {path for path in changed if not path.startswith(("/", "~"))}
+    read -= changed.keys()
+    only_read = (path for path in read if relative.isdisjoint(_endings(path)))
+    return sorted(only_read), sorted(changed.values())
+
+
+def _endings(path: str) -> list[str]:
+    """`_endings("/a/b/c")` -> `["a/b/c", "b/c", "c"]`."""
+    parts = path.split("/")
+    return ["/".join(parts[start:]) for start in range(1, len(parts))]
+
+
+def file_tags(entries: Iterable[Entry]) -> str:
+    """`<read-files>` and `<modified-files>`, a path on each line; `""` when there are none."""
+    read, changed = file_lists(entries)
+    tags = [
+        f"<{tag}>\n{chr(10).join(map(_path, paths))}\n</{tag}>"
+        for tag, paths in (("read-files", read), ("modified-files", changed))
+        if paths
+    ]
+    return "\n\n".join(tags)
+
+
+def _path(path: str) -> str:
+    """A path as a line between two tags, which is neither of them."""
+    return one_line(path, LONGEST_PATH).replace("</", "<\\/")

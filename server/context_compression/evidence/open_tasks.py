@@ -1,0 +1,148 @@
+"""What is still to be done: the open tasks, and the headings of the plan that was made last.
+
+An agent that has lost them takes up what is done, or leaves what is not. Of a plan that the user
+refused, or a list that a later one replaced, nothing is due.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from context_compression.conversation.labels import sections
+from context_compression.conversation.messages import Block, Text, ToolCall, is_object
+from context_compression.conversation.rendering import NEWLINE, Span
+from context_compression.evidence.facts import has_failed
+from context_compression.evidence.ledger.file_actions import by_name, text_in, words
+from context_compression.evidence.outdated import Outdated
+
+PLAN = words("plan")
+PLAN_FILE = re.compile(r"(?<![a-z])plans?(?![a-z]).*\.(?:md|mdx|txt)\Z", re.IGNORECASE | re.DOTALL)
+"""What the last folder of a path and its name hold where a plan is written."""
+LONGEST_ENDING = 200
+"""Characters of that."""
+FAILED = re.compile(r"; (?:error|exit \d+)\Z")
+ARGUMENT = re.compile(r"contents?|file_?(?:text|content)|plan", re.IGNORECASE)
+"""In a note of ours, how the label of a call ends that failed, and names of arguments that may be a
+plan: behind the call's name and what it is about, or below its line."""
+OPEN_TASK = re.compile(r"^(?:pending|in[_ ]progress|todo|open|blocked): .+$", re.MULTILINE)
+"""How a task that is open stands in a note of ours."""
+ASKS_FOR_PLAN = re.compile(r"exit_?plan", re.IGNORECASE)
+"""Names of tools by which the model asks whether the user agrees to its plan."""
+HEADING = re.compile(r"\s*(#{1,6}) ")
+UNTICKED = re.compile(r"\s*(?:[-*+]|\d+[.)]) \[ \] ")
+"""How a line of a plan begins that says what is to be done: a heading, a box not ticked."""
+FENCE = re.compile(r"\s*(`{3,}|~{3,})([^`]*)\Z")
+"""A line that begins or ends what is quoted."""
+MOST_HEADINGS = 24
+"""Lines of a plan that are due; of more headings those of the deepest levels are none."""
+
+
+class Due:
+    """Knows what calls leave to be done, and what notes of ours quote of it."""
+
+    def __init__(self, outdated: Outdated, notes: Sequence[str]) -> None:
+        """Of the calls that `outdated` knows, and of notes, in order."""
+        self._outdated = outdated
+        self._notes = notes
+
+    def spans(self, block: Block, text: str) -> Sequence[Span]:
+        """Where in a text of a call, or in a note of ours, stands what is still to be done."""
+        match block:
+            case ToolCall(id=id):
+                told = self._plan.get(id) or self._outdated.tasks.open.get(id, ())
+                return [*in_order(told, text)]
+            case Text():
+                return self._noted.get(text, ())
+            case _:
+                return ()
+
+    @cached_property
+    def _plan(self) -> Mapping[str, Sequence[str]]:
+        """The headings of the last plan, by the call that told it; empty where there is none."""
+        outdated = self._outdated
+        files = {
+            number: change.after
+            for number, change in outdated.made
+            if change.before is None and PLAN_FILE.search(ending(change.path))
+        }
+        plan = agreed = dict[str, Sequence[str]]()
+        for number, call in enumerate(outdated.calls):
+            given = by_name(call.arguments) if is_object(call.arguments) else {}
+            text = text_in(given, PLAN) or files.get(number, "")
+            asks = ASKS_FOR_PLAN.search(call.name) is not None
+            tells = bool(text) and (asks or number in files or NEWLINE in text)
+            if (asks or tells) and self._was_refused(call):
+                plan = agreed
+            elif tells:
+                plan = {call.id: headings(text)}
+            agreed = plan if asks else agreed
+        return plan
+
+    def _was_refused(self, call: ToolCall) -> bool:
+        result = self._outdated.results.get(call.id)
+        return result is not None and has_failed(result)
+
+    @cached_property
+    def _noted(self) -> Mapping[str, Sequence[Span]]:
+        """Of the last note that quotes a plan, and tasks, where no call tells any since."""
+        found: dict[str, list[Span]] = {}
+        plan, tasks = not self._plan, not self._outdated.tasks.all_anew
+        for note in reversed(self._notes):
+            planned = [*planned_in(note)] if plan else []
+            opened = [line.span() for line in OPEN_TASK.finditer(note)] if tasks else []
+            plan, tasks = plan and not planned, tasks and not opened
+            found.setdefault(note, [*planned, *opened])
+        return found
+
+
+def planned_in(note: str) -> Iterator[Span]:
+    """Where in a note of ours headings of a plan stand that it quotes, and that was not refused."""
+    line = ""  # of the last call, behind its name
+    for label, start, stop in sections(note):
+        text, name = note[start:stop], label[1:-1]
+        about, _, argument = name.rpartition("; ")
+        if FAILED.search(name):
+            line = about = ""
+        elif ARGUMENT.fullmatch(argument):
+            about = about or line
+        else:
+            line = f"{name}: {text.strip().partition(NEWLINE)[0]}"
+            about = name if ASKS_FOR_PLAN.match(name) else ""
+        tool, _, path = about.partition(": ")
+        if ASKS_FOR_PLAN.match(tool) or PLAN_FILE.search(ending(path.partition(" · ")[0])):
+            yield from ((start + a, start + b) for a, b in in_order(headings(text), text))
+
+
+def in_order(words: Iterable[str], text: str) -> Iterator[Span]:
+    """Where some words stand in a text, each behind the one before."""
+    stop = 0
+    for each in words:
+        start = text.find(each, stop)
+        if start >= 0:
+            stop = start + len(each)
+            yield start, stop
+
+
+def headings(plan: str) -> Sequence[str]:
+    """The lines of a plan that say what is to be done, but for what is quoted in it."""
+    found: list[tuple[int, str]] = []  # with the level of the heading
+    level, fence = 0, ""
+    for line in plan.split(NEWLINE):
+        if mark := FENCE.match(line):
+            if not fence:
+                fence = mark[1]
+            elif mark[1].startswith(fence) and not mark[2].strip():
+                fence = ""
+        elif not fence and (heading := HEADING.match(line)):
+            level = len(heading[1])
+            found.append((level, line.strip()))
+        elif not fence and UNTICKED.match(line):
+            found.append((level + 1, line.strip()))
+    while len(found) > MOST_HEADINGS and (deepest := max(found)[0]) > min(found)[0]:
+        found = [(level, line) for level, line in found if level < deepest]
+    return [line for _, line in found[:MOST_HEADINGS]]
+
+
+def ending(path: str) -> str:
+    """The last folder of a path, and the name: `ending("/docs/plans/a.md")` -> `"plans/a.md"`."""
+    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])[-LONGEST_ENDING:]

@@ -1,0 +1,135 @@
+"""Values that stand behind the name of a secret: `password = …`, `"apiKey": "…"`, `<token>…`.
+
+The value must look drawn by lot, or like a password where the name says that it is one.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Iterator
+
+from context_compression.evidence.redaction.found import BLANK, Found, compiled, parts_in
+from context_compression.evidence.redaction.looks import could_be_password, is_password, is_random
+
+STEMS = {
+    "pass": r"(?:[_-]?(?:word|wd|wort|phrase|code))?",
+    "pwd": "",
+    "secret": r"(?:s|[_-]?access)?",
+    "token": "",
+    "cred": r"(?:ential)?s?",
+    "key": "",
+    "auth": "",
+    "pat": "",
+    "jwt": "",
+}
+"""How the name of a secret ends, in lower case. By its first letters each is looked for."""
+SUFFIX = (
+    r"(?:[_-]?(?:\d{1,3}|v\d|prod|production|dev|staging|test|live|base|value|b64|base64|plain|text"
+    r"|hex|str|string|data)){0,2}"
+)
+"""What may follow in a name."""
+QUOTE = r"""(?:\\{0,31}["'`]|[“‘])"""
+"""A quotation mark; in JSON there are backslashes before it."""
+BEHIND = rf"""
+    {SUFFIX} (?:{QUOTE})? \]? [ \t]{{0,8}}
+    (?: (?: (?::[ \t]?\w{{1,20}}[ \t]?)? ={{1,3}} | :=? | => ) [ \t]{{0,8}}
+      | :[ ]?[|>][+-]?[ \t\\]*\r?\n {BLANK}{{1,40}}
+      | ,?{BLANK}{{1,40}} (?:{QUOTE})? value (?:{QUOTE})? \s{{0,3}} [:=] \s{{0,3}}
+      | (?P<row> [ \t]{{0,40}} \| [ \t]{{0,40}} )
+      | (?P<said> [ \t] (?:is|was) [ \t]?:?[ \t] )
+      | (?P<flag> [ \t]{{1,3}} )
+      | (?P<given> ,?[ \t]{{0,3}} \(? [ \t]{{0,3}} (?= {QUOTE} ) )
+      | (?P<element> (?:[ ][^<>\n]{{0,80}})? > \s{{0,20}} )
+    )
+    (?: (?P<quote>{QUOTE}) (?P<quoted> (?: (?!(?P=quote)) [^\s\\”’] ){{6,4000}}+ )
+        (?: (?P=quote) | [”’] )
+      | (?P<bare> [A-Za-z0-9+/_.~!@\#%^*-]{{6,4000}}+ ={{0,2}} ) (?! [\w(\[{{<`$] )
+      | (?(element) (?P<inner> [^<>\s]{{4,4000}}+ ) \s{{0,20}} </ | (?!) )
+    )
+"""
+"""From the name of a secret to its value: assigned, as a block of YAML, as the value of a name, in
+a row of a table, as a flag, given to a function, in an element of XML."""
+QUALIFIED = re.compile(
+    r"(?:api|access|account|auth|authentication|private|encrypt|encryption|decryption|cipher|crypto"
+    r"|secret|client|shared|preshared|pre_shared|master|sign|signing|service|storage|app|application"
+    r"|consumer|licen[sc]e|admin|deploy|session|hmac|subscription|ssh|write|server|host|functions?|jwt"
+    r"|aes|webhook|integration|project|developer|root|management|bot|vault|unseal|recovery|stream"
+    r"|ingest|rest|merchant|x)[ _.-]?$"
+)
+"""What stands before `key` where it is a secret: `api_key`, `masterKey`."""
+ENVIRONMENT = re.compile(r"(?<![A-Za-z0-9])(?!.*(?:PUBLIC|CACHE|SORT|PRIMARY|FOREIGN))[A-Z0-9_]+_$")
+"""How the name of a variable begins that ends with `KEY`."""
+OPTION = re.compile(r"(?:^|[\s\"'])--?[\w-]{0,30}$")
+ELEMENT = re.compile(r"<[\w:.-]{0,60}$")
+VARIABLE = re.compile(
+    r"P[A-Z_]{2,20}=(?=[^\s=])|[Pp]\w{2,20}=(?=[a-z]{3,}[0-9]{1,6}(?:[;&]|[\\\s]*$))", re.M
+)
+"""A variable of a shell that holds a password."""
+PASSWORDS = ("pass", "pwd")
+PAIR = re.compile(rb"[\x20-\x7e]+:[\x20-\x7e]+")
+BEFORE = 70
+"""Characters before a name that are looked at."""
+
+
+def assigned(text: str) -> Iterator[Found]:
+    """The values of secrets' names in a text, in no order."""
+    low = text.lower()
+    if len(low) != len(text):  # `İ` grows
+        low = re.sub(r"[^\x00-\x7f]", ".", text).lower()
+    for stem in parts_in(low, *STEMS):
+        for found in _behind(compiled(f"(?x){stem}{STEMS[stem]} {BEHIND}"), stem, low):
+            group = "quoted" if found["quoted"] else "bare" if found["bare"] else "inner"
+            span = found.span(group)
+            if _is_name(text, found) and _is_secret(text, found, text[slice(*span)], group):
+                yield Found(*span, "password" if stem in PASSWORDS else "secret")
+
+
+def _behind(expression: re.Pattern[str], stem: str, low: str) -> Iterator[re.Match[str]]:
+    """What stands behind a stem, each time: a value may hold the next name."""
+    at = low.find(stem)
+    while at >= 0:
+        found = expression.match(low, at)
+        if found:
+            yield found
+        at = low.find(stem, at + len(stem))
+
+
+def _is_name(text: str, found: re.Match[str]) -> bool:
+    """Whether a stem ends a name of a secret: `bypass` and `key` alone are none."""
+    start = found.start()
+    before = text[max(0, start - BEFORE) : start]
+    if found["flag"] and not OPTION.search(before):
+        return False
+    if found["element"] and not ELEMENT.search(before):
+        return False
+    if found[0].startswith("key"):
+        named = QUALIFIED.search(before.lower())
+        return bool(named) or (text[start].isupper() and bool(ENVIRONMENT.search(before)))
+    if found[0].startswith(("secret", "token", "pwd")) or not before[-1:].isalpha():
+        return True
+    return (len(found[0]) > 5 and found[0][4:5].isalpha()) or text[start].isupper()
+
+
+def _is_secret(text: str, found: re.Match[str], value: str, group: str) -> bool:
+    sure = group != "bare"
+    if found[0].startswith(PASSWORDS):
+        if found["said"]:
+            return could_be_password(value.rstrip(".,"))
+        told = found["flag"] or found["element"] or VARIABLE.match(text, found.start())
+        return (
+            is_random(value)
+            or is_password(value, sure=sure)
+            or (bool(told) and could_be_password(value))
+        )
+    if found["said"] or (
+        found[0].startswith("pat") and not found["flag"] and text[found.start()].islower()
+    ):
+        return False
+    return is_random(value) or (found[0].startswith("auth") and is_pair(value))
+
+
+def is_pair(value: str) -> bool:
+    """Whether a value is `user:password` in base64."""
+    try:
+        return PAIR.fullmatch(b64decode(value + "=" * (-len(value) % 4), validate=True)) is not None
+    except ValueError:
+        return False

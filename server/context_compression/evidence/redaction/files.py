@@ -1,0 +1,72 @@
+"""Secrets in files of their own format: netrc, pgpass, Docker's, Secrets of Kubernetes."""
+
+import re
+from collections.abc import Iterator
+
+from context_compression.evidence.redaction.found import BLANK, Found, each, parts_in
+from context_compression.evidence.redaction.looks import could_be_password, is_placeholder
+
+NETRC = re.compile(
+    rf"(?<!\w)login{BLANK}{{1,16}}[^\s\"'\\]{{1,120}}{BLANK}{{1,16}}"
+    rf"(?:account{BLANK}{{1,16}}[^\s\\]{{1,80}}{BLANK}{{1,16}})?"
+    rf"password{BLANK}{{1,16}}([^\s\"'\\]{{3,300}})"
+)
+PGPASS = re.compile(
+    r"(?<![^\s\"'`\t→|+>-])[\w.*-]{1,120}:(?:54\d\d|\*):[\w.*-]{1,80}:[\w.*@-]{1,80}:"
+    r"([^\s:\"'`\\]{4,200})(?=[\s\"'`\\]|\Z)"
+)
+"""`host:port:database:user:password`, with the ports of PostgreSQL."""
+KUBERNETES = re.compile(r"""kind(?:\\{0,31}["'])?:\s?(?:\\{0,31}["'])?(?:Sealed)?Secret\b""")
+DATA = re.compile(r"""(?:\\{0,31}["'])?(?:stringD|d)ata(?:\\{0,31}["'])?:[\s\\]*+\{?""")
+MEMBER = re.compile(
+    r"""[ \t\d→|+>\\-]{0,20}(?P<q>\\{0,31}["'])?[\w.-]{1,120}(?(q)(?P=q)):[ ]?"""
+    r"""(?P<v>\\{0,31}["'])?(?P<value>[^\s"'\\,}]{4,30000}+)(?(v)(?P=v))[ \t\\]*,?[\s\\]*"""
+)
+DOCUMENT = 8_000
+"""Characters around the kind of a document in which its data are looked for."""
+MNEMONIC = re.compile(
+    r"(?:nemonic|(?i:seed[ _-]?(?:phrase|words))|ecovery[ _-]?[pP]hrase)"
+    r"[\"'\\]{0,9}[ \t]{0,4}[:=]?[ \t]{0,4}[\"'\\]{0,9}"
+    r"((?:[a-z]{3,8}[ ]){11,23}[a-z]{3,8})"
+)
+
+
+def in_files(text: str) -> Iterator[Found]:
+    """The secrets in such files of a text, in no order."""
+    if "login" in text:
+        for found in each(NETRC, "login", text):
+            if not is_placeholder(found[1]):
+                yield Found(*found.span(1), "password")
+    if ":54" in text or ":*:" in text:
+        for found in PGPASS.finditer(text):
+            if could_be_password(found[1]):
+                yield Found(*found.span(1), "password")
+    if "kind" in text:
+        done = 0
+        for found in each(KUBERNETES, "kind", text):
+            if found.start() >= done:
+                start, done = _document(text, found)
+                yield from _members(text, start, done)
+    for part in parts_in(text, "nemonic", "seed", "ecovery"):
+        yield from (Found(*found.span(1), "secret") for found in each(MNEMONIC, part, text))
+
+
+def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:
+    """Where the document begins and ends that tells its kind."""
+    start = max(
+        0,
+        kind.start() - DOCUMENT,
+        text.rfind("\n---", max(0, kind.start() - DOCUMENT), kind.start()),
+    )
+    stop = text.find("\n---", kind.end(), kind.end() + DOCUMENT)
+    return start, min(len(text), kind.end() + DOCUMENT) if stop < 0 else stop
+
+
+def _members(text: str, start: int, stop: int) -> Iterator[Found]:
+    """The values of a Secret's data."""
+    for data in DATA.finditer(text, start, stop):
+        at = data.end()
+        while member := MEMBER.match(text, at, stop):
+            at = member.end()
+            if not is_placeholder(member["value"]):
+                yield Found(*member.span("value"), "secret")

@@ -1,0 +1,135 @@
+"""Secrets on their way: in headers of requests, in addresses, on command lines."""
+
+import re
+from collections.abc import Iterator
+
+from context_compression.evidence.redaction.assigned import is_pair
+from context_compression.evidence.redaction.found import Found, compiled, each, parts_in
+from context_compression.evidence.redaction.looks import WORD, is_key, is_placeholder, is_random
+
+AUTHORIZATION = re.compile(
+    r"""(?:uthorization|UTHORIZATION)(?:\\{0,31}["'`])?\]?\s{0,3}(?:[:=,]|=>)\s{0,3}"""
+    r"""(?:[frb]?\\{0,31}["'`])?"""
+    r"""(?P<scheme>[A-Za-z][\w-]{0,30}[ =:]{1,2})?(?:token=|key=)?(?:\\{0,31}["'])?"""
+    r"""(?P<value>[A-Za-z0-9+/._~:=|-]{8,}+)"""
+)
+SIGNED = re.compile(
+    r"""\b(?:response|Signature|signature|nonce|cnonce)=\\{0,31}["']?([0-9a-zA-Z+/=]{16,}+)"""
+)
+"""What a scheme of several parts (`Digest`, `AWS4-HMAC-SHA256`) tells on the same line."""
+BEARER = re.compile(r"(?:earer|EARER)[\s:]{1,3}([A-Za-z0-9+/._~-]{16,}+=*)")
+COOKIE = re.compile(
+    r"""(?:ookie|OOKIE)[sS]?(?:\\{0,31}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,31}["'])?(?=[\w.-]+=)"""
+)
+CRUMB = re.compile(r"""([\w.%-]{1,80})=([^;,\s"'\\]{8,}+)(?:;[ ]?)?|[^;\n"'\\]{1,200}+;[ ]?""")
+IN_URL = re.compile(
+    r"""://[^\s/:@'"<>{}$]{0,100}:(?!(?:password|passwd|pass|pwd|%[sdv])@)"""
+    r"""([^\s/@'"<>{}$*\\]{3,200})(?=@\w)"""
+)
+"""What stands between `://user:` and `@`, but for what documentation writes there."""
+IN_QUERY = re.compile(
+    r"""[?&;](?:(?:[Ss]ig|[Ss]ignature|[Xx]-(?:[Aa]mz|[Gg]oog)-[Ss]ignature|key|code|auth|jwt|sid"""
+    r"""|session|sessionid|hapikey|subscription-key|hash)=(?P<value>[A-Za-z0-9+/_.~%=-]{16,}+)"""
+    r"""|(?:[Pp]assword|PASSWORD|[Pp]wd|PWD)\s?=\s?(?P<password>[^;&"'<>\s{}$\\]{4,200}+))"""
+)
+"""A value of a query that is random; a password in it, or in a connection string, as it may be."""
+
+VALUE = r"""(?:\\{0,31}["'])?(?P<value>[^\s"'`\\;|<>]{3,200}+)"""
+PAIR = r"""(?:\\{0,31}["'])?[^\s:"'/$\\]{1,80}:(?P<value>[^\s"'`\\$]{3,200}+)"""
+REST = r"(?:[^\n;|]|\\\n){0,300}?\s"
+"""What stands between a command and the option."""
+OPTION = re.compile(
+    r"\s(?:-[A-Za-z]{0,5}[aubpPUw]|--(?:proxy-)?user[= ]|--pass|--auth|-storepass|-keypass|/p:)"
+)
+"""What every line of `COMMANDS` has."""
+COMMANDS = (
+    ("curl", rf"(?<!\w)curl\b{REST}(?:-[a-zA-Z]{{0,5}}u[ ]?|--(?:proxy-)?user[ =]){PAIR}"),
+    ("http", rf"(?<!\w)https?\b{REST}(?:-a[ ]?|--auth[ =]){PAIR}"),
+    ("mysql", rf"(?<!\w)mysql\w*\b{REST}(?:-p|--password=){VALUE}"),
+    ("mariadb", rf"(?<!\w)mariadb[\w-]*\b{REST}(?:-p|--password=){VALUE}"),
+    ("mycli", rf"(?<!\w)mycli\b{REST}-p[ ]?{VALUE}"),
+    ("mongo", rf"(?<!\w)mongo\w*\b{REST}(?:-p[ ]?|--password[ =]){VALUE}"),
+    ("sshpass", rf"(?<!\w)sshpass\b{REST}-p[ ]?{VALUE}"),
+    ("login", rf"(?<!\w)login\b{REST}(?:-p[ ]?|--password[ =]){VALUE}"),
+    ("redis-cli", rf"(?<!\w)redis-cli\b{REST}(?:-a[ ]?|--pass[ =]){VALUE}"),
+    ("ldap", rf"(?<!\w)ldap(?:search|modify|add|delete|whoami|passwd)\b{REST}-w[ ]?{VALUE}"),
+    ("smbclient", rf"(?<!\w)smbclient\b{REST}-U[ ]?[\"']?[^\s%\"']{{1,60}}%{VALUE}"),
+    ("sqlcmd", rf"(?<!\w)sqlcmd\b{REST}-P[ ]?{VALUE}"),
+    ("-pass", rf"(?<=\s)-pass(?:in|out)?[ ](?:\\{{0,31}}[\"'])?pass:{VALUE}"),
+    ("zip", rf"zip\b{REST}-P[ ]?{VALUE}"),
+    ("7z", rf"(?<!\w)7za?\b{REST}-p{VALUE}"),
+    ("htpasswd", rf"(?<!\w)htpasswd\b{REST}-[a-zA-Z]*b[a-zA-Z]*[ ]\S+[ ]\S+[ ]{VALUE}"),
+    ("pass ", rf"(?<=store|.-key)pass[ ]{VALUE}"),
+    ("/p:", rf"(?<=\s)/p:{VALUE}"),
+    ("ipmitool", rf"(?<!\w)ipmitool\b{REST}-P[ ]?{VALUE}"),
+)  # fmt: skip
+"""What a command line has, and its shape: its `value` is the secret."""
+GIVEN = r"""\\{0,31}["'](?P<value>[^\s"'\\]{3,200}+)\\{0,31}["']"""
+PIPED = r"""\\{0,31}["']?[ ]?\|"""
+STATEMENTS = (
+    ("IDENTIFIED", rf"(?<!\w)IDENTIFIED\s(?:WITH\s\S+\s)?(?:BY|AS)\s{GIVEN}"),
+    ("identified ", rf"(?<!\w)identified\s(?:with\s\S+\s)?(?:by|as)\s{GIVEN}"),
+    ("PASSWORD '", rf"(?<!\w)PASSWORD\s{GIVEN}"),
+    ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[ ]?sudo[ ](?:\S+[ ])?-S"),
+    ("echo ", rf"(?<!\w)echo[ ](?:-n[ ])?{VALUE}{PIPED}[^\n|]{{0,200}}--password-stdin"),
+    ("echo ", rf"(?<!\w)echo[ ]{PAIR}{PIPED}[ ]?(?:sudo[ ])?chpasswd"),
+    ("sqlplus", rf"(?<!\w)sqlplus\b{REST}[\w.]{{1,40}}/(?P<value>[^\s/@\"'\\$]{{3,200}}+)@"),
+    ("net use", rf"(?<!\w)net[ ]use\b{REST}/user:\S+[ ]{VALUE}"),
+)  # fmt: skip
+"""The same of statements of SQL, and of command lines without such an option."""
+
+
+def passed(text: str) -> Iterator[Found]:
+    """The secrets in headers, addresses and command lines of a text, in no order."""
+    yield from _in_headers(text)
+    if "://" in text:
+        yield from (Found(*found.span(1), "password") for found in IN_URL.finditer(text))
+    if "=" in text:
+        for found in IN_QUERY.finditer(text):
+            if found["value"] and is_random(found["value"]):
+                yield Found(*found.span("value"), "secret")
+            elif found["password"] and not is_placeholder(found["password"]):
+                yield Found(*found.span("password"), "password")
+    if " " not in text:
+        return
+    has_option = (" -" in text or "/p:" in text) and OPTION.search(text)
+    forms = (*COMMANDS, *STATEMENTS) if has_option else STATEMENTS
+    for hint, shape in forms:
+        if hint in text:
+            for found in each(compiled(shape), hint, text):
+                if not is_placeholder(found["value"]) and found["value"][0] not in "-$":
+                    yield Found(*found.span("value"), "password")
+
+
+def _in_headers(text: str) -> Iterator[Found]:
+    for part in parts_in(text, "uthorization", "UTHORIZATION"):
+        for found in each(AUTHORIZATION, part, text):
+            yield from _authorized(text, found)
+    for part in parts_in(text, "earer", "EARER"):
+        for found in each(BEARER, part, text):
+            if is_key(found[1]):
+                yield Found(*found.span(1), "bearer token")
+    for part in parts_in(text, "ookie", "OOKIE"):
+        at = 0
+        for found in each(COOKIE, part, text):
+            if found.start() < at:
+                continue  # it stands in the one before
+            at = found.end()
+            while crumb := CRUMB.match(text, at):
+                at = crumb.end()
+                if crumb[2] and is_random(crumb[2]):
+                    yield Found(*crumb.span(2), "cookie")
+
+
+def _authorized(text: str, found: re.Match[str]) -> Iterator[Found]:
+    """What a header of authorization tells, by its scheme."""
+    scheme, value = (found["scheme"] or "").strip(" =:").lower(), found["value"]
+    if scheme == "basic":
+        if is_pair(value) or not WORD.fullmatch(value):
+            yield Found(*found.span("value"), "basic auth")
+    elif scheme in ("digest", "aws4-hmac-sha256", "oauth", "hmac"):
+        stop = text.find("\n", found.end())
+        for part in SIGNED.finditer(text, found.start(), len(text) if stop < 0 else stop):
+            yield Found(*part.span(1), "secret")
+    elif scheme != "bearer" and is_key(value) and not is_placeholder(value):
+        yield Found(*found.span("value"), "secret")

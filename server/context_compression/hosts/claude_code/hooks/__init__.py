@@ -1,0 +1,77 @@
+"""Claude Code's hooks: what it asks while it works.
+
+    outputs.py     tool results, each in a shape of its own
+    where.py       which conversation an event is about
+    compaction.py  a compaction answered with our view; what a compaction of its own is told
+    rows.py        the conversation as its function hooks hold it
+
+PostToolUse        a large result becomes its preview
+session.compact    function hook: our view in place of the conversation
+PreCompact         where that did not answer: archive it all, and say what a summary shall keep
+SessionStart       after such a compaction: the ledger, and how to bring things back
+"""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from context_compression.conversation.messages import ToolCall, is_array, is_object
+from context_compression.hooks.at_source import Answered, offloaded
+from context_compression.hosts.claude_code.hooks.compaction import afterwards, beforehand, compacted
+from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
+from context_compression.hosts.claude_code.hooks.where import said_lately, where
+from context_compression.session import Session
+from context_compression.session.threads import aside
+from context_compression.transcripts.lines import as_object, string
+from context_compression.workspace import Workspace
+
+
+async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any] | str:
+    """What the host is told; `{}` where all shall stay as it is."""
+    match string(event, "hook_event_name"):
+        case "PostToolUse":
+            return await aside(partial(after_tool, workspace, event))
+        case "session.compact":
+            return await compacted(workspace, event)
+        case "PreCompact":
+            return await aside(partial(beforehand, workspace, event))
+        case "SessionStart" if event.get("source") == "compact":
+            return await aside(partial(afterwards, workspace, event))
+        case _:
+            return {}
+
+
+def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
+    """The result in a smaller form, where it is large."""
+    tool, about = string(event, "tool_name"), where(workspace, event)
+    response = _unpacked(tool, event.get("tool_response"))
+    output = output_of(tool, response, about.results)
+    if output is None:
+        return {}
+    said, model = said_lately(about.transcript)
+    session = Session(workspace.store, about.id, settings=workspace.settings(), model=model)
+    given = as_object(_unpacked("", event.get("tool_input")))
+    call = ToolCall(string(event, "tool_use_id"), tool, given)
+    answered = Answered(call, output.text, output.shown, said)
+    kept = offloaded(session, answered, workspace.environ)
+    if kept is None:
+        return {}
+    told = {"hookEventName": "PostToolUse", "updatedToolOutput": output.becomes(kept)}
+    return {"hookSpecificOutput": told}
+
+
+def _unpacked(tool: str, value: Any) -> Any:
+    """A value that the host has put into a string: `mcp_tool` hooks write objects as JSON.
+
+    An answer of an MCP server may itself be JSON, and then it is to stay the text that it is.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        found: Any = json.loads(value)
+    except ValueError:
+        return value
+    if tool.startswith("mcp__"):
+        return found if is_content(found) else value
+    return found if is_object(found) or is_array(found) else value

@@ -1,0 +1,95 @@
+"""A compaction of Claude Code: answered with our view, or accompanied where the host does it."""
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from context_compression.hooks.accompanied import INSTRUCTIONS, archive, told_afterwards
+from context_compression.hosts.claude_code.hooks.rows import rows_of
+from context_compression.hosts.claude_code.hooks.where import where
+from context_compression.hosts.claude_code.transcript import read_own
+from context_compression.session import Session
+from context_compression.session.threads import aside
+from context_compression.settings import Settings
+from context_compression.tokens import Counter
+from context_compression.tokens.usage import for_model
+from context_compression.transcripts.lines import string
+from context_compression.transcripts.transcript import Transcript
+from context_compression.workspace import Workspace
+
+PATIENCE = 0.3  # seconds to wait for the host to write its last rows down; it takes 0.1
+STEP = 0.03
+
+
+async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"messages": …}`: our view, as `rows.Row`s; `{}` where the host shall do it itself.
+
+    Args:
+        workspace: to work in.
+        event: `handles` of the rows to be compacted, in order; `trigger`, `instructions`, `window`
+            (tokens), beside what all events have.
+    """
+    path = where(workspace, event).transcript
+    handles = [str(handle) for handle in event.get("handles") or ()]
+    settings = workspace.settings()
+    unasked = event.get("trigger") == "auto"
+    if path is None or not handles or (unasked and not settings.auto_compress):
+        return {}
+    if agent := string(event, "agent_id"):
+        path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
+    transcript = await aside(partial(_written, path, handles[-1]))
+    session = Session(workspace.store, transcript.session_id, model=transcript.model)
+    settings = _for_messages(settings, transcript, event.get("window"))
+    session.summarizer = workspace.summarizer(settings)
+    result = await session.acompress(
+        messages=transcript.messages,
+        focus=string(event, "instructions") or None,
+        force=True,
+        settings=settings,
+    )
+    if not result.changed:
+        return {}
+    rows = rows_of(result, transcript, handles)
+    if rows is None or result.tokens_after >= settings.threshold_tokens:  # full again at once
+        await aside(session.undo)
+        return {}
+    return {"messages": rows}
+
+
+def _for_messages(settings: Settings, transcript: Transcript, window: Any) -> Settings:
+    """The settings for what a compaction can change: the messages, and their part of the window."""
+    counter = Counter(transcript.model)
+    beside = counter.system(transcript.system) + counter.tools(transcript.tools)
+    budget = for_model(settings, transcript.model).token_budget
+    if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
+        budget = window
+    own = {"summary_role": "user"}  # the host's system prompt is its own
+    return settings.changed({**own, "token_budget": max(1, budget - beside)})
+
+
+def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
+    """What the host's summary shall keep; all that it may leave out is archived first."""
+    path = where(workspace, event).transcript
+    if path is not None:
+        transcript = read_own(path)
+        archive(workspace.of(transcript).session, transcript)
+    return INSTRUCTIONS
+
+
+def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
+    """What the host shall add to a history it has compacted."""
+    text = told_afterwards(workspace, where(workspace, event).id)
+    told = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": told} if text else {}
+
+
+def _written(path: Path, newest: str) -> Transcript:
+    """The conversation, once its newest row is in the transcript; or after some patience."""
+    for _ in range(round(PATIENCE / STEP)):
+        transcript = read_own(path)
+        if any(newest in uuids for uuids in transcript.rows):
+            return transcript
+        time.sleep(STEP)
+    return read_own(path)

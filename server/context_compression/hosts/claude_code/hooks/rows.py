@@ -1,0 +1,83 @@
+"""A conversation as Claude Code's function hooks hold it: rows that stay by their handle, or new.
+
+    {"role": "user", "text": "…", "toolUses": [], "toolResults": [{"tool_use_id", "text", …}]}
+
+The handle of a row is the id of its line in the transcript, and a row that stays stays whole, with
+its pictures. But a tool step that stays by its handles hangs off its old lines, and a session that
+is resumed follows them back past the compaction (seen in 2.1.329). So those are written anew; what
+new rows cannot say, thinking, is only needed in the turn that is running.
+"""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from context_compression.compression.result import Result
+from context_compression.conversation.authors import HOST_NOTES, user_words
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Message, Text, Thinking, ToolCall, ToolResult
+from context_compression.transcripts.transcript import Transcript
+
+Row: TypeAlias = int | dict[str, Any]
+"""The number of a row that stays, or a new row."""
+
+LEFT_OUT = "<system-reminder>What is not text was left out here; it is archived.</system-reminder>"
+
+
+def rows_of(result: Result, transcript: Transcript, handles: Sequence[str]) -> list[Row] | None:
+    """The rows of a view; `None` where handles do not say which rows of the transcript they mean.
+
+    Args:
+        result: of the compression of the transcript's messages.
+        transcript: the conversation.
+        handles: of the host's rows, in order.
+    """
+    numbers = {handle: number for number, handle in enumerate(handles)}
+    made_of = [sorted(numbers[u] for u in uuids if u in numbers) for uuids in transcript.rows]
+    written = max((number for of_message in made_of for number in of_message), default=None)
+    if written is None:
+        return None
+    messages = parse(transcript.messages).messages
+    running = max((i for i, m in enumerate(messages) if user_words(m).strip()), default=0)
+    rows: list[Row] = []
+    for part in result.layout:
+        if isinstance(part, dict):
+            rows.append(new_row(parse([part]).messages[0]))
+            continue
+        for index in range(part[0], part[1]):
+            message = messages[index]
+            if _needs_handle(message, running=index >= running):
+                rows += made_of[index]
+            elif made_of[index]:
+                rows.append(new_row(message))
+    return rows + list(range(written + 1, len(handles)))  # the newest, not yet written down
+
+
+def new_row(message: Message) -> dict[str, Any]:
+    """A message as the host takes it. What the host put into it, it puts there again."""
+    texts = [block.text for block in message.blocks if isinstance(block, Text)]
+    texts = [text for text in texts if not text.lstrip().startswith(HOST_NOTES)]
+    if not _is_text(message):
+        texts.append(LEFT_OUT)
+    uses = [{"tool_use_id": c.id, "tool": c.name, "input": c.arguments} for c in message.calls]
+    row: dict[str, Any] = {"role": message.role, "text": "\n".join(texts), "toolUses": uses}
+    if message.results:
+        row["toolResults"] = [
+            {"tool_use_id": result.call_id, "text": result.text, "isError": result.is_error}
+            for result in message.results
+        ]
+    return row
+
+
+def _needs_handle(message: Message, *, running: bool) -> bool:
+    if not _is_text(message) or not (message.calls or message.results):
+        return True
+    return running and message.has_thinking
+
+
+def _is_text(message: Message) -> bool:
+    """Whether a new row can say all of it, but for thinking."""
+    parts = [part for result in message.results for part in result.content]
+    return all(
+        isinstance(block, Text | Thinking | ToolCall | ToolResult)
+        for block in (*message.blocks, *parts)
+    )

@@ -1,0 +1,85 @@
+"""Which conversation an event of Claude Code is about, and where the host keeps it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import Message, Text, ToolCall
+from context_compression.errors import ContextCompressionError, TranscriptError
+from context_compression.transcripts.damaged import rows_of
+from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.transcript import folder_name
+from context_compression.workspace import Workspace
+
+LATELY = 65_536  # bytes at the end of a transcript: the last few steps
+
+
+@dataclass(frozen=True)
+class Where:
+    """The conversation of an event.
+
+    Attributes:
+        id: of our session for it: the host's own id.
+        transcript: where the host writes it down; `None` where that may not be read.
+    """
+
+    id: str
+    transcript: Path | None
+
+    @property
+    def results(self) -> Path | None:
+        """The folder of answers that were too long for the host."""
+        return self.transcript and self.transcript.with_suffix("") / "tool-results"
+
+
+def where(workspace: Workspace, event: Mapping[str, Any]) -> Where:
+    """The conversation of an event.
+
+    Raises:
+        TranscriptError: the event names none.
+    """
+    named = string(event, "transcript_path")
+    id = string(event, "session_id") or Path(named).stem
+    if not id:
+        raise TranscriptError("The event names no session. Pass the host's JSON as it is.")
+    return Where(folder_name(id), _readable(workspace, named) if named else None)
+
+
+def said_lately(transcript: Path | None) -> tuple[list[Message], str | None]:
+    """The last texts and calls of a conversation, without results; and which model it speaks to."""
+    messages: list[Message] = []
+    model = None
+    for row in _last_rows(transcript) if transcript else ():
+        about = as_object(row.get("message"))
+        if row.get("type") not in ("user", "assistant") or row.get("isSidechain"):
+            continue
+        model = string(about, "model") or model
+        try:
+            [message] = parse([{"role": row["type"], "content": about.get("content")}]).messages
+        except (ContextCompressionError, ValueError):
+            continue
+        blocks = tuple(block for block in message.blocks if isinstance(block, Text | ToolCall))
+        if blocks:
+            messages.append(Message(message.role, blocks))
+    return messages, model
+
+
+def _readable(workspace: Workspace, named: str) -> Path | None:
+    """A transcript of this user's host; a hook's word is no reason to read anything else."""
+    home = Path(workspace.environ.get("CLAUDE_CONFIG_DIR") or workspace.home / ".claude")
+    path = Path(named).resolve()
+    inside = path.suffix == ".jsonl" and path.is_relative_to((home / "projects").resolve())
+    return path if inside and workspace.access.read_host_transcripts else None
+
+
+def _last_rows(transcript: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        with transcript.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - LATELY))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return
+    yield from (row for line in lines for row in rows_of(line))  # the first may be half a line

@@ -1,0 +1,173 @@
+"""Our plugin for Claude Code: the server with its hooks, registered by Claude Code's own command.
+
+It lies in this package, and Claude Code is given that folder as a marketplace of one plugin; it
+runs it from there. So nothing is copied, and another installation only has to point elsewhere.
+"""
+
+import json
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.errors import SetupError
+from context_compression.hosts.claude_code.configuration import CLAUDE_CODE, folder
+from context_compression.setup.files import Backup, Backups, Change, hash_of, read
+from context_compression.setup.installing import Done
+from context_compression.setup.machine import Machine, Server
+from context_compression.setup.pieces import Value
+
+FOLDER = Path(__file__).parent / "plugin"
+MANIFEST = Path(".claude-plugin") / "plugin.json"
+MARKET = "context-compression"
+PLUGIN = f"context-compression@{MARKET}"
+PATIENCE = 60  # seconds; it takes one
+VARIABLE = re.compile(r"\$\{([^}:]+)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """The plugin, and the command of Claude Code that registers it."""
+
+    program: str
+    machine: Machine
+
+    @classmethod
+    def on(cls, machine: Machine) -> "Plugin | None":
+        """The plugin, where this package holds it and Claude Code's command is on the PATH."""
+        program = machine.which(str(CLAUDE_CODE.program))
+        return cls(program, machine) if program and (FOLDER / MANIFEST).is_file() else None
+
+    def install(self, server: Server, *, dry_run: bool = False) -> Done:
+        """Have Claude Code install it. Where that was done for this folder, nothing is done.
+
+        Raises:
+            SetupError: Claude Code refused, or its settings cannot be read.
+        """
+        path = settings_file(self.machine)
+        before = read(path)
+        if (found := _enabled(path)) and found[0] == FOLDER:
+            return Done(Change(path, before, before))
+        wants_command = _at(_object(FOLDER / MANIFEST), "userConfig", "command") is not None
+        config = ("--config", f"command={server.command}") if wants_command else ()
+        commands = (
+            ("plugin", "marketplace", "add", str(FOLDER)),
+            ("plugin", "install", PLUGIN, *config),
+        )
+        if dry_run:
+            return Done(Change(path, before, before), commands=self._shown(commands))
+        earlier = Backups(self.machine.home).of(path)
+        self._run(commands)
+        after = read(path)
+        known = earlier is not None and earlier.is_of(before)
+        kept = earlier.before if earlier and known else before
+        backup = Backup(path, kept, hash_of(after or b""))
+        return Done(Change(path, before, after), Backups(self.machine.home).keep(backup))
+
+    def uninstall(self, *, dry_run: bool = False) -> Done:
+        """Have Claude Code remove it; its settings are as they were before.
+
+        Raises:
+            SetupError: Claude Code refused, or its settings cannot be read.
+        """
+        path = settings_file(self.machine)
+        there = read(path)
+        if _enabled(path) is None:
+            return Done(Change(path, there, there))
+        commands = (
+            ("plugin", "uninstall", PLUGIN),
+            ("plugin", "marketplace", "remove", MARKET),
+        )
+        if dry_run:
+            return Done(Change(path, there, there), commands=self._shown(commands))
+        self._run(commands)
+        backups = Backups(self.machine.home)
+        backup = backups.of(path)
+        if backup and backup.is_of(there):  # nobody else wrote there: also take out what it left
+            Change(path, read(path), backup.before).carry_out()
+        backups.forget(path)
+        return Done(Change(path, there, read(path)))
+
+    def _run(self, commands: tuple[tuple[str, ...], ...]) -> None:
+        for shown, arguments in zip(self._shown(commands), commands, strict=True):
+            try:
+                ended = subprocess.run(
+                    [self.program, *arguments],
+                    env=dict(self.machine.environ),
+                    cwd=self.machine.home,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    timeout=PATIENCE,
+                    check=False,
+                )
+            except (OSError, subprocess.SubprocessError) as error:
+                raise SetupError(f"`{shown}` did not work: {error}.") from error
+            if ended.returncode:
+                said = " ".join((ended.stderr or ended.stdout).split())
+                raise SetupError(f"`{shown}` did not work: {said[-300:]}")
+
+    def _shown(self, commands: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+        return tuple(" ".join([self.program, *command]) for command in commands)
+
+
+def settings_file(machine: Machine) -> Path:
+    """Where Claude Code notes the plugins of a user."""
+    return folder(machine) / "settings.json"
+
+
+def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:
+    """The plugin's folder, and how Claude Code starts its server; `None` where there is none.
+
+    Raises:
+        SetupError: a file cannot be read.
+    """
+    path = settings_file(machine)
+    found = _enabled(path)
+    if found is None:
+        return None
+    root, on = found
+    servers = _at(_object(root / MANIFEST), "mcpServers")
+    options = _at(_object(path), "pluginConfigs", PLUGIN, "options")
+    given: Mapping[str, Any] = options if is_object(options) else {}
+    values = {f"user_config.{name}": str(value) for name, value in given.items()}
+    values |= {"CLAUDE_PLUGIN_ROOT": str(root), **machine.environ}
+    server: Any = next(iter(servers.values()), None) if is_object(servers) else None
+    return root, {**_expanded(server if is_object(server) else {}, values), "enabled": on}
+
+
+def _enabled(settings: Path) -> tuple[Path, bool] | None:
+    """The folder the plugin is run from, and whether it is switched on."""
+    said = _object(settings)
+    on = _at(said, "enabledPlugins", PLUGIN)
+    path = _at(said, "extraKnownMarketplaces", MARKET, "source", "path")
+    return None if on is None else (Path(str(path)), bool(on))
+
+
+def _at(value: Any, *names: str) -> Any:
+    """The value at a path of names; `None` where something else than an object is on the way."""
+    for name in names:
+        value = value.get(name) if is_object(value) else None
+    return value
+
+
+def _expanded(value: Any, values: Mapping[str, str]) -> Any:
+    """A value with `${name}` and `${name:-otherwise}` filled in."""
+    if isinstance(value, str):
+        return VARIABLE.sub(lambda found: values.get(found[1]) or found[2] or "", value)
+    if is_object(value):
+        return {name: _expanded(part, values) for name, part in value.items()}
+    return [_expanded(part, values) for part in value] if is_array(value) else value
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    """The JSON object in a file; an empty one where there is none."""
+    data = read(path)
+    try:
+        value: Any = json.loads(data) if data and data.strip() else None
+    except ValueError as error:
+        raise SetupError(f"{path} is not JSON: {error}. Mend it, and run this again.") from error
+    return value if is_object(value) else {}

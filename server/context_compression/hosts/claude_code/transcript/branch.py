@@ -1,0 +1,95 @@
+"""Which rows of a Claude Code transcript are in the context now: one branch of a tree.
+
+Every row names its parent. The file keeps all that ever was: branches left by a rewind, subagents
+(`isSidechain`), what came before a compaction. The live branch is walked from the newest row up:
+
+    … ─ old ─┬─ kept ─ kept     compact_boundary ─ summary ─ kept ─ kept ─ new … ─ newest
+             └ parallel call                                 (where the compaction moved them)
+
+Seen in versions 2.0 to 2.1.329.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from context_compression.hosts.claude_code.transcript.lineage import Lineage, walk
+from context_compression.hosts.claude_code.transcript.row import (
+    MESSAGES,
+    Row,
+    blocks,
+    is_compaction,
+    is_summary,
+    message_id,
+)
+from context_compression.transcripts.lines import string
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The live rows, oldest first, and what was met on the way."""
+
+    rows: list[Row]
+    kept: frozenset[str] = frozenset()
+    """The uuids of those that were there before the last compaction, which kept them."""
+    gaps: int = 0
+    """Parents that are not in the file, so that the row before was taken instead."""
+    misplaced: int = 0
+    """Rows that name one from before a compaction, and follow what was written since."""
+    is_rewound: bool = False
+    """Whether it goes back to before a compaction."""
+    begins_in_the_middle: bool = False
+    """Whether the parent of the very first row is not in the file."""
+
+
+def live_branch(rows: Mapping[str, Row]) -> Branch:
+    """The branch that ends in the newest message.
+
+    Args:
+        rows: the conversation's rows by uuid, in file order; those that are only links of the chain
+            (progress, types we do not know) included.
+    """
+    said = [uuid for uuid, row in rows.items() if row["type"] in ("user", "assistant")]
+    if not said:
+        return Branch([])
+    lineage = Lineage(rows)
+    chain, gaps = walk(rows, said[-1], lineage.parents.__getitem__)
+    is_compacted = is_compaction(chain[0]) or is_summary(chain[0])
+    start = list(rows).index(chain[0]["uuid"]) if is_compacted else 0
+    later = islice(rows.values(), start, None)
+    live = [row for row in _with_parallel(chain, later) if row["type"] in MESSAGES]
+    older = set(map(message_id, islice(rows.values(), start)))
+    return Branch(
+        rows=live,
+        kept=frozenset(row["uuid"] for row in live if message_id(row) in older),
+        gaps=gaps,
+        misplaced=sum(row["uuid"] in lineage.misplaced for row in chain),
+        is_rewound=any(row["uuid"] in lineage.rewound for row in chain),
+        begins_in_the_middle=not is_compacted and bool(string(chain[0], "parentUuid")),
+    )
+
+
+def _with_parallel(chain: list[Row], rows: Iterable[Row]) -> Iterator[Row]:
+    """The chain and what belongs to it beside it: parallel calls branch, a row for each.
+
+    Only one of those branches leads on; the message's other rows and the results of its other calls
+    are found by their ids.
+    """
+    on_chain = {row["uuid"] for row in chain}
+    of_message: dict[str, list[Row]] = {}
+    results: dict[str, Row] = {}
+    for row in [*chain, *(row for row in rows if row["uuid"] not in on_chain)]:
+        if row["type"] == "assistant":
+            of_message.setdefault(message_id(row), []).append(row)
+        for result in blocks(row, "tool_result"):
+            results.setdefault(string(result, "tool_use_id"), row)
+    last = {message_id(row): row for row in chain if row["type"] == "assistant"}
+    for row in chain:
+        yield row
+        if row is not last.get(message_id(row)):
+            continue
+        message = of_message[message_id(row)]
+        calls = [string(call, "id") for part in message for call in blocks(part, "tool_use")]
+        answers = {results[call]["uuid"]: results[call] for call in calls if call in results}
+        yield from (part for part in message if part["uuid"] not in on_chain)
+        yield from (answer for uuid, answer in answers.items() if uuid not in on_chain)

@@ -1,0 +1,194 @@
+"""From live rows to messages: what the model was sent, as far as the transcript tells."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.claude_code.transcript.branch import Branch
+from context_compression.hosts.claude_code.transcript.row import Row, blocks, message_id
+from context_compression.transcripts.lines import as_object, string
+
+CLEARED = "[Old tool result content cleared]"  # what the model is shown instead of the result
+PROMPT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+@dataclass(frozen=True)
+class Step:
+    """An assistant message, and the user message behind it: its calls' results."""
+
+    message: dict[str, Any]
+    answer: dict[str, Any] = field(default_factory=lambda: {"role": "user", "content": []})
+
+    @property
+    def results(self) -> list[Any]:
+        """The content of the answer."""
+        return self.answer["content"]
+
+
+class Context:
+    """The messages of a branch.
+
+    An assistant message comes in a row per block, the results of its calls in any order and with
+    other rows between: here it is one message, and the results are the next one, in call order.
+    """
+
+    def __init__(self, branch: Branch) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.rows: list[list[str]] = []
+        """The uuids of the rows that each message was made of."""
+        self.beside: list[Mapping[str, Any]] = []
+        """Text blocks that the model was told by the system in the course of the conversation."""
+        self.textless: Counter[str] = Counter()
+        """Attachments by type whose text is not in the file."""
+        self._branch = branch
+        self._uuids: dict[int, list[str]] = {}  # of rows, by the identity of their message
+        self._steps: dict[str, Step] = {}  # by message id
+        self._calls: dict[str, Step] = {}  # by call id, in the order of the calls
+        self._cleared = _cleared(branch.rows)
+        self._words_them = False  # whether the host writes how it words what attachments say
+        for row in branch.rows:
+            match row["type"]:
+                case "user":
+                    self._add_user(row)
+                case "assistant" if not row.get("isApiErrorMessage"):  # the host's own, never sent
+                    self._add_assistant(row)
+                case "attachment" if row["uuid"] not in self._cleared:
+                    self._add_attachment(row)
+                case _:
+                    pass
+        self._finish()
+
+    @property
+    def usage(self) -> tuple[int, int] | None:
+        """Prompt tokens of the newest request of this very context, and the messages it held."""
+        for row in reversed(self._branch.rows):
+            if row["uuid"] in self._branch.kept or row.get("subtype") == "microcompact_boundary":
+                return None  # what was charged before is not what would be sent now
+            step = self._steps.get(message_id(row)) if row["type"] == "assistant" else None
+            before = self._before.get(id(step.message)) if step else None
+            if before is not None and (tokens := _prompt_tokens(row)):
+                return tokens, before
+        return None
+
+    def _add_user(self, row: Row) -> None:
+        content = row["message"]["content"]
+        calls = [string(result, "tool_use_id") for result in blocks(row, "tool_result")]
+        owner = next((self._calls[call] for call in calls if call in self._calls), None)
+        if owner is None:
+            own = content if isinstance(content, str) else [*content]  # more may follow in it
+            self._add({"role": "user", "content": own}, row)
+            return
+        for block in content:
+            call = string(block, "tool_use_id")
+            results = self._calls.get(call, owner).results
+            if not call or all(call != result.get("tool_use_id") for result in results):
+                results.append({**block, "content": CLEARED} if call in self._cleared else block)
+        self._note(owner.answer, row)
+
+    def _add(self, message: dict[str, Any], row: Row) -> None:
+        self.messages.append(message)
+        self._note(message, row)
+
+    def _note(self, message: Mapping[str, Any], row: Row) -> None:
+        self._uuids.setdefault(id(message), []).append(row["uuid"])
+
+    def _add_assistant(self, row: Row) -> None:
+        content = row["message"]["content"]
+        step = self._steps.get(message_id(row))
+        if step is None:
+            step = self._steps[message_id(row)] = Step({"role": "assistant", "content": content})
+            self.messages += [step.message, step.answer]
+        else:
+            there = blocks_of(step.message["content"])  # among them what a row written twice says
+            new = [block for block in blocks_of(content) if block not in there]
+            step.message["content"] = [*there, *new]
+        self._note(step.message, row)
+        for call in blocks(row, "tool_use"):
+            self._calls.setdefault(string(call, "id"), step)
+
+    def _add_attachment(self, row: Row) -> None:
+        """What the host put beside the conversation: in the role of the system, or of the user.
+
+        Only the newest models know system messages in the middle, so what those say is passed on
+        with the system prompt. Files that the user mentioned stand in the user's message.
+        """
+        about, rendered = as_object(row.get("attachment")), row.get("rendered")
+        role = row.get("renderedRole")
+        self._words_them |= "rendered" in row
+        if not self._words_them:
+            rendered, role = _worded(about), "user"
+        if about.get("type") == "queued_command":  # the user's, typed while the agent was at work
+            said = about.get("prompt")
+            readable = bool(said) and (isinstance(said, str) or is_array(said))
+            said = [*said] if is_array(said) else said  # more may follow in it
+            self._add({"role": "user", "content": said if readable else []}, row)
+        elif not rendered or not is_array(rendered):
+            self.textless[string(about, "type") or "none"] += 1
+        else:
+            parts = [blocks_of(as_object(part).get("content")) for part in rendered]
+            texts = [block for part in parts for block in part]
+            if role != "user":
+                self.beside += texts
+            elif not self.messages:
+                self._add({"role": "user", "content": texts}, row)
+            else:
+                last = self.messages[-1]
+                if isinstance(last["content"], str):
+                    last["content"] = blocks_of(last["content"])
+                last["content"] += texts  # the same list: results may follow in it
+
+    def _finish(self) -> None:
+        if self._words_them:
+            self.textless.clear()  # the others were not shown to the model
+        order = {call: number for number, call in enumerate(self._calls)}
+        for step in self._steps.values():
+            step.results.sort(key=lambda block: order.get(string(block, "tool_use_id"), len(order)))
+        self.messages = [message for message in self.messages if message["content"] != []]
+        self.rows = [self._uuids.get(id(message), []) for message in self.messages]
+        self._before = {id(message): count for count, message in enumerate(self.messages)}
+
+
+def _cleared(rows: Sequence[Row]) -> set[str]:
+    """The calls and attachments whose content the host took out (microcompaction)."""
+    ids: set[str] = set()
+    for row in rows:
+        about = as_object(row.get("microcompactMetadata"))
+        for key in ("compactedToolIds", "clearedAttachmentUUIDs"):
+            named = about.get(key)
+            ids.update(map(str, named) if is_array(named) else ())
+    return ids
+
+
+def _worded(about: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    """What an attachment tells, between the marks of what nobody typed; the wording is ours."""
+    content = about.get("content")
+    match string(about, "type"):
+        case "file":
+            title = string(about, "filename")
+            texts = [string(as_object(as_object(content).get("file")), "content")]
+        case "nested_memory":
+            title, texts = string(about, "path"), [string(as_object(content), "content")]
+        case "hook_additional_context":
+            title = f"{string(about, 'hookName')} hook"
+            texts = [text for text in content if isinstance(text, str)] if is_array(content) else []
+        case _:
+            return []
+    told = "\n".join(texts).strip()
+    reminder = f"<system-reminder>\n{title}:\n{told}\n</system-reminder>"
+    return [{"content": reminder}] if told else []
+
+
+def _prompt_tokens(row: Row) -> int:
+    """All input of a request. Its output is a placeholder in versions 2.1.14 to 2.1.50."""
+    usage = as_object(row["message"].get("usage"))
+    parts = [usage.get(part) for part in PROMPT_TOKENS]
+    return sum(part for part in parts if isinstance(part, int))
+
+
+def blocks_of(content: Any) -> list[Mapping[str, Any]]:
+    """Content as a list of blocks, where it may be a string."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return [block for block in content if is_object(block)] if is_array(content) else []

@@ -1,0 +1,136 @@
+"""One transcript of Claude Code, row by row, and the conversation it holds now."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.claude_code.transcript.context import Context, blocks_of
+from context_compression.hosts.claude_code.transcript.outline import Outline
+from context_compression.hosts.claude_code.transcript.row import MESSAGES, Row
+from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.shelf import Shelf
+from context_compression.transcripts.transcript import (
+    Load,
+    Transcript,
+    counted,
+    folder_name,
+    name_of,
+)
+
+__all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]
+
+NAME = "claude-code"
+SYNTHETIC = "<synthetic>"  # the model of messages that the host wrote itself
+KNOWN = MESSAGES | {  # the others are links of the chain, or about the session
+    "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch",
+    "cost-state", "custom-title", "file-history-snapshot", "last-prompt", "mode", "permission-mode",
+    "pr-link", "progress", "queue-operation", "summary", "tools-used",
+}  # fmt: skip
+OWN_KEYS = {"uuid", "sessionId", "leafUuid", "snapshot"}
+
+
+def recognises(row: Mapping[str, Any]) -> bool:
+    """Whether the row is one of Claude Code's."""
+    return string(row, "type") in KNOWN and "role" not in row and not OWN_KEYS.isdisjoint(row)
+
+
+def reader() -> "ClaudeCodeReader":
+    """For a session, or for a subagent where the file holds nothing else."""
+    return ClaudeCodeReader()
+
+
+class ClaudeCodeReader:
+    """An outline of all rows; the live ones are looked up when asked."""
+
+    def __init__(self) -> None:
+        self._outline = Outline()
+        self._shapes: dict[str, Mapping[str, Any]] = {}  # system prompt and tools of requests
+        self._shape: Mapping[str, Any] = {}
+        self._unknown: Counter[str] = Counter()
+        self._shelf = Shelf()
+
+    def add(self, row: dict[str, Any], at: At) -> None:
+        """Take a row into account."""
+        kind = string(row, "type") if _is_sound(row) else "damaged"
+        if string(row, "uuid"):
+            self._outline.add(kind, row, at)
+            if kind in MESSAGES:
+                self._shelf.put(at, _slim(row))
+        if kind not in KNOWN:
+            self._unknown[kind or "none"] += 1
+        elif kind == "api-request-shape":
+            self._shapes[string(row, "shapeHash")] = as_object(row.get("shape"))
+        elif kind == "api-request":
+            self._shape = self._shapes.get(string(row, "shapeHash"), self._shape)
+
+    def transcript(self, path: Path, load: Load) -> Transcript:
+        """The live context now."""
+        outline = self._outline.branch()
+        rows = [self._shelf.row(row["at"], lambda at: _slim(load(at))) for row in outline.rows]
+        # one that is not there any more: the file was written anew while we read
+        branch = replace(outline, rows=[row for row in rows if row])
+        self._shelf.only(row["at"] for row in outline.rows)
+        context = Context(branch)
+        shape = self._shape
+        return Transcript(
+            path=path,
+            host=NAME,
+            session_id=_session_id(branch.rows) or name_of(path),
+            messages=context.messages,
+            usage=context.usage,
+            model=_model(branch.rows),
+            system=[*blocks_of(shape.get("system")), *context.beside] or None,
+            tools=shape.get("tools"),
+            rows=context.rows,
+            warnings=[
+                *counted("Rows of types we do not know were skipped", self._unknown),
+                *counted(
+                    "Attachments whose text is not in the file were left out", context.textless
+                ),
+                *counted("Rows of subagents were left out", {"rows": self._outline.subagents}),
+                *counted(
+                    "Rows whose parent is missing follow the row before", {"rows": branch.gaps}
+                ),
+                *counted(
+                    "Rows that name a parent from before the last compaction were put behind it",
+                    {"rows": branch.misplaced},
+                ),
+                *(
+                    ["The conversation goes on from before its last compaction, which is left out."]
+                    * branch.is_rewound
+                ),
+                *(
+                    ["The file begins in the middle of a conversation."]
+                    * branch.begins_in_the_middle
+                ),
+            ],
+        )
+
+
+def _is_sound(row: Row) -> bool:
+    """Whether a message has content: a string or blocks."""
+    if row.get("type") not in ("user", "assistant"):
+        return True
+    content = as_object(row.get("message")).get("content")
+    return isinstance(content, str) or (is_array(content) and all(map(is_object, content)))
+
+
+def _slim(row: dict[str, Any]) -> dict[str, Any]:
+    row.pop("toolUseResult", None)  # says a result again
+    return row
+
+
+def _session_id(rows: list[Row]) -> str:
+    """The session of the newest row; a subagent's has the agent's id behind it."""
+    if not rows or not string(rows[-1], "sessionId"):
+        return ""
+    session, agent = string(rows[-1], "sessionId"), string(rows[-1], "agentId")
+    return folder_name(f"{session}-agent-{agent}" if rows[-1].get("isSidechain") else session)
+
+
+def _model(rows: list[Row]) -> str | None:
+    models = (string(r["message"], "model") for r in reversed(rows) if r["type"] == "assistant")
+    return next((model for model in models if model and model != SYNTHETIC), None)

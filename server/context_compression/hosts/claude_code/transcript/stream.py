@@ -1,0 +1,202 @@
+"""The log of `claude -p --output-format stream-json`: what one run sent and received, in order.
+
+{"type": "system", "subtype": "init", "session_id": …, "model": …}      at the start of each turn
+{"type": "assistant", "message": …, "parent_tool_use_id": null, "session_id": …, "uuid": …}
+{"type": "user", …}        results; the prompts only with --replay-user-messages
+{"type": "system", "subtype": "compact_boundary", "compact_metadata": …}      then the summary
+{"type": "stream_event", "event": …}      pieces of what follows whole
+{"type": "result", "result": the last answer again, "modelUsage": {model: {"contextWindow": …}}}
+
+No row names the one before it, as those of a transcript do: here that is the one above. Rows with a
+`parent_tool_use_id` are a subagent's. With `--output-format json --verbose` the same rows are one
+JSON list. Seen in version 2.1.329, and as the Agent SDK documents them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.errors import TranscriptError
+from context_compression.hosts.claude_code.transcript.reader import ClaudeCodeReader
+from context_compression.hosts.claude_code.transcript.row import Row
+from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.transcript import Load, Transcript, folder_name, name_of
+
+BESIDE = {  # known, and no part of the conversation
+    "auth_status", "control_cancel_request", "control_request", "control_response", "keep_alive",
+    "prompt_suggestion", "rate_limit_event", "result", "stream_event", "system", "tool_progress",
+    "tool_use_summary",
+}  # fmt: skip
+SPOKEN = {"user", "assistant"}
+OF_TRANSCRIPTS = {"parentUuid", "sessionId", "leafUuid"}
+CONTINUED = "This session is being continued"  # how the host begins a summary
+
+
+def recognises(row: Mapping[str, Any]) -> bool:
+    """Whether the row is one of such a log."""
+    if string(row, "type") not in SPOKEN | BESIDE or "role" in row:
+        return False
+    has_session = "session_id" in row and OF_TRANSCRIPTS.isdisjoint(row)
+    return has_session or "parent_tool_use_id" in row
+
+
+def is_log(document: Any) -> bool:
+    """Whether a JSON value is a list of such rows."""
+    return is_array(document) and bool(document) and recognises(as_object(document[0]))
+
+
+def read_document(path: Path, document: Any) -> Transcript:
+    """A log that is one JSON value."""
+    rows = [dict(as_object(row)) for row in document]
+    found = reader()
+    for index, row in enumerate(rows):
+        found.add(row, At(index, 0))
+    return found.transcript(path, lambda at: rows[at.offset])
+
+
+def reader() -> "StreamReader":
+    """For one log."""
+    return StreamReader()
+
+
+class StreamReader:
+    """Hands the rows on as a transcript has them."""
+
+    def __init__(self) -> None:
+        self._reader = ClaudeCodeReader()
+        self._newest: dict[str, str] = {}  # uuids, by the call that a subagent works for
+        self._parents: dict[str, str] = {}
+        self._boundary: Row = {}  # of a compaction whose summary has not come yet
+        self._without_summary = 0
+        self._init: Row = {}
+        self._result: Row = {}
+        self._sessions: dict[str, None] = {}  # ids, in order
+        self._is_answering = False
+
+    def add(self, row: dict[str, Any], at: At) -> None:
+        """Take a row into account."""
+        kind = string(row, "type")
+        if session := _session_id(row):
+            self._sessions[session] = None
+        if kind in SPOKEN:
+            self._add_spoken(row, at)
+        elif kind == "system":
+            self._add_system(row, at)
+        elif kind == "stream_event" and not row.get("parent_tool_use_id"):
+            event = string(as_object(row.get("event")), "type")
+            self._is_answering = event != "message_stop"
+        elif kind == "result":
+            self._result, self._is_answering = row, False
+        elif kind not in BESIDE:
+            self._reader.add({"type": kind}, at)  # counted there
+
+    def _add_system(self, row: dict[str, Any], at: At) -> None:
+        match string(row, "subtype"):
+            case "init":
+                self._init = row
+            case "compact_boundary":
+                self._give_up_boundary()
+                about = _camel(row.get("compact_metadata"))
+                self._boundary = {**_as_row(row, at), "compactMetadata": about, "at": at}
+            case _:
+                pass
+
+    def _add_spoken(self, row: dict[str, Any], at: At) -> None:
+        own = _as_row(row, at)
+        thread = string(row, "parent_tool_use_id")
+        if self._boundary and not thread:
+            if self._is_summary(row):
+                boundary, self._boundary = {**self._boundary}, {}
+                self._reader.add({**boundary, "subtype": "compact_boundary"}, boundary["at"])
+                self._newest[thread] = boundary["uuid"]
+                own["isCompactSummary"] = True
+            self._give_up_boundary()
+        uuid: str = own["uuid"]
+        if uuid not in self._parents:
+            self._parents[uuid] = self._newest.get(thread, "")
+            self._newest[thread] = uuid
+        self._reader.add({**own, "parentUuid": self._parents[uuid]}, at)
+
+    def _is_summary(self, row: Mapping[str, Any]) -> bool:
+        """Whether the first message behind a boundary is what the host put in the place of all."""
+        segment = as_object(as_object(self._boundary["compactMetadata"]).get("preservedSegment"))
+        is_anchor = bool(row.get("uuid")) and row.get("uuid") == segment.get("anchorUuid")
+        content = as_object(row.get("message")).get("content")
+        first = content[0] if is_array(content) and content else {"text": content}
+        begins = string(as_object(first), "text").startswith(CONTINUED)
+        return row["type"] == "user" and (is_anchor or begins or bool(row.get("isSynthetic")))
+
+    def _give_up_boundary(self) -> None:
+        """A compaction whose summary is not in the log: what it summed up is all there is."""
+        self._without_summary += bool(self._boundary)
+        self._boundary = {}
+
+    def transcript(self, path: Path, load: Load) -> Transcript:
+        """The conversation so far.
+
+        Raises:
+            TranscriptError: there is a result alone.
+        """
+        found = self._reader.transcript(path, lambda at: _as_row(load(at), at))
+        if self._result and not found.messages:
+            raise TranscriptError(
+                f"{path} holds the result of a run of Claude Code, and none of its messages. Pass "
+                "a log of `claude -p --output-format stream-json --verbose`, or the transcript."
+            )
+        session = next(reversed(self._sessions), "")
+        model = found.model or string(self._init, "model") or None
+        return replace(
+            found,
+            # not the session's own: the log is a part of it, and the host goes on with the whole
+            session_id=folder_name(f"{session}-log") if session else name_of(path),
+            model=model,
+            window=self._window(model),
+            warnings=[*self._warnings(found), *found.warnings],
+        )
+
+    def _window(self, model: str | None) -> int | None:
+        about = as_object(as_object(self._result.get("modelUsage")).get(model or ""))
+        window = about.get("contextWindow")
+        return window if isinstance(window, int) and window > 0 else None
+
+    def _warnings(self, found: Transcript) -> list[str]:
+        warnings: list[str] = []
+        if found.messages and found.messages[0]["role"] == "assistant":
+            warnings.append("The log does not hold the prompt that it begins with.")
+        if self._is_answering:
+            warnings.append(
+                "The log ends in the middle of an answer, of which only whole blocks were read."
+            )
+        if (count := len(self._sessions)) > 1:
+            warnings.append(f"The log holds {count} sessions, one behind the other.")
+        if count := self._without_summary:
+            warnings.append(
+                f"Compactions whose summary is not in the log were passed over: {count}."
+            )
+        return warnings
+
+
+def _as_row(row: Mapping[str, Any], at: At) -> dict[str, Any]:
+    """The row as a transcript has it, but for the one before it."""
+    is_told = "local_command_source" in row  # by the host, about a command; not by the model
+    return {
+        "type": "system" if is_told else string(row, "type"),
+        "uuid": string(row, "uuid") or f"byte-{at.offset}",
+        "isSidechain": bool(string(row, "parent_tool_use_id")),
+        "isApiErrorMessage": bool(row.get("error")),
+        "message": row.get("message"),
+    }
+
+
+def _session_id(row: Mapping[str, Any]) -> str:
+    return string(row, "session_id") or string(row, "sessionId")
+
+
+def _camel(value: Any) -> Any:
+    """`{"head_uuid": "a"}` -> `{"headUuid": "a"}`, at any depth."""
+    if is_object(value):
+        return {re.sub("_(.)", lambda m: m[1].upper(), key): _camel(v) for key, v in value.items()}
+    return value

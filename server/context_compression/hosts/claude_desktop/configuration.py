@@ -1,0 +1,22 @@
+"""Claude Desktop: where it keeps its configuration."""
+
+from pathlib import Path
+
+from context_compression.setup.host import Host, plain
+from context_compression.setup.machine import Machine
+
+
+def settings(machine: Machine) -> Path:
+    """On Windows an application from a package sees a folder of its own in place of AppData."""
+    name = "claude_desktop_config.json"
+    if machine.system == "win32":
+        local = machine.folder("LOCALAPPDATA") or machine.home / "AppData" / "Local"
+        for package in sorted((local / "Packages").glob("Claude_*")):
+            return package / "LocalCache" / "Roaming" / "Claude" / name
+    return machine.applications / "Claude" / name
+
+
+CLAUDE_DESKTOP = Host(
+    "claude-desktop", "Claude Desktop", None, settings, "mcpServers", plain,
+    strict=True, environment="desktop", then="Quit it, not only its window, and start it anew.",
+)  # fmt: skip

@@ -1,0 +1,124 @@
+"""Codex: `codex exec resume <id>` finds the rollout by its name, whatever its folder says of days.
+
+Seen in version 0.169.0: a `session_meta` and `response_item` rows are enough for the model; the
+`event_msg` rows are what people are shown, and the first of them names the session in a list.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, assert_never
+
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from context_compression.hosts.codex.transcript import FROM_CODEX
+from context_compression.transcripts.copy import Copy, Row
+from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.portable import arguments, url_of
+
+NAME = "codex"
+DOCUMENTS, THINKING = False, True
+SHOWN = {"user": "user_message", "assistant": "agent_message"}
+
+
+def place(copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
+    """`~/.codex/sessions/2026/11/21/rollout-2026-11-21T12-33-33-<session>.jsonl`."""
+    day, time = copy.time()[:10], copy.time()[:19].replace(":", "-")
+    config = Path(environ.get("CODEX_HOME") or home / ".codex")
+    name = f"rollout-{time}-{copy.session_id}.jsonl"
+    return config.joinpath("sessions", *day.split("-"), name)
+
+
+def command(copy: Copy, path: Path) -> Sequence[str]:
+    """What resumes it, with a screen; `codex exec resume <id> <prompt>` does without one."""
+    return "codex", "resume", copy.session_id
+
+
+def rows(messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
+    """What the session is, then each message as the items Codex makes of it."""
+    about = {
+        "id": copy.session_id,
+        "timestamp": copy.time(),
+        "cwd": str(copy.project),
+        "originator": "context-compression",
+        "cli_version": "0.169.0",
+        "source": "cli",
+    }
+    yield {"timestamp": copy.time(), "type": "session_meta", "payload": about}
+    for number, message in enumerate(messages):
+        for kind, payload in _items(message):
+            yield {"timestamp": copy.time(number), "type": kind, "payload": payload}
+
+
+def _items(message: Message) -> Iterator[tuple[str, Row]]:
+    """What people are shown of a message, and the items of the Responses API that it is."""
+    said = message.text
+    if message.role in SHOWN and said and not said.startswith((COMPRESSED, *FROM_CODEX)):
+        yield "event_msg", {"type": SHOWN[message.role], "message": said}
+    parts: list[Row] = []
+    for block in message.blocks:
+        if (part := _part(block, message)) is not None:
+            parts.append(part)
+        else:
+            yield from _said(message, parts)
+            parts = []
+            yield "response_item", _item(block)
+    yield from _said(message, parts)
+
+
+def _said(message: Message, parts: list[Row]) -> Iterator[tuple[str, Row]]:
+    """Text and pictures between two calls or results."""
+    if parts:
+        role = "developer" if message.role == "system" else message.role
+        yield "response_item", {"type": "message", "role": role, "content": parts}
+
+
+def _part(block: Block, message: Message) -> Row | None:
+    """A block as a part of a message; `None` where it is an item of its own."""
+    match block:
+        case Text() | Document():
+            kind = "output_text" if message.role == "assistant" else "input_text"
+            return {"type": kind, "text": block.text}
+        case Image():
+            return {"type": "input_image", "image_url": url_of(block)}
+        case ToolCall() | ToolResult() | Thinking() | Opaque():
+            return None
+        case _:
+            assert_never(block)
+
+
+def _item(block: Block) -> Row:
+    match block:
+        case ToolCall():
+            given = json.dumps(arguments(block), ensure_ascii=False)
+            made = {"type": "function_call", "name": block.name, "arguments": given}
+            return made | {"call_id": block.id}
+        case ToolResult():
+            return {
+                "type": "function_call_output",
+                "call_id": block.call_id,
+                "output": _output(block),
+            }
+        case Thinking():
+            about = as_object(block.source)
+            sealed = {"encrypted_content": string(about, "signature") or None}
+            return {"type": "reasoning", "summary": about.get("summary") or [], **sealed}
+        case _:
+            return dict(as_object(block.source))  # an item that Codex wrote, as it was
+
+
+def _output(result: ToolResult) -> Any:
+    if all(isinstance(block, Text) for block in result.content):
+        return result.text
+    shown = Message("tool", result.content)
+    return [part for block in result.content if (part := _part(block, shown)) is not None]

@@ -1,0 +1,81 @@
+"""Codex's hooks: its JSON, and its answers. Seen in version 0.169.0.
+
+PostToolUse    a large result becomes its preview: the reason of a block is what the model sees
+PreCompact     all is archived before Codex summarises it
+SessionStart   after that: the ledger, and how to bring things back
+"""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from context_compression.conversation.messages import ToolCall
+from context_compression.hooks.accompanied import archive, told_afterwards
+from context_compression.hooks.at_source import Answered, offloaded
+from context_compression.hooks.requests import session_of
+from context_compression.hosts.codex import transcript as codex
+from context_compression.session.threads import aside
+from context_compression.transcripts.lines import as_object, objects, string
+from context_compression.transcripts.reading import Reading, Writers
+from context_compression.transcripts.transcript import folder_name
+from context_compression.workspace import Workspace
+
+
+async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any] | str:
+    """What Codex is told; `{}` where all shall stay as it is."""
+    match string(event, "hook_event_name"):
+        case "PostToolUse":
+            return await aside(partial(_after_tool, workspace, event))
+        case "PreCompact":
+            return await aside(partial(_archived, workspace, event))
+        case "SessionStart" if event.get("source") == "compact":
+            return await aside(partial(_told, workspace, event))
+        case _:
+            return {}
+
+
+def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = _shown(event.get("tool_response"))
+    if text is None:
+        return {}
+    given = event.get("tool_input")
+    call = ToolCall(string(event, "tool_use_id"), string(event, "tool_name"), given)
+    kept = offloaded(session_of(workspace, event), Answered(call, text), workspace.environ)
+    return {} if kept is None else {"decision": "block", "reason": kept}
+
+
+def _told(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = told_afterwards(workspace, folder_name(string(event, "session_id")))
+    told = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": told} if text else {}
+
+
+def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Everything archived, as long as the transcript has it; Codex takes no advice."""
+    if path := _transcript(workspace, string(event, "transcript_path")):
+        transcript = Reading(path, Writers((codex,))).look()
+        archive(workspace.of(transcript).session, transcript)
+    return {}
+
+
+def _transcript(workspace: Workspace, named: str) -> Path | None:
+    """A rollout of this user's Codex; a hook's word is no reason to read anything else."""
+    sessions = Path(workspace.environ.get("CODEX_HOME") or workspace.home / ".codex") / "sessions"
+    path = Path(named).resolve()
+    inside = path.suffix == ".jsonl" and path.is_relative_to(sessions.resolve())
+    return path if inside and workspace.access.read_host_transcripts else None
+
+
+def _shown(response: Any) -> str | None:
+    """What the model would be shown of an answer; `None` where that is more than text."""
+    if isinstance(response, str):
+        return response
+    parts = objects(as_object(response).get("content"))
+    if any(part.get("type") != "text" for part in parts):
+        return None
+    structure = as_object(response).get("structuredContent")
+    if structure is not None:
+        return json.dumps(structure, ensure_ascii=False)
+    return "\n".join(string(part, "text") for part in parts) or None

@@ -1,0 +1,8 @@
+"""All that is known of Copilot CLI.
+
+transcript.py       its transcripts
+"""
+
+from context_compression.moved import held_elsewhere
+
+__getattr__ = held_elsewhere(__name__)

@@ -1,0 +1,230 @@
+"""Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, an event per line.
+
+{"type": …, "data": {…}, "id": …, "parentId": …}      and the data by type:
+
+session.start                 sessionId, copilotVersion, context.cwd
+session.model_change          newModel
+system.message                role, content: the system prompt, written when it changed
+user.message                  content, transformedContent: as the model saw it; attachments
+assistant.message             content, reasoningText, reasoningOpaque, toolRequests [{toolCallId,
+                              name, arguments}], model, apiCallId: shared by parts of one answer
+tool.execution_complete       toolCallId, result.content (as the model saw it) or error.message
+system.notification           content
+session.compaction_start      systemTokens, conversationTokens, toolDefinitionsTokens
+session.compaction_complete   success, summaryContent: it stands in place of what came before the
+                              start; the agent had gone on meanwhile, and that stays
+session.truncation            tokenLimit, messagesRemovedDuringTruncation
+session.shutdown              currentTokens and the three counts, as of now
+
+Events of subagents have an `agentId` (before 2026: data.parentToolCallId). What a request cost is
+not written, the host's own counts are. Seen in version 1.0.64, whose package documents the events.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.transcripts.blocks import call, media, result, text, thinking
+from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.transcript import (
+    Load,
+    Row,
+    Transcript,
+    counted,
+    folder_name,
+    name_of,
+)
+
+NAME = "copilot-cli"
+FAMILIES = {
+    "abort", "assistant", "auto_mode_switch", "capabilities", "command", "commands", "elicitation",
+    "exit_plan_mode", "external_tool", "hook", "mcp", "mcp_app", "model", "pending_messages",
+    "permission", "sampling", "session", "skill", "subagent", "system", "tool", "user",
+    "user_input",
+}  # fmt: skip
+QUOTED = 30_000  # characters of each user's message that are told again beside a summary
+
+
+def recognises(row: Mapping[str, Any]) -> bool:
+    """Whether the row is one of Copilot CLI's."""
+    family, dot, _ = string(row, "type").partition(".")
+    return bool(dot) and family in FAMILIES and is_object(row.get("data")) and "parentId" in row
+
+
+def reader() -> "CopilotReader":
+    """For one session."""
+    return CopilotReader()
+
+
+@dataclass
+class CopilotReader:
+    """The messages that events make, the newest compaction applied."""
+
+    _messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _calls: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    """By call: where the results of its answer are put."""
+    _answer: str = ""  # the API call whose answer came last
+    _said: list[str] = field(default_factory=list[str])  # by the user
+    _replaced: tuple[int, int] = (0, 0)
+    """How many messages the compaction now running will replace, and how many the user said."""
+    _beside: int = 0  # tokens of system prompt and tools
+    _counted: tuple[int, int] | None = None
+    _about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    _system: str = ""
+    _model: str = ""
+    _window: int | None = None
+    _truncated: int = 0
+    _orphans: int = 0
+    _subagents: int = 0
+    _unknown: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, row: Row, at: At) -> None:
+        """Take an event into account."""
+        kind, data = string(row, "type"), as_object(row.get("data"))
+        if row.get("agentId") or data.get("parentToolCallId"):
+            self._subagents += 1
+        elif kind.startswith("session."):
+            self._session(kind, data)
+        elif kind == "system.message":
+            self._system = string(data, "content") or self._system
+        elif kind == "user.message":
+            self._user(data)
+        elif kind == "system.notification":
+            self._put("user", [text(string(data, "content"))])
+        elif kind == "assistant.message":
+            self._assistant(data)
+        elif kind == "tool.execution_complete":
+            self._result(data)
+        elif kind.partition(".")[0] not in FAMILIES:
+            self._unknown[kind or "none"] += 1
+
+    def _session(self, kind: str, data: Mapping[str, Any]) -> None:
+        match kind:
+            case "session.start":
+                self._about = self._about or data
+            case "session.model_change":
+                self._model = string(data, "newModel") or self._model
+            case "session.compaction_start":
+                self._replaced = len(self._messages), len(self._said)
+                self._weigh(data)
+            case "session.compaction_complete" if data.get("success"):
+                self._compact(string(data, "summaryContent"))
+                self._weigh(data)
+            case "session.truncation":
+                self._truncated += _number(data, "messagesRemovedDuringTruncation")
+                self._window = _number(data, "tokenLimit") or self._window
+            case "session.shutdown":
+                self._weigh(data)
+                if tokens := _number(data, "currentTokens"):
+                    self._counted = (tokens, len(self._messages))
+            case _:
+                pass
+
+    def _weigh(self, data: Mapping[str, Any]) -> None:
+        parts = (_number(data, part) for part in ("systemTokens", "toolDefinitionsTokens"))
+        self._beside = sum(parts) or self._beside
+
+    def _compact(self, summary: str) -> None:
+        messages, said = self._replaced
+        quoted = [f"<user_message>\n{t[:QUOTED]}\n</user_message>" for t in self._said[:said]]
+        shown = "\n\n".join([*quoted, f"<summary>\n{summary}\n</summary>"])
+        self._messages[:messages] = [{"role": "user", "content": [text(shown)]}]
+        live = {id(message["content"]) for message in self._messages}
+        self._calls = {call: into for call, into in self._calls.items() if id(into) in live}
+        self._counted = None
+
+    def _user(self, data: Mapping[str, Any]) -> None:
+        said = string(data, "transformedContent") or string(data, "content")
+        self._said.append(string(data, "content"))
+        attached = [
+            media(string(part, "mimeType"), part["data"])
+            for part in _objects(data.get("attachments"))
+            if isinstance(part.get("data"), str)
+        ]
+        self._put("user", [*([text(said)] if said else []), *attached])
+
+    def _assistant(self, data: Mapping[str, Any]) -> None:
+        self._model = string(data, "model") or self._model
+        blocks = list(_said(data))
+        last = self._messages[-1]["role"] if self._messages else ""
+        if string(data, "apiCallId") == self._answer and last == "assistant":
+            self._messages[-1]["content"] += blocks
+        else:
+            self._answer = string(data, "apiCallId")
+            self._put("assistant", blocks)
+        calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        if calls:  # other messages may come before the first result does
+            results: list[Any] = []
+            self._calls.update(dict.fromkeys(calls, results))
+            self._messages.append({"role": "user", "content": results})
+
+    def _result(self, data: Mapping[str, Any]) -> None:
+        id, given = string(data, "toolCallId"), as_object(data.get("result"))
+        if id not in self._calls:
+            self._orphans += 1
+            return
+        failed = data.get("success") is False
+        said = string(given, "content") or string(as_object(data.get("error")), "message")
+        shown = [
+            media(string(part, "mimeType"), part["data"])
+            for part in _objects(given.get("binaryResultsForLlm"))
+            if isinstance(part.get("data"), str)
+        ]
+        content = [text(said), *shown] if shown else said
+        self._calls[id].append(result(id, content, failed=failed))
+
+    def _put(self, role: str, content: list[Any]) -> None:
+        self._messages.append({"role": role, "content": content})
+
+    def transcript(self, path: Path, load: Load) -> Transcript:
+        """The live context now."""
+        messages = [{**m, "content": [*m["content"]]} for m in self._messages if m["content"]]
+        usage = (self._beside, 0) if self._beside else None
+        if self._counted:
+            tokens, held = self._counted
+            usage = (tokens, sum(bool(m["content"]) for m in self._messages[:held]))
+        id = string(self._about, "sessionId")
+        return Transcript(
+            path=path,
+            host=NAME,
+            session_id=folder_name(id) if id else name_of(path),
+            messages=messages,
+            usage=usage,
+            window=self._window,
+            model=self._model or None,
+            system=self._system or None,
+            warnings=[
+                *counted("Events of types we do not know were skipped", self._unknown),
+                *counted("Events of subagents were left out", {"events": self._subagents}),
+                *counted(
+                    "Results of calls we do not know were left out", {"results": self._orphans}
+                ),
+                *counted(
+                    "The host cut old messages without saying which; they are still here",
+                    {"messages": self._truncated},
+                ),
+            ],
+        )
+
+
+def _said(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """An answer as blocks."""
+    thought, sealed = string(data, "reasoningText"), string(data, "reasoningOpaque")
+    if thought or sealed:
+        yield thinking(thought, sealed)
+    if said := string(data, "content"):
+        yield text(said)
+    for about in _objects(data.get("toolRequests")):
+        yield call(string(about, "toolCallId"), string(about, "name"), about.get("arguments"))
+
+
+def _number(data: Mapping[str, Any], name: str) -> int:
+    found = data.get(name)
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [part for part in value if is_object(part)] if is_array(value) else []

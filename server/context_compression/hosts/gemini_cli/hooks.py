@@ -1,0 +1,131 @@
+"""Gemini CLI's hooks: its JSON, and its answers. Seen in version 0.61.0.
+
+AfterTool      a large result becomes its preview: the reason of a denial is what the model sees
+BeforeModel    the texts of a request that is too long, in our view; calls and results stay
+SessionStart   of a session that goes on: what was archived, and how to bring it back
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import COMPRESSED, ToolCall, is_array, is_object
+from context_compression.hooks.accompanied import told_afterwards
+from context_compression.hooks.at_source import Answered, offloaded
+from context_compression.hooks.requests import laid_out, session_of, view_for
+from context_compression.session.threads import aside
+from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.transcript import folder_name
+from context_compression.workspace import Workspace
+
+NAMES = {"read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch"}
+"""As the setting `offload_at_source` calls them."""
+FENCE = ("<untrusted_context>\n", "\n</untrusted_context>")
+"""What Gemini CLI puts around what tools bring in from outside."""
+LEFT_OUT = f"{COMPRESSED} What stood here is part of the summary."
+ROLES = {"model": "assistant"}
+OWN = re.compile(r"(?:\s*<(session_context|hook_context)>.*?</\1>\s*)+", re.S)
+
+
+async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What Gemini CLI is told; `{}` where all shall stay as it is."""
+    match string(event, "hook_event_name"):
+        case "AfterTool":
+            return await aside(partial(_after_tool, workspace, event))
+        case "BeforeModel":
+            return await aside(partial(_before_model, workspace, event))
+        case "SessionStart" if event.get("source") == "resume":
+            return await aside(partial(_told, workspace, event))
+        case _:
+            return {}
+
+
+def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    response = as_object(event.get("tool_response"))
+    text = _text(response.get("llmContent"))
+    if text is None or response.get("error"):
+        return {}
+    start, end = FENCE
+    fenced = text.startswith(start) and text.endswith(end)
+    if fenced:
+        text = text[len(start) : -len(end)]
+    tool = string(event, "tool_name")
+    call = ToolCall("", NAMES.get(tool, tool), event.get("tool_input"))
+    kept = offloaded(session_of(workspace, event), Answered(call, text))
+    if kept is None:
+        return {}
+    return {"decision": "deny", "reason": f"{start}{kept}{end}" if fenced else kept}
+
+
+def _told(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = told_afterwards(workspace, folder_name(string(event, "session_id")))
+    told = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": told} if text else {}
+
+
+def _text(content: Any) -> str | None:
+    """What a tool said, where it is text alone."""
+    if isinstance(content, str):
+        return content
+    parts = content if is_array(content) else [content]
+    texts = [part.get("text") for part in parts if is_object(part)]
+    whole = [text for text in texts if isinstance(text, str)]
+    return "".join(whole) if whole and len(whole) == len(parts) else None
+
+
+def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    request = as_object(event.get("llm_request"))
+    shown = [
+        (string(message, "role"), *_split(string(message, "content")))
+        for message in request.get("messages") or ()
+    ]
+    texts = [{"role": ROLES.get(role, "user"), "content": said} for role, _, said in shown]
+    # the texts alone are no conversation that a transcript has, so their record is one of its own
+    about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
+    view = view_for(session_of(workspace, about), texts)
+    if view is None:
+        return {}
+    messages = [
+        {"role": role, "content": head + text["content"]}
+        for (role, head, _), text in zip(shown, in_place(view, texts), strict=True)
+    ]
+    told = {"hookEventName": "BeforeModel", "llm_request": {"messages": messages}}
+    return {"hookSpecificOutput": told}
+
+
+def _split(text: str) -> tuple[str, str]:
+    """What Gemini CLI itself put before a text of the user's, and the text; or all as the text."""
+    head = OWN.match(text)
+    return (head[0], text[head.end() :]) if head and head.end() < len(text) else ("", text)
+
+
+def in_place(
+    view: Sequence[Mapping[str, Any]], texts: Sequence[Mapping[str, str]]
+) -> Iterator[Mapping[str, str]]:
+    """A view with as many texts as there were, each in the role it had.
+
+    What is new stands in place of the first of the user's that left; of the others it is said that
+    they left. For a host that puts texts back by their number.
+    """
+    kept: dict[int, Mapping[str, str]] = {}
+    new: dict[int, list[str]] = {}  # by the place behind which it stands
+    last = -1
+    for part in laid_out(view, texts):
+        if isinstance(part, int):
+            kept[part], last = texts[part], part
+        else:
+            new.setdefault(last, []).append(parse([part]).messages[0].text)
+    waiting: list[str] = []
+    for place, text in enumerate(texts):
+        waiting += new.pop(place - 1, [])
+        if place in kept:
+            content = "\n\n".join([*waiting, text["content"]]) if waiting else text["content"]
+            waiting = []
+            yield {**text, "content": content}
+        elif waiting and text["role"] == "user":
+            yield {**text, "content": "\n\n".join(waiting)}
+            waiting = []
+        else:
+            yield {**text, "content": LEFT_OUT}

@@ -1,0 +1,38 @@
+"""Goose: where it keeps its configuration, and our entry in it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from context_compression.setup import yaml
+from context_compression.setup.host import Host
+from context_compression.setup.machine import PROGRAM, Machine
+from context_compression.setup.pieces import Value
+
+
+def entry(command: str, args: Sequence[str]) -> Value:
+    """Goose calls servers extensions, and wants all of this."""
+    return {
+        "enabled": True,
+        "type": "stdio",
+        "name": PROGRAM,
+        "description": "Context window management: usage, compression, offloading, restoring",
+        "cmd": command,
+        "args": [*args],
+        "envs": {},
+        "timeout": 300,
+    }
+
+
+def settings(machine: Machine) -> Path:
+    """On Windows below the name of its first publisher."""
+    if root := machine.folder("GOOSE_PATH_ROOT"):
+        return root / "config" / "config.yaml"
+    if machine.system == "win32":
+        return machine.applications / "Block" / "goose" / "config" / "config.yaml"
+    return machine.config_home / "goose" / "config.yaml"
+
+
+GOOSE = Host(
+    "goose", "Goose", "goose", settings, "extensions", entry,
+    format=yaml, environment="desktop",
+)  # fmt: skip

@@ -1,0 +1,39 @@
+"""opencode: where it keeps its configuration, and our entry in it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from context_compression.setup.host import HookFile, Host, first_of
+from context_compression.setup.machine import PROGRAM, Machine
+from context_compression.setup.pieces import Value
+
+PLUGIN = Path(__file__).parent / "plugin"
+NAMES = ("opencode.json", "opencode.jsonc")
+
+
+def entry(command: str, args: Sequence[str]) -> Value:
+    """The time limit, in ms, is for the start as well as for each call; 5,000 without it."""
+    return {"type": "local", "command": [command, *args], "enabled": True, "timeout": 120_000}
+
+
+def folder(machine: Machine) -> Path:
+    """By the XDG rules, on every system."""
+    return machine.folder("OPENCODE_CONFIG_DIR") or machine.config_home / "opencode"
+
+
+def settings(machine: Machine) -> Path:
+    """One of three names."""
+    return first_of([folder(machine) / name for name in (*NAMES, "config.json")])
+
+
+HOOKS = HookFile(
+    PLUGIN / f"{PROGRAM}.js",
+    lambda machine: folder(machine) / "plugin" / f"{PROGRAM}.js",
+    f".opencode/plugin/{PROGRAM}.js",
+)
+OPENCODE = Host(
+    "opencode", "opencode", "opencode", settings, "mcp", entry,
+    project=NAMES, hooks=(HOOKS,),
+    transcripts=lambda machine: (machine.data_home / "opencode", "opencode.db"),
+    seen="1.18.33",
+)  # fmt: skip

@@ -1,0 +1,173 @@
+"""opencode's events, as our plugin passes them on: what it answers is in opencode's own shapes.
+
+tool.execute.after     tool, callID, args, text, shown            {"text": …}
+messages.transform     messages, before every request             {"messages": […]}
+session.compacting     before opencode has a model summarise it   {"context": …}
+
+All with session_id, and where they are known model and window. Seen in version 1.18.33.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import (
+    Document,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from context_compression.hooks.accompanied import INSTRUCTIONS, archive
+from context_compression.hooks.at_source import Answered, offloaded
+from context_compression.hooks.requests import laid_out, session_of, view_for
+from context_compression.hosts.opencode.context import Context
+from context_compression.hosts.opencode.database import SessionReading
+from context_compression.hosts.opencode.live import Message as Live
+from context_compression.session.threads import aside
+from context_compression.transcripts.lines import as_object, objects, string
+from context_compression.transcripts.portable import arguments, as_user, url_of
+from context_compression.transcripts.transcript import folder_name
+from context_compression.workspace import Workspace
+
+Row = Mapping[str, Any]
+"""`{"info": …, "parts": […]}`."""
+NAMES = {"read": "Read", "task": "Task", "webfetch": "WebFetch"}
+"""As `at_source.LEAST` calls them."""
+
+
+async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What opencode is told; `{}` where all shall stay as it is."""
+    return await aside(partial(_answer, workspace, event))
+
+
+def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+    session = session_of(workspace, event)
+    match string(event, "hook_event_name"):
+        case "tool.execute.after":
+            tool = string(event, "tool")
+            call = ToolCall(string(event, "callID"), NAMES.get(tool, tool), event.get("args"))
+            shown = string(event, "shown") or None
+            answered = Answered(call, string(event, "text"), shown)
+            text = offloaded(session, answered, workspace.environ)
+            return {} if text is None else {"text": text}
+        case "messages.transform":
+            history = History(objects(event.get("messages")))
+            view = view_for(session, history.messages)
+            return {} if view is None else {"messages": history.laid_out(view)}
+        case "session.compacting":
+            return {"context": _archived(workspace, event)}
+        case _:
+            return {}
+
+
+def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
+    """What a summary shall keep; all that it may leave out is archived first."""
+    data = workspace.environ.get("XDG_DATA_HOME") or workspace.home / ".local" / "share"
+    database = workspace.environ.get("OPENCODE_DB", "opencode.db")
+    if workspace.access.read_host_transcripts:
+        session = folder_name(string(event, "session_id"))
+        transcript = SessionReading(Path(data) / "opencode" / database, session).look()
+        archive(workspace.of(transcript).session, transcript)
+    return INSTRUCTIONS
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A message as opencode gave it, and how many of ours it makes."""
+
+    row: Row
+    messages: int
+
+
+class History:
+    """The conversation as opencode holds it, and as we do."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        context = Context()
+        self._rows: dict[int, Whole] = {}  # by the first message they make
+        self._about: dict[str, Mapping[str, Any]] = {}  # by role, of the newest
+        self._reasoning: dict[str, Row] = {}  # parts by their text: they carry the provider's seal
+        for row in rows:
+            info, parts = as_object(row.get("info")), objects(row.get("parts"))
+            start = len(context.messages)
+            context.add(Live(string(info, "id"), info, parts), newest=row is rows[-1])
+            if made := len(context.messages) - start:
+                self._rows[start] = Whole(row, made)
+            self._about[string(info, "role")] = info
+            thoughts = (part for part in parts if part.get("type") == "reasoning")
+            self._reasoning |= {string(part, "text"): part for part in thoughts}
+        self.messages = context.messages
+
+    def laid_out(self, view: Sequence[Mapping[str, Any]]) -> list[Row]:
+        """A view as opencode's messages: what stays whole is the very message it gave."""
+        parts = laid_out(view, self.messages)
+        rows: list[Row] = []
+        new: list[Message] = []
+        position = 0
+        while position < len(parts):
+            first = parts[position]
+            whole = self._whole(parts, position)
+            if whole is not None:
+                rows += [*self._made(new), whole.row]
+                new = []
+                position += whole.messages
+            else:
+                message = self.messages[first] if isinstance(first, int) else first
+                new += parse([message]).messages
+                position += 1
+        return [*rows, *self._made(new)]
+
+    def _whole(self, parts: Sequence[int | Mapping[str, Any]], position: int) -> "Whole | None":
+        """The message of opencode's all of which stands at a position of a view."""
+        first = parts[position]
+        whole = self._rows.get(first) if isinstance(first, int) else None
+        if whole is None or not isinstance(first, int):
+            return None
+        there = parts[position : position + whole.messages]
+        return whole if there == list(range(first, first + whole.messages)) else None
+
+    def _made(self, messages: Sequence[Message]) -> Iterator[Row]:
+        """New messages; the results of a step stand in that of its calls."""
+        results = {result.call_id: result for message in messages for result in message.results}
+        for message in messages:
+            role = "assistant" if message.role == "assistant" else "user"
+            blocks = message.blocks if role == "assistant" else as_user(message)
+            parts = [part for block in blocks for part in self._part(block, results)]
+            if parts:
+                start = [{"type": "step-start"}] if role == "assistant" else []
+                yield {"info": self._about.get(role, {"role": role}), "parts": [*start, *parts]}
+
+    def _part(self, block: Any, results: Mapping[str, ToolResult]) -> Iterator[Row]:
+        match block:
+            case Text(text=text):
+                yield {"type": "text", "text": text}
+            case ToolCall():
+                called = {"type": "tool", "tool": block.name, "callID": block.id}
+                yield called | {"state": _state(block, results.get(block.id))}
+            case Image() | Document():
+                source = as_object(as_object(block.source).get("source"))
+                kind = string(source, "media_type") or "image/png"
+                if isinstance(block, Document) and block.text:
+                    yield {"type": "text", "text": block.text}
+                else:
+                    yield {"type": "file", "mime": kind, "url": url_of(block)}
+            case Thinking(text=text) if text in self._reasoning:
+                yield self._reasoning[text]
+            case _:
+                return
+
+
+def _state(call: ToolCall, result: ToolResult | None) -> Row:
+    """A call with its result."""
+    state = {"input": arguments(call), "title": "", "metadata": {}, "time": {"start": 0, "end": 0}}
+    if result is None:
+        return state | {"status": "pending"}
+    if result.is_error:
+        return state | {"status": "error", "error": result.text}
+    return state | {"status": "completed", "output": result.text}

@@ -1,0 +1,33 @@
+"""Pi: where it keeps its configuration, and our entry in it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from context_compression.setup.host import HookFile, Host, below, plain
+from context_compression.setup.machine import PROGRAM, Machine
+from context_compression.setup.pieces import Value
+
+PLUGIN = Path(__file__).parent / "plugin"
+
+
+def entry(command: str, args: Sequence[str]) -> Value:
+    """Tools that are not `direct` are for scripts alone; the model never sees them."""
+    return {**plain(command, args), "exposure": "direct"}
+
+
+def settings(machine: Machine) -> Path:
+    """`~/.pi/agent`, or PI_CODING_AGENT_DIR."""
+    return (machine.folder("PI_CODING_AGENT_DIR") or machine.home / ".pi" / "agent") / "mcp.json"
+
+
+HOOKS = HookFile(
+    PLUGIN / f"{PROGRAM}.ts",
+    lambda machine: settings(machine).parent / "extensions" / f"{PROGRAM}.ts",
+    f".pi/extensions/{PROGRAM}.ts",
+)
+PI = Host(
+    "pi", "Pi", "pi", settings, "mcpServers", entry, project=(".pi/mcp.json",), strict=True,
+    hooks=(HOOKS,), transcripts=below(settings, "sessions/*/*.jsonl"),
+    then="Start it anew. Pi before 0.99 has no MCP of its own and passes this file over.",
+    mcp_since=(0, 99),
+)  # fmt: skip

@@ -1,0 +1,135 @@
+"""Pi: `pi --session <file>` opens any file; its lists show those in the project's folder.
+
+The format is documented (session-format.md of version 0.87.1). Its versions of a model's provider
+and API only matter for taking the session's model up again.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, assert_never
+
+from context_compression.conversation.messages import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from context_compression.transcripts.copy import Copy, Row
+from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.portable import arguments, as_user, url_of
+
+NAME = "pi"
+DOCUMENTS = THINKING = False
+PROVIDERS = {  # by how the names of their models begin
+    "claude": ("anthropic", "anthropic-messages"),
+    "gemini": ("google", "google-generative-ai"),
+}
+OTHERS = ("openai", "openai-responses")
+COUNTED = ("input", "output", "cacheRead", "cacheWrite")
+USAGE = {
+    **dict.fromkeys(COUNTED, 0),
+    "totalTokens": 0,
+    "cost": {**dict.fromkeys(COUNTED, 0), "total": 0},
+}
+
+
+def place(copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
+    """`~/.pi/agent/sessions/--home-me-app--/<time>_<session>.jsonl`."""
+    agent = Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+    project = re.sub(r"[/\\:]", "-", re.sub(r"^[/\\]", "", str(copy.project)))
+    name = f"{re.sub(r'[:.]', '-', copy.time())}_{copy.session_id}.jsonl"
+    return agent / "sessions" / f"--{project}--" / name
+
+
+def command(copy: Copy, path: Path) -> Sequence[str]:
+    """What resumes it."""
+    return "pi", "--session", str(path)
+
+
+def rows(messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
+    """What the session is, then a row for each message and each result, each below the one before.
+
+    Results have rows of their own, with their tools' names.
+    """
+    about = {"id": copy.session_id, "timestamp": copy.time(), "cwd": str(copy.project)}
+    yield {"type": "session", "version": 3, **about}
+    names = {call.id: call.name for message in messages for call in message.calls}
+    said = (entry for m in messages for entry in entries(m, names, by_model(copy.model)))
+    for number, entry in enumerate(said):
+        millisecond = int(copy.created.timestamp() * 1000) + number
+        yield {
+            "type": "message",
+            "id": copy.id(number)[:8],
+            "parentId": copy.id(number - 1)[:8] if number else None,
+            "timestamp": copy.time(number),
+            "message": entry | {"timestamp": millisecond},
+        }
+
+
+def entries(message: Message, names: Mapping[str, str], by: Mapping[str, str]) -> Iterator[Row]:
+    """The messages that Pi makes of one.
+
+    Args:
+        message: as we have it.
+        names: of the tools, by the ids of their calls.
+        by: what an answer is said to be by: provider, API, model.
+    """
+    if message.role == "assistant":
+        stop = "toolUse" if message.calls else "stop"
+        content = list(map(_part, message.blocks))
+        yield {"role": "assistant", "content": content, **by, "usage": USAGE, "stopReason": stop}
+        return
+    for result in message.results:
+        yield {
+            "role": "toolResult",
+            "toolCallId": result.call_id,
+            "toolName": names.get(result.call_id, "tool"),
+            "content": list(map(_part, result.content)),
+            "isError": result.is_error,
+        }
+    blocks = [block for block in as_user(message) if not isinstance(block, ToolResult)]
+    if blocks:
+        yield {"role": "user", "content": list(map(_part, blocks))}
+
+
+def by_model(model: str | None) -> Mapping[str, str]:
+    """The provider and the API that are Pi's usual ones for a model."""
+    model = model or "unknown"
+    known = (names for start, names in PROVIDERS.items() if model.startswith(start))
+    provider, api = next(known, OTHERS)
+    return {"api": api, "provider": provider, "model": model}
+
+
+def _part(block: Block) -> Any:
+    match block:
+        case ToolCall():
+            made = {"type": "toolCall", "id": block.id, "name": block.name}
+            return made | {"arguments": arguments(block)}
+        case Image():
+            source = as_object(as_object(block.source).get("source"))
+            if "data" in source:
+                shown = {"data": source["data"], "mimeType": source.get("media_type")}
+                return {"type": "image", **shown}
+            return {"type": "text", "text": f"[The picture at {url_of(block)}]"}
+        case Text() | Document():
+            return {"type": "text", "text": block.text}
+        case Thinking():
+            sealed = as_object(block.source)
+            signature = string(sealed, "data" if block.redacted else "signature")
+            about = {"redacted": True} if block.redacted else {}
+            return {
+                "type": "thinking",
+                "thinking": block.text,
+                "thinkingSignature": signature,
+                **about,
+            }
+        case ToolResult() | Opaque():
+            return block.source
+        case _:
+            assert_never(block)

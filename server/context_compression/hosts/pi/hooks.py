@@ -1,0 +1,104 @@
+"""Pi's events, as our extension passes them on: what it answers is in Pi's own shapes.
+
+tool_result             toolName, toolCallId, input, text, shown        {"text": …}
+context                 messages, before every request             {"messages": […]}
+session_before_compact  messages that shall leave, previousSummary, focus, reason
+                                                                   {"summary": …}
+
+All with session_id, and where Pi knows them model and window. Seen in version 0.87.1.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import ToolCall, is_array, is_object
+from context_compression.hooks.as_text import compressed_text
+from context_compression.hooks.at_source import Answered, offloaded
+from context_compression.hooks.requests import laid_out, session_of, view_for
+from context_compression.hosts.pi.export import by_model, entries
+from context_compression.hosts.pi.transcript import Context
+from context_compression.session import Session
+from context_compression.session.threads import aside
+from context_compression.transcripts.lines import string
+from context_compression.workspace import Workspace
+
+Event = Mapping[str, Any]
+Row = Mapping[str, Any]
+NAMES = {"read": "Read"}
+"""As `at_source.LEAST` calls them."""
+SUMMARIES = ("compactionSummary", "branchSummary")
+
+
+async def answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
+    """What Pi is told; `{}` where all shall stay as it is."""
+    return await aside(partial(_answer, workspace, event))
+
+
+def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
+    session = session_of(workspace, event)
+    match string(event, "hook_event_name"):
+        case "tool_result":
+            call = ToolCall(
+                string(event, "toolCallId"), string(event, "toolName"), event.get("input")
+            )
+            text = offloaded(session, Answered(call, string(event, "text")), workspace.environ)
+            return {} if text is None else {"text": text}
+        case "context":
+            history = History(_objects(event.get("messages")))
+            view = view_for(session, history.messages)
+            return {} if view is None else {"messages": history.laid_out(view)}
+        case "session_before_compact" if _shall_compact(session, event):
+            session.summarizer = workspace.summarizer(session.settings)
+            earlier = string(event, "previousSummary")
+            before = [{"role": "user", "content": earlier}] if earlier else []
+            history = History(_objects(event.get("messages")))
+            focus = string(event, "focus") or None
+            return {"summary": compressed_text(session, [*before, *history.messages], focus)}
+        case _:
+            return {}
+
+
+def _shall_compact(session: Session, event: Event) -> bool:
+    """Whether somebody asked for it, or it may be done unasked."""
+    return session.settings.auto_compress or event.get("reason") == "manual"
+
+
+class History:
+    """The conversation as Pi holds it, and as we do."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        context = Context()
+        self._rows: dict[int, list[Row]] = {}  # by the message they are in
+        self._by: Mapping[str, str] = by_model(None)
+        for row in rows:
+            context.add(_entry(row), kept=False, charged=False)
+            if row.get("role") == "assistant":
+                self._by = {name: string(row, name) for name in self._by}
+            self._rows.setdefault(max(0, len(context.messages) - 1), []).append(row)
+        self.messages = context.messages
+        self._began = rows[0].get("timestamp", 0) if rows else 0
+
+    def laid_out(self, view: Sequence[Mapping[str, Any]]) -> list[Row]:
+        """A view as Pi's messages: what stays is the very row that Pi gave."""
+        names = {call.id: call.name for m in parse(self.messages).messages for call in m.calls}
+        rows: list[Row] = []
+        for part in laid_out(view, self.messages):
+            if isinstance(part, int):
+                rows += self._rows[part]
+            else:
+                new = entries(parse([part]).messages[0], names, self._by)
+                rows += (row | {"timestamp": self._began} for row in new)
+        return rows
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    """A message of Pi's as an entry of its sessions."""
+    if row.get("role") in SUMMARIES:
+        return {"type": "branch_summary", "summary": row.get("summary")}
+    return {"type": "message", "message": row}
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [part for part in value if is_object(part)] if is_array(value) else []

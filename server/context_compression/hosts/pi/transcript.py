@@ -1,0 +1,202 @@
+"""Pi: `~/.pi/agent/sessions/--<folder of the project>--/<time>_<id>.jsonl`, an entry per line.
+
+{"type": "session", "version": 3, "id": …, "cwd": …}          the first, not part of the tree
+{"type": …, "id": …, "parentId": …, …}                          and the rest by type:
+
+message         message: role user, assistant, toolResult, system, bashExecution or custom; the
+                assistant's with usage and stopReason (what was aborted or failed is not sent)
+compaction      summary, firstKeptEntryId, systemMessage: what stands before is gone, but for the
+                entries from that one on
+branch_summary  summary: what was learnt on a branch that was left
+custom_message  content: put in by an extension
+context_edit    targetId, replacement {content} or null: how an earlier entry is sent from now on
+model_change    provider, modelId
+others          about the session, not sent
+
+The live branch is walked from the last entry up; entries of version 1 have no ids and follow each
+other. System messages patch the prompt by section, and add and remove tools. Seen in versions 0.8
+to 0.87 (format 1 and 3), documented for format 3 in the package's `docs/session-format.md`.
+
+    context.py   the messages that entries make
+    current.py   which session belongs to the host that started us
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.pi.context import Context
+from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.shelf import Shelf
+from context_compression.transcripts.transcript import (
+    Load,
+    Row,
+    Transcript,
+    counted,
+    folder_name,
+    name_of,
+)
+
+__all__ = ["NAME", "Context", "PiReader", "is_array", "reader", "recognises"]
+
+NAME = "pi"
+SENT = {"message", "custom_message", "branch_summary", "compaction"}
+BESIDE = {
+    "context_edit", "model_change", "thinking_level_change", "usage", "custom", "label",
+    "session_info",
+}  # fmt: skip
+
+
+def recognises(row: Mapping[str, Any]) -> bool:
+    """Whether the row is one of Pi's."""
+    if row.get("type") == "session":
+        return "cwd" in row and "id" in row
+    if "parentId" in row:
+        return string(row, "type") in SENT | BESIDE
+    return string(as_object(row.get("message")), "role") == "toolResult"
+
+
+def reader() -> "PiReader":
+    """For one session."""
+    return PiReader()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where an entry stands in the tree, and in the file."""
+
+    id: str
+    parent: str
+    kind: str
+    at: At
+    names: str
+    """The entry it is about: a compaction's first kept one, an edit's target."""
+
+
+class PiReader:
+    """The tree of entries; the live ones are looked up when asked."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._head: Row = {}
+        self._last = ""
+        self._model = ""
+        self._rows = 0
+        self._unknown: Counter[str] = Counter()
+        self._shelf = Shelf()
+
+    def add(self, row: Row, at: At) -> None:
+        """Take a row into account."""
+        kind, number = string(row, "type"), self._rows
+        self._rows += 1
+        if kind == "session":
+            self._head = self._head or row
+            return
+        first = self._head.get("version", 1) == 1 and "id" not in row
+        id = f"#{number}" if first else string(row, "id")
+        if kind not in SENT | BESIDE:
+            self._unknown[kind or "none"] += 1
+        if not id:
+            return
+        parent = self._last if first else string(row, "parentId")
+        self._entries[id] = Entry(id, parent, kind, at, _named(row))
+        self._last = id
+        if kind in SENT or kind == "context_edit":
+            self._shelf.put(at, row)
+        elif kind == "model_change":
+            self._model = string(row, "modelId") or self._model
+
+    def transcript(self, path: Path, load: Load) -> Transcript:
+        """The live context now."""
+        branch, gaps = self._branch()
+        live, kept = _live(branch)
+        rows = {entry.id: self._shelf.row(entry.at, load) for entry in live if entry.kind in SENT}
+        edits = {
+            entry.names: self._shelf.row(entry.at, load).get("replacement")
+            for entry in live
+            if entry.kind == "context_edit"
+        }
+        # what a request cost before the history was changed says nothing now
+        charged = _after(live, "context_edit") - kept
+        self._shelf.only(e.at for e in live if e.kind in SENT or e.kind == "context_edit")
+        context = Context()
+        for number, (id, row) in enumerate(rows.items()):
+            if row.get("type") == "compaction":
+                if number == 0:  # an older one that lies among what was kept says nothing
+                    context.begin(row)
+            elif id not in edits:
+                context.add(row, kept=id in kept, charged=id in charged)
+            elif is_object(edits[id]):
+                context.add(_edited(row, edits[id]), kept=id in kept, charged=False)
+        id = string(self._head, "id")
+        return Transcript(
+            path=path,
+            host=NAME,
+            session_id=folder_name(id) if id else name_of(path),
+            messages=context.messages,
+            usage=context.usage,
+            model=context.model or self._model or None,
+            system=context.prompt or None,
+            tools=[*context.tools.values()] or None,
+            warnings=[
+                *counted("Entries of types we do not know were skipped", self._unknown),
+                *counted("Messages of roles we do not know were left out", context.unknown),
+                *counted(
+                    "Entries whose parent is missing begin the conversation", {"entries": gaps}
+                ),
+            ],
+        )
+
+    def _branch(self) -> tuple[list[Entry], int]:
+        """The entries from the newest up to the root, as far as they may be live, oldest first.
+
+        And how many parents were missing.
+        """
+        branch: dict[str, Entry] = {}
+        entry = self._entries.get(self._last)
+        first = ""  # that the last compaction kept
+        while entry is not None and entry.id not in branch:
+            branch[entry.id] = entry
+            if entry.kind == "compaction" and not first:
+                first = entry.names
+            if entry.id == first:
+                break
+            parent, entry = entry.parent, self._entries.get(entry.parent)
+            if parent and entry is None:
+                return [*reversed(branch.values())], 1
+        return [*reversed(branch.values())], 0
+
+
+def _named(row: Row) -> str:
+    index = row.get("firstKeptEntryIndex")  # format 1 counts rows, the session's own included
+    if isinstance(index, int):
+        return f"#{index}"
+    return string(row, "firstKeptEntryId") or string(row, "targetId")
+
+
+def _live(branch: list[Entry]) -> tuple[list[Entry], set[str]]:
+    """The entries that are sent, in the order they are sent, and which the compaction kept."""
+    compactions = [n for n, entry in enumerate(branch) if entry.kind == "compaction"]
+    if not compactions:
+        return branch, set()
+    at = compactions[-1]
+    ids = [entry.id for entry in branch[:at]]
+    kept = branch[ids.index(branch[at].names) : at] if branch[at].names in ids else []
+    return [branch[at], *kept, *branch[at + 1 :]], {entry.id for entry in kept}
+
+
+def _after(entries: list[Entry], kind: str) -> set[str]:
+    """The entries behind the last one of a kind."""
+    places = [n for n, entry in enumerate(entries, 1) if entry.kind == kind]
+    return {entry.id for entry in entries[max(places, default=0) :]}
+
+
+def _edited(row: Row, replacement: Any) -> Row:
+    """A row whose message says something else."""
+    content = as_object(replacement).get("content")
+    if row.get("type") == "message":
+        return {**row, "message": {**as_object(row.get("message")), "content": content}}
+    return {**row, "content": content}

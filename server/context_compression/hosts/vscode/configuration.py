@@ -1,0 +1,18 @@
+"""VS Code: where it keeps its configuration."""
+
+from pathlib import Path
+
+from context_compression.setup.host import Host, typed
+from context_compression.setup.machine import Machine
+
+
+def settings(machine: Machine) -> Path:
+    """Of the default profile."""
+    return machine.applications / "Code" / "User" / "mcp.json"
+
+
+VSCODE = Host(
+    "vscode", "VS Code", "code", settings, "servers", typed,
+    project=(".vscode/mcp.json",), environment="desktop",
+    then="Start it in the list of MCP servers (command MCP: List Servers).",
+)  # fmt: skip

@@ -1,0 +1,20 @@
+"""Zed: where it keeps its configuration."""
+
+from pathlib import Path
+
+from context_compression.setup.host import Host, plain
+from context_compression.setup.machine import Machine
+
+
+def settings(machine: Machine) -> Path:
+    """On macOS it follows the XDG rules too, but for the variable."""
+    if machine.system == "win32":
+        return machine.applications / "Zed" / "settings.json"
+    home = machine.config_home if machine.system == "linux" else machine.home / ".config"
+    return home / "zed" / "settings.json"
+
+
+ZED = Host(
+    "zed", "Zed", "zed", settings, "context_servers", plain,
+    project=(".zed/settings.json",), environment="desktop", then="It takes notice by itself.",
+)  # fmt: skip

@@ -1,0 +1,99 @@
+"""Makes `import` follow the table of moved modules."""
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from context_compression.moved.table import MODULES, NAMES, PACKAGES
+
+ROOT = "context_compression"
+FUNCTIONS = ("compress", "usage")
+"""Public functions that have the name of a module that was moved: `import` must not hide them."""
+
+
+class MovedModule(ModuleType):
+    """What an old path is imported as: every name is looked up in the new place."""
+
+    def __getattr__(self, name: str) -> Any:
+        old = self.__name__.removeprefix(f"{ROOT}.")
+        if name.startswith("__") or old not in MODULES:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return _held(name, old, (MODULES[old],))
+
+
+class OldPaths(MetaPathFinder, Loader):
+    """Finds modules by paths they had before."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a moved module; `None` for all others."""
+        del path, target
+        root, _, old = fullname.partition(".")
+        if root != ROOT or old not in MODULES:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The stand-in for a moved module; says where that is now."""
+        old = spec.name.removeprefix(f"{ROOT}.")
+        _warn(spec.name, f"{ROOT}.{MODULES[old]}")
+        return MovedModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: names are looked up when asked for."""
+
+
+class Root(ModuleType):
+    """The package itself: a moved module that is imported does not take a function's place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in FUNCTIONS and isinstance(value, MovedModule)):
+            super().__setattr__(name, value)
+
+
+def follow_old_paths() -> None:
+    """From now on, modules are found by their old paths, too; each warns once for each caller."""
+    sys.meta_path.insert(0, OldPaths())
+    sys.modules[ROOT].__class__ = Root
+
+
+def held_elsewhere(package: str) -> Callable[[str], Any]:
+    """A `__getattr__` for a package whose names moved to modules of their own.
+
+    Args:
+        package: its `__name__`.
+    """
+    old = package.removeprefix(f"{ROOT}.")
+
+    def find(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return _held(name, old, PACKAGES[old])
+
+    return find
+
+
+def _held(name: str, old: str, places: Sequence[str]) -> Any:
+    """What a name stood for in an old module, from where it is now."""
+    if renamed := NAMES.get((old, name)):
+        place, _, new = renamed.partition(":")
+        _warn(f"{ROOT}.{old}.{name}", f"{ROOT}.{place}.{new}", level=4)
+        return getattr(import_module(f"{ROOT}.{place}"), new)
+    for place in places:
+        module = import_module(f"{ROOT}.{place}")
+        if hasattr(module, name):
+            if old in PACKAGES:
+                _warn(f"{ROOT}.{old}.{name}", f"{module.__name__}.{name}", level=4)
+            return getattr(module, name)
+    raise AttributeError(f"module {ROOT + '.' + old!r} has no attribute {name!r}")
+
+
+def _warn(old: str, new: str, level: int = 3) -> None:
+    text = f"{old} is now {new}; the old name goes with the next major version."
+    warnings.warn(text, DeprecationWarning, stacklevel=level)

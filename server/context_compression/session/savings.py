@@ -1,0 +1,176 @@
+"""What compression saved a conversation, and what that cost: tokens over all its requests.
+
+A request sends the whole view. So what a compression freed is saved once in each request after it,
+and the definitions of our tools are paid once in each. Tokens are not money: a provider charges a
+tenth for what its cache still holds, and a compression makes a part of that invalid.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.tokens import family_of
+
+SCHEMAS = 1_700
+"""o200k tokens of our tools' definitions and instructions; a test holds it to within 5 %."""
+OURS = re.compile(r"(^|_)context_(status|compress|config|summary|offload|restore)$")
+"""Our tools, whatever a host puts before their names: `mcp__ctx__context_status`."""
+
+
+@dataclass(frozen=True)
+class Savings:
+    """Tokens a conversation's requests went without, and tokens spent to get there.
+
+    Attributes:
+        per_request: by how many the next request is smaller.
+        requests: how many were answered so far.
+        kept_out: what those requests would have held beside what they held.
+        brought_back: what restores put into them again.
+        summaries: tokens of the calls in which summaries were written.
+        cost: of those calls in dollars, where prices are known.
+        schemas: tokens of our tools' definitions in each request, where it has them.
+    """
+
+    per_request: int = 0
+    requests: int = 0
+    kept_out: int = 0
+    brought_back: int = 0
+    summaries: int = 0
+    cost: float = 0.0
+    schemas: int = 0
+
+    @property
+    def schemas_sent(self) -> int:
+        """Tokens of our tools' definitions in all requests."""
+        return self.schemas * self.requests
+
+    @property
+    def net(self) -> int:
+        """Tokens saved in all; negative where it cost more than it saved."""
+        return self.kept_out - self.brought_back - self.summaries - self.schemas_sent
+
+    @property
+    def unsent(self) -> bool:
+        """Whether what is freed was left out of no request yet: then nothing is saved so far."""
+        return self.per_request > 0 and not self.kept_out
+
+    def told(self) -> dict[str, int]:
+        """Its tokens, as far as they are worth saying: what is 0 is left out, but not the net."""
+        said = {
+            "fewer_per_request": max(0, self.per_request),
+            "kept_out": self.kept_out,
+            "brought_back": self.brought_back,
+            "spent_on_summaries": self.summaries,
+            "spent_on_schemas": self.schemas_sent,
+        }
+        return {name: tokens for name, tokens in said.items() if tokens} | {"net": self.net}
+
+    def offering_tools(self, model: str | None) -> "Savings":
+        """The same for a conversation whose requests offer our tools to `model`."""
+        return replace(self, schemas=round(SCHEMAS * family_of(model).factor))
+
+
+@dataclass
+class Tally:
+    """Adds up a session's log, event by event."""
+
+    requests: int = 0
+    kept_out: int = 0
+    brought_back: int = 0
+    restored: int = 0
+    summaries: int = 0
+    cost: float = 0.0
+    outside: dict[str, int] = field(default_factory=dict[str, int])
+    """Tokens that a host's hook kept out, by the call that was answered so."""
+    at_source: int = 0
+    """Those of calls whose answers were recorded."""
+    answering: bool = False
+    """Whether the last message was the model's."""
+    called: bool = False
+    """Whether an agent called one of our tools, so that its requests offer them."""
+    by_caller: list[str] = field(default_factory=list[str])
+    """Summaries an agent wrote itself, in a call of which nobody told us what it took."""
+
+    def take(self, event: Mapping[str, Any], freed: int) -> None:
+        """Take one event into account; `freed` is what compressions free in the view after it."""
+        match event:
+            case {"type": "message", "message": message} if is_object(message):
+                self._take_message(message, freed)
+            case {"type": "rewind"}:  # what is still in the history is recorded anew, or left out
+                self.at_source = 0
+            case {"type": "offload", "call": str(call), "tokens_freed": int(tokens)}:
+                self.outside[call] = tokens
+            case {"type": "restore", "tokens": int(tokens)}:
+                self.restored += tokens
+            case {"type": "compression", "summary": str(text)}:
+                spent = _number(event, "input_tokens") + _number(event, "output_tokens")
+                self.summaries += int(spent)
+                self.cost += _number(event, "cost")
+                if not spent:
+                    self.by_caller.append(text)
+            case _:
+                pass
+
+    def _take_message(self, message: Mapping[str, Any], freed: int) -> None:
+        """What the model says answers a request; its items without a role do so together."""
+        if not _is_answer(message):
+            self.answering = False
+            if self.outside:
+                self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
+            return
+        self.called = self.called or any(map(OURS.search, _calls(message)))
+        if not self.answering or "role" in message:
+            self.requests += 1
+            self.kept_out += freed + self.at_source
+            self.brought_back += self.restored
+        self.answering = True
+
+    def savings(self, freed: int, count: Callable[[str], int], model: str | None = None) -> Savings:
+        """The sums, with the tokens of a text as `count` has them, and of the tools for `model`."""
+        sums = Savings(
+            per_request=freed + self.at_source - self.restored,
+            requests=self.requests,
+            kept_out=self.kept_out,
+            brought_back=self.brought_back,
+            summaries=self.summaries + sum(map(count, self.by_caller)),
+            cost=self.cost,
+        )
+        return sums.offering_tools(model) if self.called else sums
+
+
+def _is_answer(message: Mapping[str, Any]) -> bool:
+    """Whether the model says it: by its role, or as an item of its own that is no result."""
+    kind = str(message.get("type", ""))
+    item = "role" not in message and (kind == "reasoning" or kind.endswith("_call"))
+    return message.get("role") in ("assistant", "model") or item
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the tools a message calls, whatever its dialect."""
+    yield str(message.get("name", ""))
+    for key in ("content", "tool_calls", "parts"):
+        blocks = message.get(key)
+        if not is_array(blocks):
+            continue
+        for block in filter(is_object, blocks):
+            inner = (
+                block.get(of) for of in ("function", "functionCall", "function_call", "toolUse")
+            )
+            for called in filter(is_object, (block, *inner)):
+                yield str(called.get("name", called.get("toolName", "")))
+
+
+def _answered(message: Mapping[str, Any]) -> Iterator[str]:
+    """The ids of the calls that a message answers, in Anthropic's dialect: hosts' messages."""
+    content = message.get("content")
+    for block in filter(is_object, content) if is_array(content) else ():
+        yield str(block.get("tool_use_id", ""))
+
+
+def _number(event: Mapping[str, Any], name: str) -> float:
+    """What a line of the log says, 0 where it says nothing that can be added up."""
+    value = event.get(name)
+    return value if isinstance(value, int | float) and abs(value) < math.inf else 0

@@ -1,0 +1,173 @@
+"""Is this error a conversation too long? Or is it about thinking that belongs to another one?
+
+Providers say the former in some thirty ways; what they all share is a phrase about the input and a
+limit. Errors about pace (rate limits, throttling) or the length of the answer use the same words,
+so they are ruled out first.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from context_compression.conversation.messages import is_object, strings_in
+
+LONGEST_TEXT = 4000
+"""Characters of each text that are looked at: providers may echo the request."""
+TOO_LARGE = 413
+PACE = frozenset({429, 503, 529})
+"""Statuses that ask to wait: rate limit, unavailable, overloaded."""
+STATUS = re.compile(
+    r"(?:^\W*(?:http(?:/[\d.]+)? )?|\b(?:status|error)(?: code)?:? )([45]\d\d)\b", re.I
+)
+NO_BODY = re.compile(
+    r"\W*(?:error code: |http )?(?:400|413)(?: status code)?(?: \(no body\))?\W*", re.I
+)
+
+NOT_OVERFLOW = re.compile(
+    r"rate[ _-]?limit|too[ _]many[ _]requests|throttl(?:ed|ing)|service[ _]?unavailable|overloaded"
+    r"|tokens per (?:min|day)|please wait"
+    r"|(?:output|completion)[ _]tokens?\b[^.]{0,40}exceed|output[ _]token[ _]limit"
+    r"|\b(?:images?|requests|files?|bytes)\b[^.]{0,40}exceeds the limit",
+    re.I,
+)
+OVERFLOW = re.compile(
+    "|".join(
+        (
+            # said of the prompt or the request
+            r"(?:prompt|input) (?:is )?too long",  # Anthropic, Bedrock, z.ai, Ollama
+            r"prompt exceeds max length",  # z.ai
+            r"request_too_large|request (?:entity )?too large",  # Anthropic, proxies
+            r"prompt tokens \(\d+\) exceed",
+            r"tokens in request more than max tokens allowed",
+            r"input token count.{0,40}exceeds the maximum",  # Gemini
+            r"prompt has [\d,]+ tokens, but the configured context size",  # DS4
+            r"range of input length should be",  # DashScope
+            r"reduce the length of the messages",  # Groq
+            # said of a context length, window, size or limit
+            r"context[ _](?:length|window)[ _]exceed",  # OpenAI and compatible, LiteLLM, z.ai
+            r"contextwindowexceeded|contextlengthexceeded",  # names of exceptions
+            r"exceed(?:s|ed)?\b.{0,60}\bcontext (?:window|length|size|limit)",
+            r"context window exceeds limit",  # MiniMax
+            r"(?:longer|greater) than the (?:model's )?context length",  # Together, LM Studio
+            r"maximum (?:context|prompt|allowed input) length (?:of|is) [\d,]+",  # OpenRouter, xAI
+            r"context length (?:is|of) only [\d,]+",
+            r"too large for model with [\d,]+ maximum context length",  # Mistral
+            # said of a number of tokens
+            r"too many tokens|token limit exceeded|exceeded model token limit",  # the last: Kimi
+            r"exceeds the limit of [\d,]{4,}\b(?!\s*(?!tokens?\b)\w)",  # Copilot
+        )
+    ),
+    re.I | re.S,
+)
+
+FOREIGN_THINKING = re.compile(r"\bbound to (?:a different|another) conversation\b", re.I)
+
+
+def is_overflow(
+    error: BaseException | Mapping[str, Any] | str, *, provider: str | None = None
+) -> bool:
+    """Whether a provider refused a request because the conversation is too long.
+
+    `is_overflow("prompt is too long: 213462 tokens > 200000 maximum")` -> `True`
+
+    Args:
+        error: what was raised, the body of the answer, or its text. Of an exception the status, the
+            body and what caused it are looked at too.
+        provider: Cerebras refuses with a bare 400; from others that means anything.
+    """
+    texts = [text[:LONGEST_TEXT] for text in _texts(error)]
+    statuses = _statuses(error)
+    for text in texts:
+        if (found := STATUS.search(text)) and (text == error or len(text) > 3):
+            statuses.add(int(found[1]))  # a number alone, inside a body, is no status
+    if statuses & PACE or any(NOT_OVERFLOW.search(text) for text in texts):
+        return False
+    if TOO_LARGE in statuses or any(OVERFLOW.search(text) for text in texts):
+        return True
+    return (provider or "").lower() == "cerebras" and (
+        any(NO_BODY.fullmatch(text) for text in texts) or (400 in statuses and not any(texts))
+    )
+
+
+def is_foreign_thinking(error: BaseException | Mapping[str, Any] | str) -> bool:
+    """Whether a provider refused thinking because what stands before it is not what once stood.
+
+    Anthropic says so of a `signature`, with status 400 (Claude docs, "Fix a thinking block bound to
+    a different conversation"). Without any thinking the same conversation is taken.
+
+    Args:
+        error: as `is_overflow`.
+    """
+    return any(FOREIGN_THINKING.search(text[:LONGEST_TEXT]) for text in _texts(error))
+
+
+def silent_overflow(
+    stop_reason: str | None, input_tokens: int, output_tokens: int, window: int
+) -> bool:
+    """Whether an answer that looks like a success tells that the conversation did not fit.
+
+    z.ai answers although the input is larger than the window, MiMo stops at once for `length`.
+
+    Args:
+        stop_reason: as the provider spelled it.
+        input_tokens: all of the input, what came from a cache included.
+        output_tokens: of the answer.
+        window: tokens of the model's window.
+    """
+    match stop_reason:
+        case "model_context_window_exceeded":
+            return True
+        case "stop" | "end_turn":
+            return input_tokens > window
+        case "length" | "max_tokens":
+            return output_tokens == 0 and input_tokens >= 0.99 * window
+        case _:
+            return False
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An exception and what it was raised from; frameworks wrap the provider's."""
+    seen: set[int] = set()
+    at: BaseException | None = error
+    while at is not None and id(at) not in seen:
+        seen.add(id(at))
+        yield at
+        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
+
+
+def _texts(error: BaseException | Mapping[str, Any] | str) -> Iterator[str]:
+    if isinstance(error, str):
+        yield error
+    elif isinstance(error, BaseException):
+        for link in _chain(error):
+            yield type(link).__name__
+            yield str(link)
+            for name in ("message", "body", "type", "code"):
+                yield from strings_in(getattr(link, name, None))
+            yield from strings_in(_answer(link))
+    else:
+        yield from strings_in(error)
+
+
+def _answer(error: BaseException) -> str | None:
+    """The text of the answer an HTTP client's exception carries, where it was read."""
+    try:
+        text = getattr(getattr(error, "response", None), "text", None)
+    except Exception:  # a stream that was not read: httpx raises, others too
+        return None
+    return text if isinstance(text, str) else None
+
+
+def _statuses(error: BaseException | Mapping[str, Any] | str) -> set[int]:
+    values: list[Any] = []
+    if isinstance(error, BaseException):
+        for link in _chain(error):
+            for holder in (link, getattr(link, "response", None)):
+                values += [
+                    getattr(holder, name, None) for name in ("status_code", "status", "code")
+                ]
+    elif is_object(error):
+        for holder in (error, error.get("error")):
+            if is_object(holder):
+                values += [holder.get(name) for name in ("status_code", "status", "code")]
+    return {value for value in values if isinstance(value, int)}

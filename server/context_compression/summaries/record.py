@@ -1,0 +1,48 @@
+"""What a summary was made of, what it left out, and what it cost."""
+
+from dataclasses import dataclass, field
+
+from context_compression.evidence.ledger import Entry
+from context_compression.summaries.summarizer import SummaryReply
+
+
+@dataclass(frozen=True)
+class SummaryRecord:
+    """What a summary was made of and what it cost.
+
+    Attributes:
+        text: the summary alone.
+        first_kept: index of the first message after what it covers.
+        replies: every answer of a model.
+        unverified: what it claimed without a source; struck from `text`.
+        ledger: the evidence of what it covers.
+        whole_ledger: all evidence so far as text; the view carries a part of it and its ref.
+        read_files: files only read, so far in the whole conversation.
+        modified_files: files created, changed, renamed or deleted, likewise.
+    """
+
+    text: str
+    first_kept: int
+    replies: tuple[SummaryReply, ...] = ()
+    unverified: tuple[str, ...] = ()
+    ledger: tuple[Entry, ...] = field(default=(), repr=False)
+    whole_ledger: str = field(default="", repr=False)
+    read_files: tuple[str, ...] = ()
+    modified_files: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> float | None:
+        """What the answers cost in dollars; `None` where the summarizer was told no price."""
+        costs = [reply.cost for reply in self.replies if reply.cost is not None]
+        return sum(costs) if len(costs) == len(self.replies) else None
+
+    @property
+    def usage(self) -> dict[str, int | float | None]:
+        """What the answers took together."""
+        return {
+            "input_tokens": sum(reply.input_tokens for reply in self.replies),
+            "output_tokens": sum(reply.output_tokens for reply in self.replies),
+            "cache_read_tokens": sum(reply.cache_read_tokens for reply in self.replies),
+            "cache_write_tokens": sum(reply.cache_write_tokens for reply in self.replies),
+            "cost": self.cost,
+        }

@@ -1,0 +1,226 @@
+"""How full a context is, and whether it is time to compress."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from threading import Lock
+from typing import Any
+
+from context_compression.conversation.authors import author_of, is_ours, title_of
+from context_compression.conversation.formats import Conversation, parse
+from context_compression.conversation.messages import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from context_compression.conversation.system_prompt import summary_in
+from context_compression.settings import Settings
+from context_compression.tokens import (
+    Count,
+    Counter,
+    TextCounter,
+    anchor_in,
+    anchored,
+    fingerprint,
+    window_of,
+)
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How full a context is.
+
+    Attributes:
+        used_tokens: what is in it; its `method` says how that was counted.
+        total_budget: tokens of the model's window.
+        threshold_tokens: from here on compression is due.
+    """
+
+    used_tokens: Count
+    total_budget: int
+    threshold_tokens: int
+
+    @property
+    def usage_percent(self) -> float:
+        """Share of the budget in use, in percent, to one decimal."""
+        return round(100 * self.used_tokens / self.total_budget, 1)
+
+    @property
+    def remaining(self) -> int:
+        """Tokens left; never negative."""
+        return max(0, self.total_budget - self.used_tokens)
+
+    @property
+    def over_threshold(self) -> bool:
+        """Whether compression is due; the upper bound of the count decides."""
+        return self.used_tokens > 0 and self.used_tokens.upper >= self.threshold_tokens
+
+
+KINDS = {
+    Text: "text", Thinking: "thinking", ToolCall: "tool calls", ToolResult: "tool results",
+    Image: "images", Document: "documents", Opaque: "other",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Item:
+    """One block that takes up room: which message's, what it is, its tokens."""
+
+    message: int
+    what: str
+    tokens: int
+
+
+def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
+    """Tokens by kind of content, the largest first; together what the messages cost."""
+    found: dict[str, int] = {}
+    for message in messages:
+        for block in message.blocks:
+            kind = KINDS[type(block)]
+            if isinstance(block, Text):
+                ours = is_ours(block.text)
+                kind = "our notes" if ours else f"{author_of(message, block.text)} text"
+            found[kind] = found.get(kind, 0) + counter.block(block)
+        found["structure"] = found.get("structure", 0) + counter.family.per_message
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def largest(messages: Sequence[Message], counter: Counter, limit: int = 5) -> list[Item]:
+    """The blocks that take up most, the largest first."""
+    sizes = (
+        (-counter.block(block), index, place)
+        for index, message in enumerate(messages)
+        for place, block in enumerate(message.blocks)
+    )
+    found = nsmallest(limit, sizes)
+    names = {call.id: call.name for message in messages for call in message.calls}
+    return [
+        Item(index, _what(messages[index], messages[index].blocks[place], names), -less)
+        for less, index, place in found
+    ]
+
+
+def _what(message: Message, block: Block, names: Mapping[str, str]) -> str:
+    match block:
+        case ToolCall():
+            return f"call of {block.name}"
+        case ToolResult():
+            return f"result of {names.get(block.call_id, 'a tool')}"
+        case Text():
+            return title_of(message, block.text)
+        case _:
+            return KINDS[type(block)].removesuffix("s")
+
+
+def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) -> Settings:
+    """The settings, with the model's own window where no `token_budget` was set.
+
+    Raises:
+        InvalidSettings: an unknown name or an impossible value.
+    """
+    if not isinstance(settings, Settings):
+        settings = Settings.checked(settings or {})
+    window = window_of(model)
+    if window is None or "token_budget" in settings.model_fields_set:
+        return settings
+    return settings.changed({"token_budget": window})
+
+
+_counted: dict[tuple[int, str | None], Count] = {}
+_counting = Lock()
+
+
+def count_tokens(
+    messages: Messages | str,
+    *,
+    system: Any = None,
+    tools: Any = None,
+    model: str | None = None,
+    counter: TextCounter | None = None,
+) -> Count:
+    """Tokens of a conversation, or of a text alone.
+
+    Args:
+        messages: in any dialect of `formats`, or one text.
+        system: the system prompt, where it is given beside the messages.
+        tools: the tool definitions.
+        model: whose tokens; without one the older Claude family's.
+        counter: the caller's own, text in, tokens out.
+
+    Raises:
+        InvalidConversation: not a conversation in a format we know.
+        InvalidCounter: the counter gives no number of tokens.
+    """
+    if counter is not None:
+        return _count(messages, system, tools, Counter(model, counter))
+    raw = messages.raw if isinstance(messages, Conversation) else messages
+    key = (fingerprint((raw, system, tools)), model)
+    found = _counted.get(key)
+    if found is None:
+        found = _count(messages, system, tools, Counter(model))
+        with _counting:
+            if len(_counted) >= 64:
+                del _counted[next(iter(_counted))]
+            _counted[key] = found
+    return found
+
+
+def _count(messages: Messages | str, system: Any, tools: Any, counter: Counter) -> Count:
+    beside = counter.system(system) + counter.tools(tools)
+    if isinstance(messages, str):
+        return counter.count(beside + counter.text(messages))
+    return counter.whole(parse(messages).messages, beside)
+
+
+def usage(
+    messages: Messages,
+    *,
+    system: Any = None,
+    tools: Any = None,
+    model: str | None = None,
+    counter: TextCounter | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> Usage:
+    """How full the context is; anchored on the last real `usage` a message carries.
+
+    Raises:
+        InvalidConversation: not a conversation in a format we know.
+        InvalidCounter: the counter gives no number of tokens.
+        InvalidSettings: an unknown name or an impossible value.
+    """
+    settings = for_model(settings, model)
+    conversation = parse(messages)  # a text can be counted, but is no conversation
+    used = count_tokens(conversation, system=system, tools=tools, model=model, counter=counter)
+    known = None if summary_in(system) else anchor_in(conversation.raw)  # it was charged before
+    if counter is None and (anchor := known):
+        used = anchored(Counter(model), conversation.messages, anchor)
+    return Usage(used, settings.token_budget, settings.threshold_tokens)
+
+
+def should_compress(
+    messages: Messages,
+    *,
+    system: Any = None,
+    tools: Any = None,
+    model: str | None = None,
+    counter: TextCounter | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> bool:
+    """Whether the context is over its threshold; an empty conversation never is.
+
+    Raises:
+        InvalidConversation: not a conversation in a format we know.
+        InvalidCounter: the counter gives no number of tokens.
+        InvalidSettings: an unknown name or an impossible value.
+    """
+    return usage(
+        messages, system=system, tools=tools, model=model, counter=counter, settings=settings
+    ).over_threshold

@@ -1,0 +1,47 @@
+"""Blocks of Anthropic messages, made from what hosts write in other shapes."""
+
+import re
+from typing import Any
+
+from context_compression.conversation.messages import is_object
+from context_compression.transcripts.lines import parse
+
+DATA_URL = re.compile(r"data:(?P<media>[^;,]*)[^,]*;base64,", re.I)
+
+
+def text(said: str) -> dict[str, Any]:
+    """`text("hello")` -> `{"type": "text", "text": "hello"}`."""
+    return {"type": "text", "text": said}
+
+
+def thinking(said: str, signature: str = "") -> dict[str, Any]:
+    """A model's reasoning; the provider's own sealed form of it is the signature."""
+    return {"type": "thinking", "thinking": said, "signature": signature}
+
+
+def call(call_id: str, name: str, given: Any) -> dict[str, Any]:
+    """A tool call. `given` is an object, or JSON that says one; anything else is its `input`."""
+    value = parse(given.encode("utf-8", "replace")) if isinstance(given, str) and given else given
+    if not is_object(value):
+        value = {"input": given} if given else {}
+    return {"type": "tool_use", "id": call_id, "name": name, "input": value}
+
+
+def result(call_id: str, content: Any, *, failed: bool = False) -> dict[str, Any]:
+    """What a tool answered: a text or blocks."""
+    found = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    return found | ({"is_error": True} if failed else {})
+
+
+def media(kind: str, data: str) -> dict[str, Any]:
+    """`media("image/png", "iVBO…")` -> an image; of another kind than images: a document."""
+    source = {"type": "base64", "media_type": kind, "data": data}
+    return {"type": "image" if kind.startswith("image/") else "document", "source": source}
+
+
+def linked(url: str, kind: str = "image/") -> dict[str, Any]:
+    """A picture or document by its address, which may be the data itself (`data:`)."""
+    if found := DATA_URL.match(url):
+        return media(found["media"] or kind, url[found.end() :])
+    shown = "image" if kind.startswith("image/") else "document"
+    return {"type": shown, "source": {"type": "url", "url": url}}

@@ -1,0 +1,46 @@
+"""Conversations to choose from, where it is not certain which one is meant."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from context_compression.display.plurals import how_many
+
+LISTED = 5
+WORDS = 60  # characters of the first words shown
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A conversation somebody may mean."""
+
+    path: Path
+    written_at: float
+    """Seconds since 1970."""
+    about: str = ""
+    """Its title, or how the user began."""
+
+    def __str__(self) -> str:
+        said = " ".join(self.about.split())
+        shown = f": {said[:WORDS]}{'…' * (len(said) > WORDS)}" if said else ""
+        return f"{self.path} (written {age(time.time() - self.written_at)} ago){shown}"
+
+
+def files(paths: Iterable[Path]) -> list[Candidate]:
+    """The files among paths, the one written last first."""
+    found = {path: path.stat().st_mtime for path in paths if path.is_file()}
+    return newest_first(Candidate(path, written_at) for path, written_at in found.items())
+
+
+def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The one written last first."""
+    return sorted(candidates, key=lambda c: (c.written_at, c.path), reverse=True)
+
+
+def age(seconds: float) -> str:
+    """`90.0` -> `"2 minutes"`."""
+    for unit, name in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= unit:
+            return how_many(round(seconds / unit), name)
+    return how_many(round(max(seconds, 0)), "second")

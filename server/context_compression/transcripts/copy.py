@@ -1,0 +1,69 @@
+"""What a new session says of itself, and what a host's module offers to have one written."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+from uuid import UUID, uuid5
+
+from context_compression.conversation.messages import Message
+
+Row: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What a new session says of itself.
+
+    Attributes:
+        session_id: a UUID that no other session has.
+        project: the folder it belongs to; hosts offer a session there alone.
+        created: when it was made.
+        model: that answered in it so far, where it is known.
+    """
+
+    session_id: str
+    project: Path
+    created: datetime
+    model: str | None = None
+
+    def id(self, number: int) -> str:
+        """Of the row with this number: a UUID, the same whenever it is asked for."""
+        return str(uuid5(UUID(self.session_id), str(number)))
+
+    def time(self, number: int = 0) -> str:
+        """Of the row with this number, in UTC to the millisecond; hosts sort by it."""
+        at = self.created.astimezone(UTC) + timedelta(milliseconds=number)
+        return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Exporter(Protocol):
+    """Writes sessions of one host. A module with these names is one."""
+
+    @property
+    def NAME(self) -> str:
+        """Of the host."""
+        ...
+
+    @property
+    def DOCUMENTS(self) -> bool:
+        """Whether the host's messages may hold documents."""
+        ...
+
+    @property
+    def THINKING(self) -> bool:
+        """Whether reasoning that this host recorded can be given back to it."""
+        ...
+
+    def place(self, copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
+        """Where the host looks for the session."""
+        ...
+
+    def rows(self, messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
+        """The lines of the session's file."""
+        ...
+
+    def command(self, copy: Copy, path: Path) -> Sequence[str]:
+        """What resumes it, in the project's folder."""
+        ...

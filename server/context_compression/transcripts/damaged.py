@@ -1,0 +1,135 @@
+"""Damaged lines: the whole rows that stand in them.
+
+A crash leaves NUL bytes where a row should be, and a row that was cut off with the next one right
+behind it; two writers leave rows without a line break between. (Seen in transcripts of Claude Code,
+Codex and Copilot CLI.) What is whole is read; half rows are not guessed at, nor is a part of one
+taken for a row.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple, cast
+
+from context_compression.transcripts.lines import parse
+
+NUL = b"\0"
+BLANK = b"\0 \t\r\n"
+OPENING = re.compile(r'\{\s*"(?=[^"\\]{0,200}"\s*:)')
+"""How a JSON object begins. In a JSON string it cannot stand: quotes are escaped there."""
+ESCAPE = 7
+"""Characters of `\\u1234`, and one more: an escape that is cut off is blamed on its start."""
+START = re.compile(r"\s*\{$")  # nothing before the brace
+FOLLOWED = re.compile(r"\s*(?:\{|$)")  # by another row, or by nothing
+EFFORT = 10  # times that a line is parsed at most
+COUNTING = 10  # times as fast as parsing: what a JSON error does first is to count the lines before
+DECODER = json.JSONDecoder()
+
+
+class Found(NamedTuple):
+    """A row, and where it stands in its line."""
+
+    row: dict[str, Any]
+    start: int
+    stop: int
+    """The byte behind it."""
+
+
+@dataclass
+class Likeness:
+    """What the rows of a file have in common, by the first of them."""
+
+    sampled: int = 0
+    keys: Set[str] = frozenset()
+    """Those of every row."""
+    beginnings: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
+    """The first two keys of any row, in order."""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Look at one more row."""
+        self.keys = self.keys & row.keys() if self.sampled else frozenset(row)
+        self.beginnings.add(_beginning(row))
+        self.sampled += 1
+
+    def fits(self, row: Mapping[str, Any]) -> bool:
+        """Whether an object looks like the rows; parts of a row do not."""
+        alike = len(self.keys) > 1 or _beginning(row) in self.beginnings
+        return alike and bool(self.keys) and self.keys <= row.keys()
+
+
+def _beginning(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(islice(row, 2))
+
+
+def row_in(data: bytes) -> dict[str, Any]:
+    """The one row in some bytes, NULs in it taken out; an empty one where there is none."""
+    value = parse(data)
+    if value is None and NUL in data:
+        value = parse(data.replace(NUL, b""))
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def rows_of(line: bytes) -> list[dict[str, Any]]:
+    """The rows in a line, damaged or not."""
+    value = parse(line)
+    if value is None:
+        return [found.row for found in rows_in(line, Likeness())]
+    return [cast(dict[str, Any], value)] if isinstance(value, dict) else []
+
+
+def rows_in(line: bytes, likeness: Likeness) -> list[Found]:
+    """The whole rows in a line that is not one JSON value.
+
+    `{"type": "us{"type": "user", "n": 1}` -> the second of the two.
+    """
+    start, stop = len(line) - len(line.lstrip(BLANK)), len(line.rstrip(BLANK))
+    if NUL in line and (row := row_in(line[start:stop])):
+        return [Found(row, start, stop)]
+    return _Search(line, likeness).rows()
+
+
+@dataclass
+class _Search:
+    """Looks for rows from left to right."""
+
+    line: bytes
+    likeness: Likeness
+    end: int = 0
+    """Behind the row found last."""
+    broke: int = -1
+    """Where the text is no JSON any more, read from an opening before."""
+
+    def rows(self) -> list[Found]:
+        """All rows."""
+        text = self.line.replace(NUL, b" ").decode("latin-1")  # a character is a byte
+        found: list[Found] = []
+        looked, effort = 0, EFFORT * len(text)
+        while effort > 0 and (opening := OPENING.search(text, looked)):
+            start = opening.start()
+            try:
+                _, looked = DECODER.raw_decode(text, start)
+            except json.JSONDecodeError as error:
+                self.broke, looked = error.pos, start + 1
+                effort -= self.broke - start + self.broke // COUNTING
+                continue
+            except RecursionError:  # it does not say where
+                self.broke, looked = start, start + 1
+                effort -= len(text)
+                continue
+            if row := self._row_at(text, opening, looked):
+                found.append(Found(row, start, looked))
+                self.end = looked
+        return found
+
+    def _row_at(self, text: str, opening: re.Match[str], stop: int) -> dict[str, Any]:
+        """An object where it is a row by itself, not a part of one that is cut off."""
+        start = opening.start()
+        is_first = START.match(text, self.end, start + 1) is not None  # or behind a whole row
+        if not is_first and not FOLLOWED.match(text, stop):
+            return {}
+        is_what_broke_it = start - ESCAPE <= self.broke <= opening.end()
+        row = row_in(self.line[start:stop])
+        certain = is_first or is_what_broke_it or self.broke < self.end  # behind no JSON at all
+        return row if certain or self.likeness.fits(row) else {}

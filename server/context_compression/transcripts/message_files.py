@@ -1,0 +1,154 @@
+"""Plain message files: a list of messages, the body of a request, or one message per line.
+
+[{"role": "user", "content": "hello"}]
+{"messages": [...], "system": "be brief", "tools": [...], "model": "...", "id": "..."}
+{"contents": [...], "systemInstruction": {...}}  as Gemini takes them
+{"input": [...], "instructions": "be brief"}     as OpenAI Responses takes them
+{"role": "user", "content": "hello"}             one per line, bare or as {"message": {...}}
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from context_compression.conversation.formats import Conversation, parse, responses
+from context_compression.conversation.formats.foreign import refusal
+from context_compression.conversation.messages import is_array
+from context_compression.errors import InvalidConversation, TranscriptError
+from context_compression.transcripts.lines import WANTED, At, as_object, string
+from context_compression.transcripts.transcript import Load, Row, Transcript, folder_name, name_of
+
+NAME = "messages"
+SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
+
+
+def is_document(value: Any) -> bool:
+    """Whether a JSON value holds a conversation, and is not a row of one."""
+    return "messages" in as_object(value) or is_array(_held(as_object(value)))
+
+
+def read_document(path: Path, document: Any) -> Transcript:
+    """A conversation that is one JSON value.
+
+    Raises:
+        TranscriptError: the value is no conversation.
+    """
+    about = as_object(document)
+    messages = _held(about) if about else document
+    if not is_array(messages):
+        found = _keys(about) if about else f"just {document!r:.40}"
+        said = f"is JSON, but no conversation: it holds {found}."
+        raise TranscriptError(_by_name(path, document) or f"{path} {said} {WANTED}")
+    listed = _all_messages(path, messages, document)
+    return Transcript(
+        path=path,
+        host=NAME,
+        session_id=folder_name(string(about, "id")) if string(about, "id") else name_of(path),
+        messages=listed,
+        conversation=_checked(path, listed, document),
+        model=string(about, "model") or string(about, "modelId") or None,
+        system=_system(about),
+        tools=about.get("tools") or as_object(about.get("toolConfig")).get("tools"),
+        warnings=[] if messages else ["The file holds no messages."],
+    )
+
+
+def reader() -> "MessageRows":
+    """For a file with one message per line."""
+    return MessageRows()
+
+
+class MessageRows:
+    """One message per row; rows that are no message are skipped and counted."""
+
+    def __init__(self) -> None:
+        self._messages: list[dict[str, Any]] = []
+        self._first_strange: Row = {}
+        self._strange = 0
+
+    def add(self, row: Row, at: At) -> None:
+        """Take a row into account."""
+        message = row if "role" in row or _is_item(row) else row.get("message")
+        if _is_message(message):
+            self._messages.append(message)
+        else:
+            self._first_strange = self._first_strange or row
+            self._strange += 1
+
+    def transcript(self, path: Path, load: Load) -> Transcript:
+        """The conversation so far.
+
+        Raises:
+            TranscriptError: there is no message in any row.
+        """
+        if not self._messages:
+            found = _keys(self._first_strange) if self._strange else "no JSON objects"
+            said = f"holds no messages: its lines hold {found}."
+            raise TranscriptError(_by_name(path, self._first_strange) or f"{path} {said} {WANTED}")
+        messages = list(self._messages)
+        return Transcript(
+            path=path,
+            host=NAME,
+            session_id=name_of(path),
+            messages=messages,
+            conversation=_checked(path, messages, None),
+            warnings=[f"Rows without a message were skipped: {self._strange}."]
+            * bool(self._strange),
+        )
+
+
+def _held(about: Mapping[str, Any]) -> Any:
+    """The messages in the body of a request; a message or an item may have an input, too."""
+    if "messages" in about or "role" in about or "type" in about:
+        return about.get("messages")
+    return about.get("contents", about.get("input"))
+
+
+def _system(about: Mapping[str, Any]) -> Any:
+    """The system prompt beside the messages: a text, or parts with texts."""
+    found = next((about[key] for key in SYSTEM if about.get(key)), None)
+    return as_object(found).get("parts", found)
+
+
+def _all_messages(path: Path, items: Sequence[Any], document: Any) -> list[dict[str, Any]]:
+    """The items of a list, if all of them may be messages."""
+    strange = [index for index, item in enumerate(items) if not _is_message(item)]
+    if not strange:
+        return list(items)
+    said = (
+        f"is JSON, but no conversation: {len(strange)} of {len(items)} items are no message with a "
+        f"role, the first is item {strange[0]}."
+    )
+    told = _by_name(path, items[strange[0]], document)
+    raise TranscriptError(told or f"{path} {said} {WANTED}")
+
+
+def _checked(path: Path, messages: list[dict[str, Any]], document: Any) -> Conversation:
+    """The messages read, if they are some; a host's own format is not guessed at."""
+    if told := _by_name(path, messages, document):
+        raise TranscriptError(told)
+    try:
+        return parse(messages)
+    except InvalidConversation as error:
+        raise TranscriptError(f"{path} cannot be read. {error} {WANTED}") from error
+
+
+def _by_name(path: Path, value: Any, document: Any = None) -> str | None:
+    """The error for what is no dialect, but known; the name of the document it is in goes first."""
+    told = refusal(value)
+    return f"{path} cannot be read. {refusal(document) or told}" if told else None
+
+
+def _is_message(value: Any) -> TypeGuard[dict[str, Any]]:
+    return bool(string(as_object(value), "role")) or _is_item(as_object(value))
+
+
+def _is_item(row: Mapping[str, Any]) -> bool:
+    """Whether it is an item of OpenAI Responses that is no message."""
+    return bool(string(row, "type")) and responses.is_item(row)
+
+
+def _keys(about: Mapping[str, Any]) -> str:
+    """`{"a": 1, "b": 2}` -> `an object with "a", "b"`."""
+    names = ", ".join(f'"{name[:40]}"' for name in list(about)[:6])
+    return f"an object with {names}" if names else "an empty object"

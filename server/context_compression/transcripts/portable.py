@@ -1,0 +1,198 @@
+"""A view in the terms every host has.
+
+The blocks are Anthropic's, every call is answered, and what only one provider can read is left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import takewhile
+from typing import Any, assert_never
+
+from context_compression.conversation.formats import anthropic, parse
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_object,
+    user,
+)
+from context_compression.conversation.validity import repair
+from context_compression.display.strings import one_line
+from context_compression.transcripts.blocks import linked
+from context_compression.transcripts.lines import as_object, string
+
+LONGEST_NAME = 64  # characters of a call's id and of a tool's name: the strictest provider's limit
+
+
+@dataclass(frozen=True)
+class Portable:
+    """Messages, and what could not be carried over, in plain words."""
+
+    messages: tuple[Message, ...]
+    notes: tuple[str, ...]
+
+
+def portable(
+    view: Sequence[Mapping[str, Any]], *, thinking: bool, opaque: bool, documents: bool
+) -> Portable:
+    """A view for a host, without what the system said before the first answer: hosts say their own.
+
+    Args:
+        view: messages in any dialect of `formats`.
+        thinking: whether the host can be given reasoning; its signatures hold at its provider only.
+        opaque: likewise blocks that we do not know.
+        documents: whether its messages may hold documents.
+
+    Raises:
+        InvalidConversation: not messages in a format we know.
+    """
+    conversation = parse(view)
+    carrier = _Carrier(
+        anthropic=conversation.format is anthropic.FORMAT,
+        keeps={Thinking: thinking, Opaque: opaque, Document: documents},
+    )
+    prompted = conversation.messages
+    begun = list(takewhile(lambda message: message.role != "assistant", prompted))
+    said = [*(message for message in begun if not _is_prompt(message)), *prompted[len(begun) :]]
+    carrier.left_out["system prompts"] = len(prompted) - len(said)
+    carried = [carrier.message(message) for message in said]
+    # a message behind the end makes the last step a closed one: a running call has no result yet
+    mended = repair((*carried, user("…")), anthropic.FORMAT.rules).messages[:-1]
+    listed = ", ".join(f"{what} {count:,}" for what, count in carrier.left_out.items() if count)
+    notes = (f"Left out, because the host has no use for it: {listed}.",) if listed else ()
+    return Portable(tuple(_with_results_together(mended)), notes)
+
+
+def as_user(message: Message) -> tuple[Block, ...]:
+    """The blocks of a message for the user's role, labelled where the system said them.
+
+    For hosts that know no messages of the system's in the course of a conversation.
+    """
+    return (Text("[System message]"), *message.blocks) if _is_prompt(message) else message.blocks
+
+
+def arguments(call: ToolCall) -> Mapping[str, Any]:
+    """A call's arguments where they have to be an object; a tool may take a bare text."""
+    return call.arguments if is_object(call.arguments) else {"input": call.arguments}
+
+
+def url_of(block: Image | Document) -> str:
+    """Where a picture is; one that is given in full is its own address (`data:`)."""
+    source = as_object(as_object(block.source).get("source"))
+    data = f"data:{source.get('media_type')};base64,{source.get('data')}"
+    return string(source, "url") or data
+
+
+def _is_prompt(message: Message) -> bool:
+    return message.is_system and not message.text.startswith(COMPRESSED)
+
+
+class _Carrier:
+    """Takes messages over block by block, and counts what stays behind."""
+
+    def __init__(self, *, anthropic: bool, keeps: Mapping[type[Block], bool]) -> None:
+        self.left_out: Counter[str] = Counter()
+        self._anthropic, self._keeps = anthropic, keeps
+
+    def message(self, message: Message) -> Message:
+        role = "user" if message.role == "tool" else message.role
+        return Message(role, self._blocks(message.blocks))
+
+    def _blocks(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
+        return tuple(kept for block in blocks if (kept := self._block(block)) is not None)
+
+    def _block(self, block: Block) -> Block | None:
+        match block:
+            case Text():
+                return Text(block.text)
+            case ToolCall():
+                return ToolCall(_id(block.id), _name(block.name), block.arguments)
+            case ToolResult():
+                content = self._blocks(block.content)
+                return ToolResult(_id(block.call_id), content, block.is_error)
+            case Image():
+                source = block.source if self._anthropic else _image(block.source)
+                return Image(source) if source else self._stand_in("image")
+            case Document():
+                if self._anthropic and self._keeps[Document]:
+                    return block
+                return Text(block.text) if block.text else self._stand_in("document")
+            case Thinking() | Opaque():
+                if self._anthropic and self._keeps[type(block)]:
+                    return block
+                self.left_out[_called(block)] += 1
+                return None
+            case _:
+                assert_never(block)
+
+    def _stand_in(self, what: str) -> Text:
+        """In place of what was shown to the model, so that it is known of."""
+        self.left_out[f"{what}s"] += 1
+        return Text(f"[The {what} that stood here cannot be shown in this host.]")
+
+
+def _called(block: Thinking | Opaque) -> str:
+    if isinstance(block, Thinking):
+        return "thinking blocks"
+    kind = block.source.get("type") if is_object(block.source) else None
+    return (
+        f"blocks of type {one_line(kind, LONGEST_NAME)}"
+        if isinstance(kind, str)
+        else "unknown blocks"
+    )
+
+
+def _with_results_together(messages: Sequence[Message]) -> Iterator[Message]:
+    """The results of one step in one message, in the order of the calls."""
+    step: Message | None = None
+    results: list[ToolResult] = []
+    for message in messages:
+        if _only_results(message):
+            results += message.results
+            continue
+        yield from _answer(step, results)
+        results = []
+        step = message if message.role == "assistant" else step
+        yield message
+    yield from _answer(step, results)
+
+
+def _answer(step: Message | None, results: Sequence[ToolResult]) -> Iterator[Message]:
+    if results:
+        order = [call.id for call in step.calls] if step else []
+        in_order: list[ToolResult] = sorted(results, key=lambda result: order.index(result.call_id))
+        yield Message("user", tuple(in_order))
+
+
+def _only_results(message: Message) -> bool:
+    return bool(message.blocks) and all(isinstance(b, ToolResult) for b in message.blocks)
+
+
+def _id(id: str) -> str:
+    """`"call_1"` -> itself; `"toolu_1|fc_2"` -> `"call_<hash>"`: what every provider accepts."""
+    if re.fullmatch(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}", id):
+        return id
+    return f"call_{sha256(id.encode('utf-8', 'replace')).hexdigest()[:24]}"
+
+
+def _name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:LONGEST_NAME] or "tool"
+
+
+def _image(part: Any) -> Any:
+    """An image of OpenAI's as Anthropic has it."""
+    match part:
+        case {"image_url": {"url": str(url)}} | {"image_url": str(url)}:
+            return linked(url)
+        case _:
+            return None

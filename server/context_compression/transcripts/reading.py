@@ -1,0 +1,186 @@
+"""Reading a transcript file: all of it once, and later only what was added."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from gzip import GzipFile
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from context_compression.errors import TranscriptError
+from context_compression.transcripts import message_files
+from context_compression.transcripts.damaged import BLANK, NUL, row_in
+from context_compression.transcripts.lines import (
+    LONGEST,
+    NOTHING_READ,
+    WANTED,
+    At,
+    Line,
+    Lines,
+    opened,
+    parse,
+    too_large,
+)
+from context_compression.transcripts.packed import check_packed
+from context_compression.transcripts.rows import Rows, Seen
+from context_compression.transcripts.transcript import Host, Reader, Row, Transcript, name_of
+
+MAX_BYTES = 2 * 1024 * 1024 * 1024
+"""Of a file that is read row by row; one that is a single JSON value has to be smaller."""
+LIST = re.compile(rb"\[\s*(?:$|[\[{\"])")  # and not `[12:30] starting`, which a log may begin with
+LOOKED_AT = 20  # rows; the first may be of a type we do not know
+MARK = 1024  # bytes before the place we came to, by which the file is known again
+
+
+class DocumentReader(Protocol):
+    """Reads a transcript that is a single JSON value."""
+
+    def read_document(self, path: Path, document: Any) -> Transcript:
+        """The conversation in it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Writers:
+    """The hosts that may have written a file; a plain file of messages is read without any.
+
+    Attributes:
+        of_rows: of files with a JSON object in each line; the first that recognises a row counts.
+        of_documents: of files that are one JSON value, each with what tells its own.
+    """
+
+    of_rows: Sequence[Host]
+    of_documents: Sequence[tuple[Callable[[Any], bool], DocumentReader]] = ()
+
+
+class Look(Protocol):
+    """A transcript, as far as it was read."""
+
+    def look(self) -> Transcript:
+        """The conversation as it stands now."""
+        ...
+
+
+class Reading:
+    """One file, as far as it was read; or only its first `rows`."""
+
+    def __init__(
+        self,
+        path: Path,
+        writers: Writers,
+        max_bytes: int = MAX_BYTES,
+        *,
+        rows: int | None = None,
+    ) -> None:
+        self.path, self._writers, self.max_bytes, self._rows = path, writers, max_bytes, rows
+        self._state: tuple[int, ...] = ()  # of the file, when it was looked at
+        self._found: Transcript | None = None
+        self._reader: Reader | None = None
+        self._last = NOTHING_READ
+        self._seen = Seen()
+
+    def look(self) -> Transcript:
+        """The conversation as it stands now.
+
+        Raises:
+            TranscriptError: as `read`.
+        """
+        with opened(self.path, self.max_bytes) as stream:
+            about = self.path.stat()
+            state = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+            if self._found is None or state != self._state:
+                if isinstance(stream, GzipFile):
+                    check_packed(stream, self.path, self.max_bytes)
+                reader = self._reader if state[:2] == self._state[:2] else None
+                if reader is not None and self._goes_on(stream):
+                    self._found = self._more(stream, reader)
+                else:
+                    self._found = self._anew(stream)
+                self._state = state
+            return self._found
+
+    def _goes_on(self, stream: BinaryIO) -> bool:
+        """Whether what was read still stands there, so that the file only grew."""
+        mark = self._last.data[-MARK:]
+        stream.seek(self._last.end - len(mark))
+        return stream.read(len(mark)) == mark
+
+    def _more(self, stream: BinaryIO, reader: Reader) -> Transcript:
+        last = self._last
+        stream.seek(last.end)
+        number = last.number if last.data.endswith(b"\n") else last.number - 1  # the line goes on
+        lines = Lines(stream, self.path, self.max_bytes, last.end, max(number, 0))
+        return self._fed(stream, reader, Rows(lines, (), self._seen, last))
+
+    def _anew(self, stream: BinaryIO) -> Transcript:
+        lines = self._lines_from_the_start(stream)
+        taken = list(islice(lines, 2))
+        if not taken:
+            empty = ["The file is empty."]
+            return Transcript(self.path, message_files.NAME, name_of(self.path), [], warnings=empty)
+        value = parse(taken[0].data.replace(NUL, b""))
+        if isinstance(value, dict) and (len(taken) > 1 or not message_files.is_document(value)):
+            return self._from_rows(stream, lines, taken)
+        if value is not None and len(taken) == 1:
+            return self._document(value, damaged=NUL in taken[0].data)
+        in_a_list = LIST.match(taken[0].data.lstrip(BLANK)) is not None
+        if not in_a_list and row_in(taken[-1].data) and len(taken) > 1:  # the first is damaged
+            return self._from_rows(stream, lines, taken)
+        whole = self._whole(lines, taken)
+        value = parse(whole.replace(NUL, b""))
+        if value is not None:
+            return self._document(value, damaged=NUL in whole)
+        if not in_a_list and any(Rows(self._lines_from_the_start(stream))):
+            return self._from_rows(stream, self._lines_from_the_start(stream))
+        what = "is not JSON, or not all of it is there"
+        if not whole.strip(BLANK):
+            what = "is binary, or a crash has left nothing but NUL bytes of it"
+        raise TranscriptError(f"{self.path} {what}. {WANTED}")
+
+    def _lines_from_the_start(self, stream: BinaryIO) -> Lines:
+        """All lines of the file; what was found in them before is forgotten."""
+        stream.seek(0)
+        self._reader, self._seen = None, Seen()
+        return Lines(stream, self.path, self.max_bytes)
+
+    def _document(self, value: Any, *, damaged: bool) -> Transcript:
+        """A file that is one JSON value."""
+        written_by = (host for is_its, host in self._writers.of_documents if is_its(value))
+        host = next(written_by, message_files)
+        found = host.read_document(self.path, value)
+        told = ["NUL bytes, which a crash left in the file, were passed over."] * damaged
+        return replace(found, warnings=[*told, *found.warnings])
+
+    def _from_rows(self, stream: BinaryIO, lines: Lines, taken: Iterable[Line] = ()) -> Transcript:
+        rows = Rows(lines, taken, self._seen)
+        first = list(islice(rows, LOOKED_AT))
+        written_by = (
+            host for row, _ in first for host in self._writers.of_rows if host.recognises(row)
+        )
+        self._reader = next(written_by, message_files).reader()
+        return self._fed(stream, self._reader, rows, first)
+
+    def _fed(
+        self, stream: BinaryIO, reader: Reader, rows: Rows, first: Iterable[tuple[Row, At]] = ()
+    ) -> Transcript:
+        """What the reader makes of some rows taken `first`, and of the rest."""
+
+        def load(at: At) -> Row:
+            stream.seek(at.offset)
+            return row_in(stream.read(at.length))
+
+        for row, at in islice(chain(first, rows), self._rows):
+            reader.add(row, at)
+        self._last = rows.last
+        transcript = reader.transcript(self.path, load)
+        return replace(transcript, warnings=[*rows.warnings, *transcript.warnings])
+
+    def _whole(self, lines: Lines, taken: list[Line]) -> bytes:
+        """All of a file that may spread one JSON value over its lines."""
+        parts: list[bytes] = []
+        for line in chain(taken, lines):
+            if line.end > LONGEST:
+                raise too_large(self.path, "a JSON value of more than is allowed", LONGEST)
+            parts.append(line.data)
+        return b"".join(parts)

@@ -1,0 +1,107 @@
+"""Rows: the JSON objects among the lines of a file."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, cast
+
+from context_compression.display.plurals import how_many
+from context_compression.transcripts.damaged import BLANK, Likeness, rows_in
+from context_compression.transcripts.lines import NOTHING_READ, At, Line, Lines, parse
+
+NAMED = 5  # line numbers listed in a warning
+SAMPLE = 50  # rows whose keys are looked at
+
+
+@dataclass
+class Seen:
+    """What is known of the lines read so far, for whoever goes on behind them."""
+
+    malformed: list[int] = field(default_factory=list[int])
+    """The numbers of lines that hold no row."""
+    damaged: list[int] = field(default_factory=list[int])
+    """The numbers of those that hold rows, and something else or no line break between them."""
+    likeness: Likeness = field(default_factory=Likeness)
+    """What the rows look like."""
+
+
+class Rows:
+    """The rows among lines, each with its place; can be had once.
+
+    Lines that hold none are skipped; once all rows have been read, `warnings` tells of them. A torn
+    last line does not count as read: whoever goes on behind `last` later finds it whole.
+
+    Args:
+        lines: those not read yet.
+        first: those before them.
+        seen: what was found earlier; what is found now is added.
+        last: what was read last.
+    """
+
+    def __init__(
+        self,
+        lines: Lines,
+        first: Iterable[Line] = (),
+        seen: Seen | None = None,
+        last: Line = NOTHING_READ,
+    ) -> None:
+        self.seen = seen or Seen()
+        self.last = last
+        self._lines = lines
+        self._torn = 0
+        self._rows = self._parsed(first)
+
+    def __iter__(self) -> Iterator[tuple[dict[str, Any], At]]:
+        return self._rows
+
+    def _parsed(self, first: Iterable[Line]) -> Iterator[tuple[dict[str, Any], At]]:
+        for line in chain(first, self._lines):
+            value = parse(line.data)
+            if isinstance(value, dict):
+                row = cast(dict[str, Any], value)
+                self.last = line
+                if self.seen.likeness.sampled < SAMPLE:
+                    self.seen.likeness.add(row)
+                yield row, line.at
+            elif value is None:
+                yield from self._saved(line)
+            else:
+                self.last = line
+                self.seen.malformed.append(line.number)
+
+    def _saved(self, line: Line) -> Iterator[tuple[dict[str, Any], At]]:
+        """The rows in a line that is no JSON; where more may be written to it, up to the last."""
+        ended = line.data.endswith(b"\n")
+        found = rows_in(line.data, self.seen.likeness)
+        read = len(line.data) if ended else found[-1].stop if found else 0
+        if read:
+            self.last = line.part(0, read)
+            told = self.seen.damaged if found else self.seen.malformed
+            told += [line.number] if line.number not in told[-1:] else []
+        if line.data[read:].strip(BLANK) or not read:
+            self._torn = len(line.data) - read
+        for row, start, stop in found:
+            yield row, line.part(start, stop).at
+
+    @property
+    def warnings(self) -> list[str]:
+        """What could not be read, in plain words."""
+        warnings: list[str] = []
+        if numbers := self.seen.malformed:
+            warnings.append(f"Lines that are no JSON object were skipped: {_listed(numbers)}.")
+        if numbers := self.seen.damaged:
+            warnings.append(f"Of damaged lines only the whole rows were read: {_listed(numbers)}.")
+        if self._torn:
+            warnings.append(
+                f"The last line is cut off after {how_many(self._torn, 'byte')} (still being "
+                "written, or a crash); it was left out."
+            )
+        if self._lines.cut_off:
+            warnings.append("The packed file is cut off; what came after was left out.")
+        return warnings
+
+
+def _listed(numbers: list[int]) -> str:
+    """`[3, 8]` -> `2 (line 3, 8)`."""
+    named = ", ".join(map(str, numbers[:NAMED])) + ", …" * (len(numbers) > NAMED)
+    return f"{len(numbers)} (line {named})"

@@ -1,0 +1,43 @@
+"""Rows at hand, as far as they fit; the others are read from the file again when asked for.
+
+Which rows are live is known at the end only: a rewind may bring back the oldest. So a reader keeps
+an outline of each, and the rows themselves as long as there is room.
+"""
+
+from collections.abc import Iterable
+
+from context_compression.transcripts.lines import At
+from context_compression.transcripts.transcript import Load, Row
+
+ROOM = 64 * 1024 * 1024
+"""Bytes of rows, as they stand in the file."""
+
+
+class Shelf:
+    """Holds the newest rows; after `only`, those."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self._rows: dict[At, Row] = {}
+        self._left = room
+
+    def put(self, at: At, row: Row) -> None:
+        """Hold a row, in place of the oldest ones where there is no room."""
+        self._rows[at] = row
+        self._left -= at.length
+        while self._left < 0:
+            oldest = next(iter(self._rows))
+            del self._rows[oldest]
+            self._left += oldest.length
+
+    def row(self, at: At, load: Load) -> Row:
+        """A row that was put here once."""
+        found = self._rows.get(at)
+        if found is None:
+            self.put(at, found := load(at))
+        return found
+
+    def only(self, wanted: Iterable[At]) -> None:
+        """Let go of all others."""
+        for at in self._rows.keys() - set(wanted):
+            del self._rows[at]
+            self._left += at.length

@@ -1,1 +1,0 @@
-"""Attacks that anyone can repeat: what they try, and what must hold."""

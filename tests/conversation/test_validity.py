@@ -1,0 +1,282 @@
+"""Broken conversations go in, valid ones come out, and every repair is reported."""
+
+from typing import Any
+
+import pytest
+from generated import Messages, broken, conversations
+from hypothesis import given
+from provider import refused
+
+from context_compression import compress
+from context_compression.conversation.formats import parse
+from context_compression.conversation.validity import NO_RESULT, NO_START, ORPHAN, repair
+from context_compression.testing import Run, conversation, tool_step
+
+LS = Run("a", "Bash", {"command": "ls"}, "main.py")
+CAT = Run("b", "Read", {"path": "main.py"}, "print(1)")
+HELLO = {"role": "user", "content": "Have a look."}
+DONE = {"role": "assistant", "content": "One file."}
+
+anthropic_and_openai = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
+
+
+def step(dialect: Any, *runs: Run, answered: int | None = None) -> Messages:
+    return tool_step(runs, dialect, answered=answered)
+
+
+def mended(messages: Messages, dialect: str) -> tuple[Messages, tuple[str, ...]]:
+    """What `compress` makes of a broken conversation when there is nothing to compress."""
+    result = compress(messages)
+
+    assert refused(result.messages, dialect) == []
+    assert result.changed == bool(result.repairs)
+    return result.messages, result.repairs
+
+
+@given(conversations())
+def test_a_valid_conversation_needs_no_repair_and_keeps_its_objects(messages: Messages) -> None:
+    parsed = parse(messages)
+
+    done = repair(parsed.messages, parsed.format.rules)
+
+    assert done.repairs == ()
+    assert done.origins == tuple(range(len(messages)))
+    assert all(a is b for a, b in zip(done.messages, parsed.messages, strict=True))
+
+
+@given(broken())
+def test_after_repair_the_provider_accepts_it_and_a_repair_is_always_reported(
+    messages: Messages,
+) -> None:
+    parsed = parse(messages)
+
+    done = repair(parsed.messages, parsed.format.rules)
+
+    view = parsed.render(done.messages)
+    assert refused(view, parsed.format.name) == []
+    assert bool(done.repairs) == bool(refused(messages, parsed.format.name))
+    if not done.repairs:
+        assert all(a is b for a, b in zip(view, messages, strict=True))
+
+
+@given(broken())
+def test_what_is_mended_needs_no_second_mending(messages: Messages) -> None:
+    parsed = parse(messages)
+    rules = parsed.format.rules
+    done = repair(parsed.messages, rules)
+
+    again = repair(parse(parsed.render(done.messages)).messages, rules)
+
+    assert again.repairs == ()
+
+
+@anthropic_and_openai
+def test_a_result_that_nobody_asked_for_becomes_a_text_that_says_so(dialect: Any) -> None:
+    orphan = step(dialect, CAT)[1:]
+
+    view, repairs = mended([HELLO, *step(dialect, LS), *orphan, DONE], dialect)
+
+    assert repairs == ("message 3 answers b, which nobody called: made a text",)
+    said = parse(view).messages[3]
+    assert said.role == "user"
+    assert said.text == ORPHAN + "print(1)"
+
+
+@anthropic_and_openai
+def test_a_second_result_for_the_same_call_is_left_out(dialect: Any) -> None:
+    call, result = step(dialect, LS)
+
+    view, repairs = mended([HELLO, call, result, dict(result), DONE], dialect)
+
+    assert repairs == ("message 3 answers a again: left out",)
+    assert view == [HELLO, call, result, DONE]
+
+
+@anthropic_and_openai
+def test_a_result_that_came_late_is_moved_to_its_call(dialect: Any) -> None:
+    call, result = step(dialect, LS)
+
+    view, repairs = mended([HELLO, call, HELLO, result, DONE], dialect)
+
+    assert repairs == ("results in message 3 came late: moved to their calls",)
+    assert view == [HELLO, call, result, HELLO, DONE]
+    assert all(message in (HELLO, call, result, DONE) for message in view)
+
+
+def test_results_behind_the_users_words_in_one_message_are_put_first() -> None:
+    call, result = step("anthropic", LS)
+    words = {"type": "text", "text": "and then?"}
+
+    view, repairs = mended(
+        [HELLO, call, {"role": "user", "content": [words, *result["content"]]}, DONE], "anthropic"
+    )
+
+    assert repairs == ("results in message 2 came late: moved to their calls",)
+    assert view[2] == {"role": "user", "content": [*result["content"], words]}
+
+
+@anthropic_and_openai
+def test_a_note_stands_for_a_missing_result(dialect: Any) -> None:
+    view, repairs = mended([HELLO, *step(dialect, LS, CAT, answered=1), DONE], dialect)
+
+    assert repairs == ("1 tool call had no result: a note stands for it",)
+    results = [result for message in parse(view).messages for result in message.results]
+    assert {result.call_id: result.text for result in results} == {"a": "main.py", "b": NO_RESULT}
+
+
+@anthropic_and_openai
+@pytest.mark.parametrize("answered", [0, 1, 2])
+def test_a_step_still_open_at_the_end_is_no_damage(dialect: Any, answered: int) -> None:
+    messages = [HELLO, *step(dialect, LS, CAT, answered=answered)]
+
+    assert mended(messages, dialect) == (messages, ())
+
+
+@anthropic_and_openai
+def test_once_the_user_has_spoken_an_open_step_is_damage(dialect: Any) -> None:
+    _, repairs = mended([HELLO, *step(dialect, LS, answered=0), HELLO], dialect)
+
+    assert repairs == ("1 tool call had no result: a note stands for it",)
+
+
+@anthropic_and_openai
+def test_a_call_id_used_again_is_renamed_together_with_its_result(dialect: Any) -> None:
+    again = Run("a", "Bash", {"command": "ls -a"}, ".git main.py")
+
+    view, repairs = mended([HELLO, *step(dialect, LS), DONE, *step(dialect, again), DONE], dialect)
+
+    assert repairs == ("call ids used before were renamed: a to a-2",)
+    results = [result for message in parse(view).messages for result in message.results]
+    assert {r.call_id: r.text for r in results} == {"a": "main.py", "a-2": ".git main.py"}
+
+
+@anthropic_and_openai
+def test_an_id_used_twice_in_one_message_is_answered_in_order(dialect: Any) -> None:
+    twin = Run("a", "Read", {"path": "main.py"}, "print(1)")
+
+    view, repairs = mended([HELLO, *step(dialect, LS, twin), DONE], dialect)
+
+    assert repairs == ("call ids used before were renamed: a to a-2",)
+    results = [result for message in parse(view).messages for result in message.results]
+    assert {r.call_id: r.text for r in results} == {"a": "main.py", "a-2": "print(1)"}
+
+
+@anthropic_and_openai
+@pytest.mark.parametrize("content", ["", [], None, [{"type": "text", "text": ""}]])
+def test_a_message_without_content_is_left_out(dialect: Any, content: Any) -> None:
+    messages = [HELLO, *step(dialect, LS), {"role": "assistant", "content": content}, HELLO]
+
+    view, repairs = mended(messages, dialect)
+
+    assert repairs == ("message 3 was empty: left out",)
+    assert view == [*messages[:3], HELLO]
+
+
+@anthropic_and_openai
+def test_an_empty_text_among_others_is_left_out(dialect: Any) -> None:
+    texts = [{"type": "text", "text": ""}, {"type": "text", "text": "hello"}]
+
+    view, repairs = mended(
+        [*step(dialect, LS)[:0], {"role": "user", "content": texts}], "anthropic"
+    )
+
+    assert repairs == ("message 0 held an empty text: left out",)
+    assert view == [{"role": "user", "content": texts[1:]}]
+
+
+def test_anthropics_first_message_is_made_the_users() -> None:
+    view, repairs = mended([DONE, *step("anthropic", LS)], "anthropic")
+
+    assert repairs == ("the conversation did not begin with the user: a note was put first",)
+    assert view == [{"role": "user", "content": NO_START}, DONE, *step("anthropic", LS)]
+
+
+def test_openai_may_begin_with_the_assistant() -> None:
+    messages = [DONE, *step("openai", LS)]
+
+    assert mended(messages, "openai") == (messages, ())
+
+
+@anthropic_and_openai
+def test_an_unknown_block_is_no_damage(dialect: Any) -> None:
+    unknown = {"role": "user", "content": [{"type": "hologram", "waves": [1, 2]}]}
+    messages = [HELLO, *step(dialect, LS), unknown, DONE]
+
+    assert mended(messages, dialect) == (messages, ())
+
+
+def test_behind_an_unknown_block_no_result_is_waited_for() -> None:
+    call, result = step("anthropic", LS, CAT)
+    [first, _] = result["content"]
+    messages = [HELLO, call, {**result, "content": [first, {"type": "hologram"}]}]
+
+    view, repairs = mended(messages, "anthropic")
+
+    assert repairs == ("1 tool call had no result: a note stands for it",)
+    assert NO_RESULT in str(view)
+
+
+def test_consecutive_messages_of_the_user_are_no_damage() -> None:
+    messages = [HELLO, HELLO, DONE, HELLO]
+
+    assert mended(messages, "anthropic") == (messages, ())
+
+
+def test_a_call_in_the_users_message_becomes_a_text() -> None:
+    call, result = step("anthropic", LS)
+
+    view, repairs = mended(
+        [HELLO, {**call, "role": "user"}, DONE, *step("anthropic", CAT)], "anthropic"
+    )
+
+    assert repairs == ("message 1 of role user held a ToolCall: made a text",)
+    assert "Bash\nls" in parse(view).messages[1].text
+    assert result not in view
+
+
+def test_a_result_in_the_assistants_message_becomes_a_text() -> None:
+    call, result = step("anthropic", LS)
+
+    view, repairs = mended([HELLO, call, result, {**result, "role": "assistant"}], "anthropic")
+
+    assert repairs == ("message 3 of role assistant held a ToolResult: made a text",)
+    assert "main.py" in parse(view).messages[3].text
+
+
+def test_thinking_in_the_users_message_becomes_a_text() -> None:
+    call, result = step("anthropic", LS)
+    thought = {"type": "thinking", "thinking": "The cache is stale.", "signature": "s"}
+    strange = {**result, "content": [*result["content"], thought, *call["content"]]}
+
+    view, repairs = mended([HELLO, call, strange, DONE], "anthropic")
+
+    assert repairs[0] == "message 2 of role user held a Thinking and a ToolCall: made a text"
+    assert "The cache is stale." in parse(view).messages[2].text
+    assert not parse(view).messages[2].has_thinking
+
+
+@anthropic_and_openai
+def test_what_a_repair_takes_out_can_be_brought_back(dialect: Any) -> None:
+    call, result = step(dialect, LS)
+    twice = {**result, "note": "the same once more"}
+
+    result_of_mending = compress([HELLO, call, result, twice, DONE])
+
+    assert result_of_mending.compressed == (3,)
+    assert result_of_mending.dropped == (3,)
+    assert result_of_mending.reasons == {3: "repaired"}
+    assert twice in result_of_mending.originals.values()
+    assert all(loss.lost == 0 for loss in result_of_mending.loss.values())
+
+
+@anthropic_and_openai
+def test_a_broken_conversation_is_mended_and_compressed_in_one_go(dialect: Any) -> None:
+    messages = conversation(8, seed=3, dialect=dialect)
+    del messages[next(i for i, m in enumerate(messages) if m["role"] == "user") + 1]
+
+    result = compress(messages, target_tokens=1_500, strategy="window")
+
+    assert refused(messages, dialect)
+    assert refused(result.messages, dialect) == []
+    assert result.repairs
+    assert result.target_met

@@ -1,0 +1,146 @@
+"""Inside the real Codex, with our server and our hooks."""
+
+import json
+import re
+import shutil
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import pytest
+from other_hosts import CODEX, SERVER, Codex
+from real_hosts import Desk, calling, saying
+from scripted_model import ScriptedModel
+
+from context_compression.session import Session
+from context_compression.store import Store
+
+OURS = "mcp__context_compression__context_"
+LONG = "for i in $(seq 1 900); do echo line $i of it; done"
+
+
+@pytest.fixture(scope="session")
+def codex_command() -> Path:
+    return CODEX.installed()
+
+
+@pytest.fixture
+def codex(codex_command: Path, tmp_path: Path) -> Codex:
+    """Codex with our server and our hooks, in a project of its own."""
+    codex = Codex(codex_command, Desk(tmp_path), ("--dangerously-bypass-hook-trust",))
+    (codex.desk.project / ".git").mkdir()
+    command, *given = (*SERVER, "serve", "--hooks", "codex")
+    codex.config.parent.mkdir()
+    codex.config.write_text(
+        "tool_output_token_limit = 50000\n"  # our hooks are given what Codex would cut
+        "[mcp_servers.context-compression]\n"
+        f"command = {json.dumps(command)}\nargs = {json.dumps(given)}\n"
+        'env_vars = ["CODEX_HOME"]\nrequired = true\nstartup_timeout_sec = 60\n',
+        encoding="utf-8",
+    )
+    with as_file(files("context_compression") / "hosts/codex/plugin/hooks.json") as hooks:
+        shutil.copy(hooks, codex.config.parent)
+    return codex
+
+
+def recorded(codex: Codex) -> Session:
+    """Our record of its one session."""
+    store = Store(codex.desk.store)
+    [id] = store.sessions()
+    return Session(store, id)
+
+
+def test_codex_offers_our_tools_and_status_says_what_its_model_charged(codex: Codex):
+    script = [calling(f"{OURS}status", tokens=4_321), "done"]
+
+    with ScriptedModel(script) as model:
+        codex.ask(model, "How full is it?")
+
+    names = ("status", "compress", "config", "summary", "offload", "restore")
+    assert {f"{OURS}{name}" for name in names} <= set(model.turns[0].tools)
+    assert "4,331 of 258,400 tokens used" in model.turns[-1].results[0]  # the answer had 10
+
+
+def test_a_large_output_becomes_a_preview_that_the_model_restores(codex: Codex):
+    with ScriptedModel([calling("exec_command", cmd=LONG), "done"]) as model:
+        codex.ask(model, "count")
+    [shown] = model.turns[-1].results
+    found = re.match(r"\[Bash: [\d,]+ tokens, [\d,]+ lines; ref (\w+);", shown)
+    assert found and len(shown) < 2_000, shown[:300]
+
+    again = [calling(f"{OURS}restore", ref=found[1], lines="100-101"), "done"]
+    with ScriptedModel(again) as model:
+        codex.ask(model, "look", session=recorded(codex).id)
+
+    assert "line 100 of it\nline 101 of it" in model.turns[-1].results[-1]
+    whole = "".join(f"line {n} of it\n" for n in range(1, 901))
+    assert recorded(codex).restore(found[1], note=False) == whole
+
+
+def test_what_is_read_back_from_the_store_is_left_alone(codex: Codex):
+    with ScriptedModel([calling("exec_command", cmd=LONG), "done"]) as model:
+        codex.ask(model, "count")
+    found = re.search(r"file (\S+);", model.turns[-1].results[0])
+    assert found
+
+    with ScriptedModel([calling("exec_command", cmd=f"cat {found[1]}"), "done"]) as model:
+        codex.ask(model, "look", session=recorded(codex).id)
+
+    assert "line 500 of it" in model.turns[-1].results[-1]
+
+
+def test_a_large_answer_of_another_server_becomes_a_preview(codex: Codex):
+    other = Path(__file__).parents[2] / "talkative_server.py"
+    command, *given = (SERVER[0], str(other))
+    with codex.config.open("a", encoding="utf-8") as config:
+        config.write(
+            f"[mcp_servers.other]\ncommand = {json.dumps(command)}\nargs = {json.dumps(given)}\n"
+            'required = true\ndefault_tools_approval_mode = "approve"\n'
+        )
+
+    with ScriptedModel([calling("mcp__other__talk", words=5_000), "done"]) as model:
+        codex.ask(model, "listen")
+
+    [shown] = model.turns[-1].results
+    assert shown.startswith("[mcp__other__talk: ")
+    assert "context_restore" in shown
+
+
+def test_after_a_compaction_codex_is_told_what_was_archived(codex: Codex):
+    script = [
+        calling("exec_command", cmd="echo KEY=41 > settings.ini; cat settings.ini"),
+        calling("exec_command", cmd="echo second", tokens=39_000),
+        saying("done"),
+    ]
+    limits = ("model_context_window=60000", "model_auto_compact_token_limit=30000")
+    told = [part for limit in limits for part in ("-c", limit)]
+
+    with ScriptedModel(script, aside="A SUMMARY") as model:
+        codex.ask(model, "Set the key.", *told)
+
+    last = model.turns[-1]
+    [archived] = [said for said in last.said if "All that this compaction removed" in said]
+    assert archived.startswith("developer: ")
+    assert "settings.ini" in archived
+    assert len(recorded(codex).state().refs) > 0
+
+
+def test_codex_goes_on_when_our_server_is_gone(codex: Codex):
+    pid, wrapped = codex.desk.folder / "pid", codex.desk.folder / "server.sh"
+    serve = f"exec {' '.join(SERVER)} serve --hooks codex"
+    wrapped.write_text(f"#!/bin/sh\necho $$ > {pid}\n{serve}\n", encoding="utf-8")
+    wrapped.chmod(0o700)
+    codex.config.write_text(
+        f'[mcp_servers.context-compression]\ncommand = "{wrapped}"\nrequired = true\n',
+        encoding="utf-8",
+    )
+
+    with ScriptedModel(
+        [
+            calling("exec_command", cmd=f"kill $(cat {pid})"),
+            calling("exec_command", cmd=LONG),
+            "done",
+        ]
+    ) as model:
+        codex.ask(model, "count")
+
+    assert "line 1 of it\nline 2 of it" in model.turns[-1].results[-1]

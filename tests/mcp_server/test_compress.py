@@ -1,0 +1,544 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated import Messages
+from mcp import Client
+from mcp_door import (
+    agrees,
+    ask,
+    connected,
+    everything_in,
+    refusal,
+    workspace_in,
+    write_messages,
+    write_transcript,
+)
+
+from context_compression import Session, count_tokens
+from context_compression.doors.conversations import Conversations
+from context_compression.testing import conversation
+from context_compression.workspace import Workspace
+
+pytestmark = pytest.mark.anyio
+
+HEADLINE = r"[\d,]+ → [\d,]+ messages, [\d,]+ → [\d,]+ tokens, [\d,]+ freed, [\d,]+ files removed"
+
+
+async def test_the_first_line_says_what_changed(client: Client) -> None:
+    answer = await ask(client, "context_compress", messages=conversation(8), target_tokens=9_000)
+
+    facts = answer.facts
+    assert re.fullmatch(HEADLINE, facts["headline"])
+    assert (
+        answer.text.splitlines()[0]
+        == facts["headline"]
+        == (
+            f"{facts['messages_before']:,} → {facts['messages_after']:,} messages, "
+            f"{facts['tokens_before']:,} → {facts['tokens_after']:,} tokens, "
+            f"{facts['tokens_freed']:,} freed, {facts['files_removed']:,} files removed"
+        )
+    )
+    assert agrees(answer)
+
+
+async def test_messages_come_back_as_structured_content_only(client: Client) -> None:
+    messages = conversation(8)
+
+    answer = await ask(client, "context_compress", messages=messages, target_tokens=9_000)
+
+    view = answer.facts["messages"]
+    assert len(view) == answer.facts["messages_after"]
+    assert count_tokens(view) == answer.facts["tokens_after"] <= 9_000
+    assert view[-1] == messages[-1]
+    assert len(answer.text) < 4_000
+
+
+async def test_both_dialects_are_understood(client: Client) -> None:
+    answer = await ask(
+        client, "context_compress", messages=conversation(8, dialect="openai"), target_tokens=9_000
+    )
+
+    assert {"tool", "assistant"} <= {message["role"] for message in answer.facts["messages"]}
+
+
+async def test_a_program_can_go_on_with_the_view_it_got(
+    client: Client, workspace: Workspace
+) -> None:
+    messages = conversation(12)
+    first = await ask(client, "context_compress", messages=messages, target_tokens=9_000)
+    more = [*first.facts["messages"], {"role": "user", "content": "And now the tests."}]
+
+    second = await ask(
+        client,
+        "context_compress",
+        messages=more,
+        conversation=first.facts["session"],
+        target_tokens=4_000,
+    )
+    back = await ask(
+        client,
+        "context_compress",
+        messages=second.facts["messages"],
+        conversation=first.facts["session"],
+        undo=True,
+    )
+
+    assert second.facts["session"] == first.facts["session"]
+    assert back.facts["messages"] == more
+    session = Session(workspace.store, first.facts["session"])
+    assert session.undo() == [*messages, more[-1]]
+
+
+async def test_the_account_names_steps_evidence_and_refs(
+    client: Client, workspace: Workspace
+) -> None:
+    answer = await ask(client, "context_compress", messages=conversation(30), target_tokens=40_000)
+
+    facts = answer.facts
+    assert facts["strategy"] in facts["tokens_after_each_step"]
+    assert facts["target_met"] is True
+    assert all(loss["lost"] == 0 for loss in facts["evidence"].values())
+    assert len(facts["refs"]) == 10
+    session = Session(workspace.store, facts["session"])
+    rest = f"other refs: {facts['refs_total'] - 10:,}; context_status(conversation="
+    assert f'{rest}"{session.id}", response_format="detailed") lists the newest' in answer.text
+    assert all(session.restore(ref) for ref in facts["refs"])
+
+
+async def test_constraints_that_leave_the_view_are_reported(client: Client) -> None:
+    rules = [f"Never touch src/part_{n}.py, whatever else anybody asks for." for n in range(40)]
+    said = [{"role": role, "content": text} for n in rules for role, text in
+            (("user", n), ("assistant", "I will not."))]  # fmt: skip
+    messages = [*said, {"role": "user", "content": "Go on."}]
+
+    kept = await ask(client, "context_compress", messages=messages, target_tokens=1_200)
+    left = await ask(client, "context_compress", messages=messages, target_tokens=300)
+
+    assert "constraints" not in str(kept.facts.get("warnings"))
+    assert re.search(r"\d+ of 40 constraints of the user's are not in the view", left.text)
+
+
+async def test_the_removed_text_is_never_in_the_answer(client: Client) -> None:
+    secret = "the 41 quick foxes of Ørsted"
+    noise = "\n".join(f"{n} {secret}" for n in range(3_000))
+    messages = [
+        {"role": "user", "content": "Read the log."},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "c1", "name": "Read", "input": {"path": "a.log"}},
+        ]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "c1", "content": noise},
+        ]},
+        {"role": "assistant", "content": "I have read it."},
+        {"role": "user", "content": "Then go on."},
+    ]  # fmt: skip
+
+    answer = await ask(client, "context_compress", messages=messages, target_tokens=3_000)
+
+    assert secret not in answer.text
+    assert answer.facts["changed"] is True
+
+
+async def test_nothing_to_do_is_said_so_and_changes_nothing(
+    client: Client, workspace: Workspace
+) -> None:
+    messages = conversation(2)
+
+    answer = await ask(client, "context_compress", messages=messages, target_tokens=500_000)
+
+    assert answer.text.startswith("history unchanged: already within the target. The view has")
+    assert answer.facts["changed"] is False
+    assert answer.facts["messages"] == messages
+    assert everything_in(workspace.store.folder) == {}
+    assert agrees(answer)
+
+
+async def test_an_empty_conversation_stays_empty(client: Client) -> None:
+    answer = await ask(client, "context_compress", messages=[])
+
+    assert answer.text.startswith("history unchanged: nothing to compress")
+    assert answer.facts["messages"] == []
+
+
+async def test_without_a_target_it_is_asked_for_by_hand_and_runs_below_the_threshold(
+    client: Client,
+) -> None:
+    answer = await ask(client, "context_compress", messages=conversation(30, seed=3))
+
+    assert answer.facts["changed"] is True
+
+
+async def test_a_target_below_the_floor_is_refused_with_its_parts(
+    client: Client, workspace: Workspace
+) -> None:
+    said = await refusal(client, "context_compress", messages=conversation(8), target_tokens=10)
+
+    assert re.search(r"[\d,]+ tokens is as small as this conversation gets; the target is 10", said)
+    assert "last user message" in said
+    assert everything_in(workspace.store.folder) == {}
+
+
+async def test_a_strategy_that_falls_short_says_by_what(client: Client) -> None:
+    answer = await ask(
+        client,
+        "context_compress",
+        messages=conversation(12),
+        strategy="truncate",
+        target_tokens=2_000,
+    )
+
+    assert answer.facts["target_met"] is False
+    assert "auto goes further" in answer.text
+    assert answer.facts["floor_tokens"] == sum(answer.facts["floor"].values())
+    assert agrees(answer)
+
+
+@pytest.mark.parametrize("where", ["config.json", "environment"])
+async def test_auto_in_a_call_goes_before_another_strategy_of_the_settings(
+    tmp_path: Path, where: str
+) -> None:
+    environ = {"CONTEXT_COMPRESSION_STRATEGY": "offload"} if where == "environment" else {}
+    workspace = workspace_in(tmp_path, environ)
+    said: dict[str, Any] = {"messages": conversation(12), "target_tokens": 5_000, "dry_run": True}
+    async with connected(workspace) as client:
+        if where == "config.json":
+            await ask(client, "context_config", strategy="offload")
+
+        unsaid = await ask(client, "context_compress", **said)
+        auto = await ask(client, "context_compress", **said, strategy="auto")
+
+    assert unsaid.facts["strategy"] == "offload"
+    assert unsaid.facts["target_met"] is False
+    assert auto.facts["strategy"] == "extract"
+    assert auto.facts["target_met"] is True
+
+
+async def test_a_dry_run_says_what_the_compression_then_does(
+    client: Client, workspace: Workspace
+) -> None:
+    path = str(write_messages(workspace.cwd / "talk.json", conversation(10)))
+    asked = {"conversation": path, "target_tokens": 9_000}
+
+    dry = await ask(client, "context_compress", dry_run=True, **asked)
+    untouched = everything_in(workspace.store.folder)
+    real = await ask(client, "context_compress", **asked)
+
+    assert untouched == {}
+    assert dry.text.startswith("dry run, nothing was changed: ")
+    assert (
+        dry.facts["headline"].removeprefix("dry run, nothing was changed: ")
+        == (real.facts["headline"])
+    )
+    for same in ("tokens_after", "refs", "evidence", "first_changed_message"):
+        assert dry.facts[same] == real.facts[same]
+
+
+async def test_a_dry_run_says_it_also_of_what_was_compressed_before(client: Client) -> None:
+    messages = conversation(10)
+    await ask(client, "context_compress", messages=messages, target_tokens=12_000)
+    asked = {"messages": messages, "target_tokens": 9_000}
+
+    dry = await ask(client, "context_compress", dry_run=True, **asked)
+    real = await ask(client, "context_compress", **asked)
+
+    assert dry.facts["headline"].endswith(real.facts["headline"])
+
+
+async def test_pins_and_settings_hold_for_the_call(client: Client, workspace: Workspace) -> None:
+    messages = conversation(10)
+    pinned = next(i for i, m in enumerate(messages) if i > 4 and m["role"] == "assistant")
+
+    answer = await ask(
+        client,
+        "context_compress",
+        messages=messages,
+        target_tokens=9_000,
+        pins=[pinned, str(pinned + 1)],
+        settings={"keepRecentTokens": 500},
+    )
+
+    assert messages[pinned] in answer.facts["messages"]
+    assert messages[pinned + 1] in answer.facts["messages"]
+    assert workspace.store.read_config() == {}
+
+
+async def test_settings_are_checked(client: Client) -> None:
+    messages = conversation(2)
+
+    unknown = await refusal(
+        client, "context_compress", messages=messages, settings={"keep_recnt": 1}
+    )
+    guarded = await refusal(
+        client, "context_compress", messages=messages, settings={"allowedPaths": ["/"]}
+    )
+
+    assert "did you mean keep_recent" in unknown
+    assert "no tool sets it" in guarded
+
+
+async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can_be_done(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_transcript(
+        workspace.cwd / "t.jsonl", conversation(10), session="s-1", charged=300_000
+    )
+    before = path.read_bytes()
+
+    answer = await ask(client, "context_compress", conversation=str(path), target_tokens=9_000)
+
+    assert re.fullmatch(HEADLINE, answer.text.splitlines()[0])
+    note = answer.text.splitlines()[1]
+    assert "The host's own history is unchanged" in note
+    assert f"session s-1 of {workspace.store.folder}" in note
+    for way in ("context-compression export s-1", "context_restore", "/compact", "/clear"):
+        assert way in note
+    assert answer.facts["note"] == note
+    assert "system prompt, tools and the like" in answer.facts["not_counted"]
+    assert path.read_bytes() == before
+    assert len(Session(workspace.store, "s-1").view()) == answer.facts["messages_after"]
+    assert agrees(answer)
+
+
+def charged_transcript(
+    workspace: Workspace, messages: Messages, beyond: int, *, session: str = "s-1"
+) -> Path:
+    """A transcript whose host was charged so many tokens more than its messages count."""
+    path = workspace.cwd / f"{session}.jsonl"
+    charged = count_tokens(messages) + beyond
+    return write_transcript(path, messages, session=session, charged=charged)
+
+
+async def test_the_usual_target_leaves_room_for_what_the_host_adds(
+    client: Client, workspace: Workspace
+) -> None:
+    talk = conversation(30)
+    bare = write_transcript(workspace.cwd / "bare.jsonl", talk, session="s-1")
+    full = charged_transcript(workspace, talk, 60_000, session="s-2")
+
+    alone = await ask(client, "context_compress", conversation=str(bare))
+    beside = await ask(client, "context_compress", conversation=str(full))
+
+    assert alone.facts["target_tokens"] == 100_000
+    assert 30_000 < beside.facts["target_tokens"] < 50_000
+    assert beside.facts["target_met"] is True
+
+
+async def test_a_session_tells_by_its_id_what_the_transcript_told(
+    client: Client, workspace: Workspace
+) -> None:
+    path = charged_transcript(workspace, conversation(30), 60_000)
+    done = await ask(client, "context_compress", conversation=str(path))
+
+    status = await ask(client, "context_status", conversation="s-1")
+    again = await ask(client, "context_compress", conversation="s-1", dry_run=True)
+
+    beside = status.facts["used_tokens"] - done.facts["tokens_after"]
+    assert 58_000 < beside < 62_000
+    assert status.facts["usage_percent"] <= 50
+    assert f"{beside:,} tokens" in done.facts["not_counted"]
+    assert f"{beside:,} tokens" in again.facts["not_counted"]
+
+
+async def test_a_recorded_session_is_really_changed_and_undo_takes_it_back(
+    client: Client, workspace: Workspace
+) -> None:
+    messages = conversation(10)
+    session = Session(workspace.store, "mine")
+    session.record(*messages)
+
+    done = await ask(client, "context_compress", conversation="mine", target_tokens=9_000)
+    changed = session.view()
+    undone = await ask(client, "context_compress", conversation="mine", undo=True)
+
+    assert len(changed) == done.facts["messages_after"]
+    assert session.view() == messages
+    assert undone.facts["messages_after"] == len(messages)
+    assert undone.facts["tokens_after"] == done.facts["tokens_before"]
+    assert undone.text.startswith("undone: ")
+    assert agrees(undone)
+
+
+async def test_undo_goes_without_what_a_compression_takes(client: Client) -> None:
+    asked = {"messages": conversation(2), "undo": True, "target_tokens": 5}
+
+    said = await refusal(client, "context_compress", **asked)
+
+    assert said.startswith("undo takes the last compression back")
+
+
+@pytest.mark.parametrize("deed", [{"undo": True}, {"summary": "Half of it is done."}])
+async def test_what_cannot_be_tried_out_is_not_done_in_a_dry_run(
+    client: Client, workspace: Workspace, deed: dict[str, Any]
+) -> None:
+    said = await refusal(client, "context_compress", dry_run=True, **deed)
+
+    assert "dry_run" in said
+    assert workspace.store.summaries() == []
+
+
+async def test_a_dry_run_does_not_send_to_refs_that_are_nowhere(client: Client) -> None:
+    asked = {"messages": conversation(30), "target_tokens": 40_000}
+
+    answer = await ask(client, "context_compress", dry_run=True, **asked)
+
+    assert "other refs" in answer.text
+    assert "lists the newest" not in answer.text
+
+
+async def test_without_a_compression_there_is_nothing_to_undo(
+    client: Client, workspace: Workspace
+) -> None:
+    said = await refusal(client, "context_compress", messages=conversation(2), undo=True)
+
+    assert "no compression to undo" in said
+    assert everything_in(workspace.store.folder) == {}
+
+
+async def test_a_summary_without_a_conversation_is_kept_for_another_chat(
+    client: Client, workspace: Workspace
+) -> None:
+    kept = await ask(client, "context_compress", summary="We chose SQLite. Next: migrations.")
+
+    shown = await ask(client, "context_summary")
+
+    assert kept.text.startswith("checkpoint of ")
+    assert agrees(kept)
+    assert shown.pages == ["We chose SQLite. Next: migrations."]
+    (entry,) = workspace.store.summaries()
+    assert entry["session"] == "checkpoint"
+    assert entry["tokens"] == kept.facts["tokens"]
+    found = await ask(client, "context_restore", query="SQLite migrations")
+    whole = await ask(client, "context_restore", ref=kept.facts["ref"])
+    assert f"ref {kept.facts['ref']} · checkpoint" in found.text
+    assert whole.pages == ["We chose SQLite. Next: migrations."]
+
+
+async def test_a_checkpoint_stands_alone(client: Client, workspace: Workspace) -> None:
+    mixed = await refusal(client, "context_compress", summary="x", messages=conversation(2))
+    empty = await refusal(client, "context_compress", summary="  ")
+
+    assert "Pass it without conversation" in mixed
+    assert "summary is empty" in empty
+    assert workspace.store.summaries() == []
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "offloaded"])
+async def test_the_sessions_of_checkpoints_and_offloaded_texts_are_no_conversations(
+    client: Client, workspace: Workspace, name: str
+) -> None:
+    await ask(client, "context_compress", summary="We chose SQLite.")
+    await ask(client, "context_offload", content="SQLite is a library.")
+    before = everything_in(workspace.store.folder)
+
+    for tool, asked in (
+        ("context_compress", {"messages": conversation(6), "target_tokens": 3_000}),
+        ("context_compress", {"undo": True}),
+        ("context_compress", {}),
+        ("context_offload", {}),
+        ("context_status", {"messages": conversation(6)}),
+    ):
+        said = await refusal(client, tool, conversation=name, **asked)
+        assert f"The session '{name}' is ours" in said
+        assert "Take another name" in said
+
+    assert everything_in(workspace.store.folder) == before
+    found = await ask(client, "context_restore", query="SQLite", conversation=name)
+    assert found.text.startswith("1 of 1 archived text")
+    assert not (await ask(client, "context_status", conversation=name)).failed
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "offloaded"])
+async def test_a_file_named_as_a_session_of_ours_has_a_session_of_its_own(
+    client: Client, workspace: Workspace, name: str
+) -> None:
+    await ask(client, "context_compress", summary="We chose SQLite.")
+    await ask(client, "context_offload", content="SQLite is a library.")
+    path = write_messages(workspace.cwd / f"{name}.json", conversation(6))
+
+    made = await ask(client, "context_compress", conversation=str(path), target_tokens=4_000)
+    by_id = await ask(client, "context_status", conversation=f"{name}-file")
+
+    assert Conversations(workspace).recorded() == [f"{name}-file"]
+    assert made.facts["tokens_after"] == by_id.facts["used_tokens"]
+    assert Session(workspace.store, name).state().recorded == []
+
+
+async def test_where_nobody_shall_write_summarize_is_refused(client: Client) -> None:
+    said = await refusal(
+        client,
+        "context_compress",
+        messages=conversation(8),
+        strategy="summarize",
+        target_tokens=9_000,
+        settings={"summarizer": "none"},
+    )
+
+    assert "Use auto" in said
+
+
+async def test_where_nobody_shall_write_a_configured_summary_another_way_is_taken(
+    client: Client,
+) -> None:
+    await ask(client, "context_config", strategy="summarize", summarizer="none")
+
+    answer = await ask(client, "context_compress", messages=conversation(8), target_tokens=9_000)
+
+    assert answer.facts["strategy"] == "extract"
+    assert answer.facts["target_met"] is True
+    assert "no summary: nobody is there to write one" in answer.facts["warnings"][0]
+
+
+async def test_one_message_and_one_line_are_not_said_to_be_several(client: Client) -> None:
+    call = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "make"}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "built it " * 2_000}
+    messages = [
+        {"role": "user", "content": "build it"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": "Built."},
+        {"role": "user", "content": "thanks"},
+    ]
+
+    short = await ask(client, "context_compress", messages=messages[:1])
+    shortened = await ask(client, "context_compress", messages=messages, target_tokens=600)
+
+    assert "The view has 1 message, 9 tokens" in short.text
+    assert "tokens, 1 line" in json.dumps(shortened.facts["messages"])
+    assert not re.search(r"\b1 (messages|files|lines|tokens|refs)\b", shortened.text)
+
+
+async def test_a_session_whose_origin_makes_no_sense_opens_as_if_it_told_none(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_transcript(workspace.cwd / "t.jsonl", conversation(20), session="s-1")
+    await ask(client, "context_compress", conversation=str(path), target_tokens=9_000)
+    log = workspace.store.folder / "sessions/s-1/events.jsonl"
+    told = re.sub(
+        rb'"origin":\{[^}]*\}',
+        b'"origin":{"host":"x","model":7,"window":true,"beside":1e300}',
+        log.read_bytes(),
+    )
+    log.write_bytes(told)
+
+    answer = await ask(client, "context_status", conversation="s-1")
+
+    assert b'"model":7' in told
+    assert answer.facts["total_budget"] == 200_000
+
+
+async def test_a_plan_answered_by_its_id_alone_keeps_what_the_transcript_told(
+    client: Client, workspace: Workspace
+) -> None:
+    path = charged_transcript(workspace, conversation(20), 30_000)
+    options: dict[str, Any] = {"strategy": "summarize", "target_tokens": 9_000}
+    done = await ask(client, "context_compress", conversation=str(path), **options)
+    while "plan_id" in done.facts:
+        plan = done.facts["plan_id"]
+        done = await ask(client, "context_compress", plan_id=plan, summary="## Goal\nAs before.")
+
+    status = await ask(client, "context_status", conversation="s-1")
+
+    assert 29_000 < status.facts["used_tokens"] - done.facts["tokens_after"] < 31_000

@@ -1,0 +1,480 @@
+"""When a session compresses, when it does not again, and who waits for whom."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
+from typing import Any
+
+import anyio
+import pytest
+from generated import Messages
+from provider import refused, result_ids
+from written import MORE, TELL, talk
+
+from context_compression import Session, compress, count_tokens
+from context_compression.compression.steps import SETTLED
+from context_compression.errors import StoreError
+from context_compression.session.pacing import GROWTH, Event
+from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
+from context_compression.testing import Run, ScriptedSummarizer, tool_step
+
+TOO_LONG = "prompt is too long: 213462 tokens > 200000 maximum"
+SUMMARY = "## Goal\nAnswer every question."
+
+
+class Told:
+    """A session that is over its threshold; the events it told of, and `order` what came when."""
+
+    def __init__(self, folder: Path, messages: Messages, **settings: Any) -> None:
+        self.events: list[Event] = []
+        self.order: list[str] = []
+        self.session = Session(
+            folder, "s", settings={"token_budget": count_tokens(messages), **settings},
+            on_event=self._tell,
+        )  # fmt: skip
+        self.session.record(*messages)
+
+    def _tell(self, event: Event) -> None:
+        self.events.append(event)
+        self.order.append(event.kind)
+
+    @property
+    def ended(self) -> list[Event]:
+        return [event for event in self.events if event.kind == "end"]
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Told:
+    return Told(tmp_path, talk(40))
+
+
+@pytest.fixture
+def stuffed(tmp_path: Path) -> Told:
+    """All of it is one question of the user, which no compression may touch."""
+    return Told(tmp_path, [TELL, {"role": "user", "content": "Why is this so? " * 2_000}])
+
+
+def test_start_and_end_of_what_was_due_are_told_with_reason_and_tokens(told: Told) -> None:
+    before = int(told.session.status().usage.used_tokens)
+
+    view = told.session.prepare()
+
+    start, end = told.events
+    assert start == Event("start", "threshold", before)
+    assert end == Event("end", "threshold", before, int(count_tokens(view)))
+    assert told.session.prepare() == view
+    assert len(told.events) == 2
+
+
+def test_a_summarys_end_tells_what_it_cost_and_from_where_on_all_was_kept(told: Told) -> None:
+    model = told.session.summarizer = ScriptedSummarizer(SummaryReply(SUMMARY, cost=0.25))
+
+    told.session.prepare()
+
+    end = told.events[-1]
+    (event,) = told.session.state().compressions
+    assert end.cost == 0.25 * len(model.requests)
+    assert end.usage
+    assert end.usage["cost"] == end.cost
+    assert end.usage["input_tokens"] == 0
+    assert end.first_kept == event["first_kept_index"]
+    assert told.session.view()[1:] == talk(40)[end.first_kept :]
+
+
+def test_a_compression_asked_for_by_hand_is_told_as_such(told: Told) -> None:
+    told.session.compress(target_tokens=1_500)
+
+    assert [(event.kind, event.reason) for event in told.events] == [
+        ("start", "manual"), ("end", "manual"),
+    ]  # fmt: skip
+    assert not told.events[1].will_retry
+
+
+def test_one_that_fails_is_told_as_aborted_with_its_reason(told: Told) -> None:
+    def stop() -> None:
+        raise InterruptedError("the user pressed Escape")
+
+    with pytest.raises(InterruptedError):
+        told.session.compress(target_tokens=1_500, before_writing=stop)
+
+    end = told.events[-1]
+    assert end.aborted
+    assert end.tokens_after == end.tokens_before
+    assert end.error == "the user pressed Escape"
+
+
+def test_off_means_that_nothing_is_compressed_unasked(tmp_path: Path) -> None:
+    told = Told(tmp_path, talk(40), auto_compress=False)
+
+    assert told.session.prepare() == talk(40)
+    assert told.session.recover(TOO_LONG) is None
+    assert told.events == []
+    assert told.session.compress(target_tokens=1_500).changed
+
+
+def test_what_did_not_help_is_not_tried_again_before_the_conversation_has_grown(
+    stuffed: Told,
+) -> None:
+    tokens = int(stuffed.session.status().usage.used_tokens)
+    stuffed.session.prepare()
+    assert len(stuffed.ended) == 1
+    assert stuffed.ended[0].tokens_after >= stuffed.session.settings.threshold_tokens
+
+    for _ in range(3):
+        stuffed.session.record({"role": "assistant", "content": "word " * int(0.01 * tokens)})
+        stuffed.session.prepare()
+    assert len(stuffed.ended) == 1
+    stuffed.session.record({"role": "assistant", "content": "word " * int(0.04 * tokens)})
+    stuffed.session.prepare()
+
+    assert len(stuffed.ended) == 2
+
+
+def text(tokens: float, mark: str = "") -> str:
+    """About so many tokens."""
+    line = f"{mark} is what it is, and nobody can say why.\n"
+    return line * round(100 * tokens / count_tokens(line * 100))
+
+
+class Worked(Told):
+    """A session in which a question is answered in tool steps, and every request it led to.
+
+    Args:
+        folder: of its store.
+        question: tokens.
+        output: tokens of what each tool says.
+        steps: how many there are.
+    """
+
+    def __init__(self, folder: Path, question: float, output: int, steps: int) -> None:
+        asked = {"role": "user", "content": text(question)}
+        super().__init__(folder, [asked], token_budget=BUDGET)
+        self.requests = [self.session.prepare()]
+        for n in range(steps):
+            run = Run(f"c{n}", "Bash", {"command": f"make {n}"}, text(output, f"out_{n}"))
+            self.session.record(*tool_step([run], "anthropic"))
+            self.requests.append(self.session.prepare())
+
+
+BUDGET, THRESHOLD = 20_000, 14_545
+"""The threshold is 0.8 of the budget, less the doubt of a count."""
+sizes = pytest.mark.parametrize(
+    ("question", "output"),
+    [(0.01, 600), (0.01, 1_500), (0.01, 8_000), (0.9, 300), (0.98, 150), (1.1, 300)],
+)
+
+
+@sizes
+def test_between_compressions_each_request_begins_with_the_one_before_it(
+    question: float, output: int, tmp_path: Path
+) -> None:
+    worked = Worked(tmp_path, question * THRESHOLD, output, 30)
+
+    rewritten = sum(before != after[: len(before)] for before, after in pairwise(worked.requests))
+    assert rewritten <= len(worked.ended)
+
+
+@sizes
+def test_a_compression_follows_another_only_when_the_view_has_grown_again(
+    question: float, output: int, tmp_path: Path
+) -> None:
+    worked = Worked(tmp_path, question * THRESHOLD, output, 30)
+
+    recorded = int(count_tokens(worked.session.state().recorded))
+    assert 1 <= len(worked.ended) <= 1 + recorded / (0.047 * THRESHOLD)
+    for before, after in pairwise(worked.ended):
+        assert after.tokens_before > GROWTH * before.tokens_after
+
+
+def test_below_the_threshold_nothing_is_rewritten_however_much_that_would_free(
+    tmp_path: Path,
+) -> None:
+    worked = Worked(tmp_path, 100, 1_500, 8)
+
+    assert worked.session.status().could_free > 0.2 * THRESHOLD
+    assert worked.ended == []
+    assert worked.requests[-1] == worked.session.state().recorded
+
+
+def test_what_is_due_takes_all_large_results_before_the_tail_at_once(tmp_path: Path) -> None:
+    worked = Worked(tmp_path, 100, 1_500, 10)
+    whole = worked.session.state().recorded
+
+    by_hand = compress(whole, target_tokens=worked.session.settings.target_tokens)
+
+    (compression,) = worked.session.state().compressions
+    assert len(compression["compressed"]) > by_hand.messages_compressed
+    kept = [index for index in range(2, len(whole), 2) if index not in compression["compressed"]]
+    assert int(count_tokens(whole[kept[0] :])) < 2 * worked.session.settings.recent_tokens
+
+
+def test_the_next_compression_leaves_the_views_beginning_to_the_prompt_cache(
+    tmp_path: Path,
+) -> None:
+    worked = Worked(tmp_path, 100, 600, 60)
+
+    quarter = SETTLED * worked.session.settings.target_tokens
+    rewrites = [(a, b) for a, b in pairwise(worked.requests) if a != b[: len(a)]]
+    assert len(rewrites) == len(worked.ended) > 3
+    kept: list[Messages] = []
+    for before, _ in rewrites[1:]:  # whole tool steps
+        stops = (n for n, message in enumerate(before) if not result_ids(message))
+        kept.append(before[: max(n for n in stops if count_tokens(before[:n]) <= quarter)])
+    assert all(after[: len(k)] == k for k, (_, after) in zip(kept, rewrites[1:], strict=True))
+    assert max(map(len, kept)) > 1
+
+
+def test_what_a_compression_left_does_not_count_after_a_rewind(tmp_path: Path) -> None:
+    worked = Worked(tmp_path, 1.2 * THRESHOLD, 300, 0)
+    assert len(worked.ended) == 1
+
+    worked.session.follow(talk(1))
+    worked.session.prepare()
+    worked.session.record({"role": "user", "content": text(1.05 * THRESHOLD)})
+    worked.session.prepare()
+
+    assert len(worked.ended) == 2
+
+
+def test_what_failed_is_not_tried_again_before_the_conversation_has_grown(told: Told) -> None:
+    summaries = told.session.store.folder / "summaries.json"
+    summaries.write_text("not json", "utf-8")
+    told.session.summarizer = ScriptedSummarizer(SUMMARY)
+    with pytest.raises(StoreError):
+        told.session.prepare()
+
+    assert told.session.prepare() == talk(40)
+    assert len(told.ended) == 1
+    told.session.record(*talk(6))
+    summaries.unlink()
+
+    assert told.session.prepare() != talk(40)
+    assert [event.aborted for event in told.ended] == [True, False]
+
+
+def test_a_refused_request_is_retried_once_until_the_model_answers(told: Told) -> None:
+    smaller = told.session.recover(TOO_LONG)
+
+    assert smaller is not None
+    assert smaller == told.session.view()
+    assert count_tokens(smaller) <= count_tokens(talk(40)) // 2
+    assert [(event.reason, event.will_retry) for event in told.ended] == [("overflow", True)]
+    assert told.session.recover(TOO_LONG) is None
+    assert len(told.ended) == 1
+
+    told.session.record({"role": "assistant", "content": "An answer at last."}, *talk(20))
+    again = told.session.recover(TOO_LONG)
+
+    assert again is not None
+    assert count_tokens(again) < count_tokens(smaller) + count_tokens(talk(20))
+    assert len(told.ended) == 2
+
+
+def test_what_the_user_says_does_not_count_as_an_answer(told: Told) -> None:
+    assert told.session.recover(TOO_LONG) is not None
+
+    told.session.record(MORE)
+
+    assert told.session.recover(TOO_LONG) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "429 rate limit exceeded: 30,000 input tokens per minute",
+        "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens",
+        {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+        ConnectionError("connection reset by peer"),
+    ],
+)
+def test_other_errors_are_not_recovered_from_and_do_not_use_up_the_retry(
+    told: Told, error: Any
+) -> None:
+    assert told.session.recover(error) is None
+    assert told.events == []
+    assert told.session.recover(TOO_LONG) is not None
+
+
+def test_what_cannot_get_any_smaller_is_not_retried(stuffed: Told) -> None:
+    stuffed.session.prepare()
+    before = stuffed.session.view()
+
+    assert stuffed.session.recover(TOO_LONG) is None
+    assert stuffed.session.view() == before
+    assert not stuffed.ended[-1].will_retry
+
+
+@pytest.mark.anyio
+async def test_the_asynchronous_twins_do_the_same(tmp_path: Path) -> None:
+    one, two = Told(tmp_path / "one", talk(40)), Told(tmp_path / "two", talk(40))
+
+    assert one.session.prepare() == await two.session.aprepare()
+    assert one.session.recover(TOO_LONG) == await two.session.arecover(TOO_LONG)
+    assert await two.session.arecover(TOO_LONG) is None
+    assert one.events == two.events
+
+
+def running(work: Callable[[], object]) -> Thread:
+    thread = Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_compress_waits_for_the_running_request(told: Told) -> None:
+    asked = Signal()
+
+    with told.session.request(abort=asked.set):
+        compressing = running(lambda: told.session.compress(target_tokens=1_500))
+        assert asked.wait(20), "the loop was not asked to cut its request short"
+        assert told.session.view() == talk(40)
+        told.order.append("answer")
+        told.session.record(MORE)
+    compressing.join()
+
+    assert told.order == ["answer", "start", "end"]
+    assert told.session.view()[-1] == MORE
+
+
+def test_a_request_without_a_hook_is_waited_for(told: Told) -> None:
+    with told.session.request():
+        compressing = running(lambda: told.session.compress(target_tokens=1_500))
+        told.order.append("answer")
+    compressing.join()
+
+    assert told.order == ["answer", "start", "end"]
+
+
+def test_the_hook_is_called_only_while_a_request_runs(told: Told) -> None:
+    aborted: list[str] = []
+    with told.session.request(abort=lambda: aborted.append("first")):
+        pass
+
+    told.session.compress(target_tokens=1_500)
+
+    assert aborted == []
+
+
+def test_a_request_that_fails_is_over(told: Told) -> None:
+    with pytest.raises(ConnectionError), told.session.request():
+        raise ConnectionError
+
+    assert told.session.compress(target_tokens=1_500).changed
+
+
+@pytest.mark.anyio
+async def test_an_event_loop_goes_on_while_compress_waits_for_its_request(told: Told) -> None:
+    asked = anyio.Event()
+
+    async with anyio.create_task_group() as group:
+        with told.session.request(abort=asked.set):
+            group.start_soon(lambda: told.session.acompress(target_tokens=1_500))
+            await asked.wait()
+            told.order.append("answer")
+
+    assert told.order == ["answer", "start", "end"]
+
+
+class Slow:
+    """Writes its summary when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked, self.go_on = anyio.Event(), anyio.Event()
+        self.requests: list[SummaryRequest] = []
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        """The summary, in a while."""
+        self.requests.append(request)
+        self.asked.set()
+        await self.go_on.wait()
+        return SummaryReply(SUMMARY)
+
+
+@pytest.mark.anyio
+async def test_two_sessions_of_the_same_conversation_compress_one_after_the_other(
+    tmp_path: Path,
+) -> None:
+    first, second = (Session(tmp_path, "s", summarizer=Slow()) for _ in range(2))
+    first.record(*talk(40))
+    slow, other = first.summarizer, second.summarizer
+    assert isinstance(slow, Slow)
+    assert isinstance(other, Slow)
+
+    async def again() -> None:
+        result = await second.acompress(strategy="summarize", target_tokens=1_500)
+        assert not result.changed
+        assert result.notes == ("already within the target",)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: first.acompress(strategy="summarize", target_tokens=1_500))
+        await slow.asked.wait()
+        group.start_soon(again)
+        await anyio.lowlevel.checkpoint()
+        slow.go_on.set()
+
+    assert len(slow.requests) == 1
+    assert other.requests == []
+    assert first.status().compressions == 1
+
+
+@pytest.mark.anyio
+async def test_what_is_recorded_while_a_summary_is_written_is_kept(tmp_path: Path) -> None:
+    slow = Slow()
+    session = Session(tmp_path, "s", summarizer=slow)
+    call, results = tool_step([Run("a", "Bash", {"command": "make"}, "ok")], "anthropic")
+    session.record(*talk(40), MORE, call)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: session.acompress(strategy="summarize", target_tokens=1_500))
+        await slow.asked.wait()
+        Session(tmp_path, "s").record(results, TELL)
+        session.record(MORE)
+        slow.go_on.set()
+
+    view = session.view()
+    assert session.status().compressions == 1
+    assert view[-5:] == [MORE, call, results, TELL, MORE]
+    assert refused(view, "anthropic") == []
+    assert session.undo() == [*talk(40), MORE, call, results, TELL, MORE]
+
+
+SUMMARIZING = """
+import sys
+from context_compression import Session
+from context_compression.testing import ScriptedSummarizer
+session = Session(sys.argv[1], "s", summarizer=ScriptedSummarizer(sys.argv[2]))
+for target in map(int, sys.argv[3:]):
+    session.record({"role": "user", "content": f"for {target}"})
+    session.compress(strategy="summarize", target_tokens=target)
+"""
+
+
+def test_processes_that_summarise_the_same_conversation_take_turns(tmp_path: Path) -> None:
+    session = Session(tmp_path, "s")
+    session.record(*talk(60))
+
+    def start(*targets: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", SUMMARIZING, str(tmp_path), SUMMARY, *targets],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(start, ("4000", "2000"), ("3000", "1500")))
+
+    assert [child.stderr for child in done] == ["", ""]
+    view = session.view()
+    assert sum("<summary>" in str(message["content"]) for message in view) == 1
+    assert refused(view, "anthropic") == []
+    while session.status().compressions:
+        session.undo()
+    assert session.view()[:120] == talk(60)
+    said = {message["content"] for message in session.view()[120:]}
+    assert said == {"for 4000", "for 2000", "for 3000", "for 1500"}
+    assert session.store.verify() == []

@@ -1,0 +1,338 @@
+"""The laws of the design, over generated and recorded conversations, for every strategy."""
+
+import copy
+import gzip
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from generated import EVERY_DIALECT, Messages, broken, conversations
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+from provider import refused, separated, signatures, unbound, undeclared
+
+from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, hosts
+from context_compression.conversation import validity
+from context_compression.conversation.authors import user_words
+from context_compression.conversation.formats import parse
+from context_compression.conversation.formats.plain import without_halves
+from context_compression.conversation.messages import Thinking
+from context_compression.conversation.refs import ref_of
+from context_compression.evidence.constraints import constraints
+from context_compression.planning import cuts
+
+STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
+RECORDED = (
+    "claude-code-cli-43d5a694", "claude-code-oh-my-posh-834a4372", "codex-agentv-6d314cc7",
+    "opencode-nimbus-1f9bde9b", "tau-airline-3-0", "qmsum-test-08", "memorybank-cn-00",
+    "sweagent-8f338105",
+)  # fmt: skip
+THOUGHTFUL = (
+    "claude-code-cli-e680e851", "claude-code-cli-f6191f80", "claude-code-oh-my-posh-3eaa883b",
+)  # fmt: skip
+"""Transcripts of a host, in which the model thinks; the others were stripped of that."""
+SMALL = {
+    "token_budget": 4_000, "min_recent_messages": 3, "keep_recent": 2, "offload_min_tokens": 60,
+    "offload_preview_tokens": 30, "max_tool_output": 100,
+}  # fmt: skip
+"""Settings under which small conversations are long ones."""
+
+Talk: TypeAlias = tuple[str, Messages]
+"""A conversation, with the dialect it is in."""
+
+
+@st.composite
+def talks(draw: DrawFn) -> Talk:
+    """A valid conversation in any dialect."""
+    dialect = draw(EVERY_DIALECT)
+    return dialect, draw(conversations(st.just(dialect), spread=True))
+
+
+@st.composite
+def broken_talks(draw: DrawFn) -> Talk:
+    """One with some damages."""
+    dialect = draw(EVERY_DIALECT)
+    return dialect, draw(broken(st.just(dialect), spread=True, halves=True))
+
+
+UNKNOWN = (
+    "is no string", "text in a message of role", "is list", "system holds a",  # parts out of place
+    "approval", "a program waits", "srvtoolu_", "by the provider",  # of the provider's own
+)  # fmt: skip
+"""What a provider says of things that we do not know: they are carried as they came."""
+every_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
+shares = st.sampled_from((0.02, 0.1, 0.3, 0.5, 0.8, 0.99))
+
+
+def run(messages: Messages, strategy: str, share: float, **options: Any) -> Result:
+    """Compress to a share of the size; where that is below the floor, to the floor."""
+    target = max(1, int(count_tokens(messages) * share))
+    options = {"strategy": strategy, "settings": SMALL} | options
+    try:
+        return compress(messages, target_tokens=target, **options)
+    except BudgetTooSmall as refused:
+        assert strategy == "auto"
+        assert target < refused.floor_tokens == sum(refused.parts.values())
+
+        return compress(messages, target_tokens=refused.floor_tokens, **options)
+
+
+def named(messages: Messages) -> set[str]:
+    """The refs that a view names."""
+    return {*re.findall(r"; ref ([0-9a-f]{12})\b", json.dumps(messages))}
+
+
+def check(messages: Messages, result: Result) -> None:
+    """Everything the laws say of one result without a store."""
+    parsed = parse(messages)
+    view = parse(result.messages).messages
+    assert validity.problems(view, parsed.format.rules) == ()
+    assert result.tokens_after == count_tokens(result.messages)
+    assert result.tokens_after <= result.tokens_before
+    assert result.messages_in == len(messages)
+    assert result.messages_out == len(result.messages)
+    if result.target_tokens is not None:
+        assert result.target_met == (result.tokens_after <= result.target_tokens)
+    if not result.changed:
+        assert all(a is b for a, b in zip(result.messages, messages, strict=True))
+        return
+    nothing_lost(messages, result)
+    assert named(result.messages) - named(messages) <= result.originals.keys()
+    assert unbound(messages, result.messages) == []
+    if last := without_halves(last_words(parsed.messages)):
+        assert last in "\n".join(user_words(message) for message in view)
+
+
+def nothing_lost(messages: Messages, result: Result) -> None:
+    """Every message is in the view as it came, or complete among the originals."""
+    shown = {id(message) for message in result.messages}
+    for index, message in enumerate(messages):
+        if id(message) not in shown:
+            assert index in result.compressed
+            assert result.originals[ref_of(message)] == message
+            assert result.reasons[index]
+    assert all(ref_of(original) == ref for ref, original in result.originals.items())
+    assert all(loss.lost == 0 for loss in result.loss.values())
+    assert laid_out(messages, result) == result.messages
+
+
+def laid_out(messages: Messages, result: Result) -> list[Mapping[str, Any]]:
+    view: list[Mapping[str, Any]] = []
+    for part in result.layout:
+        view += [part] if isinstance(part, dict) else messages[part[0] : part[1]]
+    return view
+
+
+def accepted(talk: Talk, result: Result) -> None:
+    """Whether the provider takes the view, by rules that share no code with ours."""
+    dialect, messages = talk
+    view = result.messages
+    assert refused(view, dialect) == []
+    assert unbound(messages, view) == []
+    assert undeclared(view, messages) == []
+    if dialect == "responses":
+        assert separated(messages, view) == []
+    if dialect == "gemini":
+        assert signatures(messages, view) == []
+
+
+def last_words(parsed: Any) -> str:
+    return next((w for m in reversed(parsed) if (w := user_words(m).strip()) and m.is_user), "")
+
+
+@every_strategy
+@given(talk=talks(), share=shares)
+def test_a_view_is_valid_smaller_and_complete_with_its_originals(
+    strategy: str, talk: Talk, share: float
+) -> None:
+    _, messages = talk
+    given_messages = copy.deepcopy(messages)
+
+    result = run(messages, strategy, share)
+
+    assert messages == given_messages, "the input was changed"
+    check(messages, result)
+    accepted(talk, result)
+
+
+@every_strategy
+@given(talk=broken_talks(), share=shares)
+def test_broken_input_gives_a_valid_view_and_a_report(
+    strategy: str, talk: Talk, share: float
+) -> None:
+    dialect, messages = talk
+    parsed = parse(messages)
+    mended = validity.repair(parsed.messages, parsed.format.rules, parsed.without_halves)
+
+    result = run(messages, strategy, share)
+
+    assert result.repairs == mended.repairs
+    faults = refused(result.messages, dialect)
+    assert [fault for fault in faults if not any(of in fault for of in UNKNOWN)] == []
+    check(messages, result)
+
+
+@every_strategy
+@given(talk=talks(), share=shares)
+def test_the_same_input_gives_the_same_bytes(strategy: str, talk: Talk, share: float) -> None:
+    _, messages = talk
+
+    first = run(messages, strategy, share)
+    second = run(copy.deepcopy(messages), strategy, share)
+
+    assert json.dumps(second.messages) == json.dumps(first.messages)
+    assert second.refs == first.refs
+
+
+@given(talk=talks(), data=st.data())
+def test_auto_meets_every_target_from_the_floor_on(talk: Talk, data: st.DataObject) -> None:
+    _, messages = talk
+    floor = 1
+    try:
+        compress(messages, target_tokens=1, settings=SMALL)
+    except BudgetTooSmall as refused:
+        floor = refused.floor_tokens
+    target = data.draw(st.integers(floor, max(floor, int(count_tokens(messages)))))
+
+    result = compress(messages, target_tokens=target, settings=SMALL)
+
+    assert result.target_met
+    assert result.tokens_after <= target
+
+
+@every_strategy
+@given(talk=talks(), share=shares, data=st.data())
+def test_pinned_messages_stay_as_they_came_but_for_thinking_that_would_be_refused(
+    strategy: str, talk: Talk, share: float, data: st.DataObject
+) -> None:
+    _, messages = talk
+    if not messages:
+        return
+    pins = data.draw(st.lists(st.integers(0, len(messages) - 1), min_size=1, max_size=4))
+
+    result = run(messages, strategy, share, pins=pins)
+
+    check(messages, result)
+    conversation = parse(messages)
+    shown = {id(message) for message in result.messages}
+    blocks = [block for message in parse(result.messages).messages for block in message.blocks]
+    for pin in pins:
+        pinned = conversation.messages[pin]
+        if not (pinned.has_bound_thinking or conversation.format.rules.alternates):
+            assert id(messages[pin]) in shown
+        else:
+            assert all(
+                block in blocks for block in pinned.blocks if not isinstance(block, Thinking)
+            )
+
+
+@every_strategy
+@given(talk=talks(), share=shares)
+def test_nothing_is_put_into_the_users_mouth(strategy: str, talk: Talk, share: float) -> None:
+    _, messages = talk
+    said = "\n".join(user_words(message) for message in parse(messages).messages)
+
+    result = run(messages, strategy, share)
+
+    for message, read in zip(result.messages, parse(result.messages).messages, strict=True):
+        if read.role == "user" and not any(message is m for m in messages):
+            for line in user_words(read).split("\n")[:1]:
+                assert line.startswith(("[Compressed History]", "[...")) or line in said
+
+
+@every_strategy
+@settings(max_examples=15)
+@given(talk=talks(), share=shares)
+def test_a_store_gives_back_every_byte_from_another_process_and_undo_brings_back_the_view(
+    strategy: str, talk: Talk, share: float
+) -> None:
+    _, messages = talk
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(folder, "one", settings=SMALL)
+        if messages:
+            session.record(*messages)
+        target = max(1, int(count_tokens(messages) * share))
+        try:
+            result = session.compress(target_tokens=target, strategy=strategy)
+        except BudgetTooSmall:
+            assert session.view() == messages
+            return
+
+        reopened = Session(folder, "one", settings=SMALL)
+
+        assert reopened.view() == result.messages
+        for ref, original in result.originals.items():
+            assert reopened.original(ref) == original
+            shown = reopened.restore(ref)
+            assert shown == (original if isinstance(original, str) else json_of(original))
+        assert not result.changed or reopened.undo() == messages
+        assert reopened.store.verify() == []
+
+
+def json_of(message: Any) -> str:
+    return json.dumps(message, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.25, 0.1, 0.05])
+@pytest.mark.parametrize("name", RECORDED)
+@every_strategy
+def test_recorded_conversations_keep_the_laws(
+    strategy: str, name: str, share: float, data_folder: Path
+) -> None:
+    with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
+        messages = json.load(file)["messages"]
+
+    result = run(messages, strategy, share, settings=None)
+
+    check(messages, result)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.1])
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_was_compressed_before_changes_nothing(
+    name: str, share: float, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
+        messages = json.load(file)["messages"]
+    monkeypatch.setattr(cuts, "_kept", [])
+    alone = run(messages, "auto", share, settings=None)
+    monkeypatch.setattr(cuts, "_kept", [])
+
+    run(messages[len(messages) // 3 :], "auto", share, settings={"offload_preview_tokens": 100})
+    after = run(messages, "auto", share, settings=None)
+
+    assert json_of(after.messages) == json_of(alone.messages)
+    assert after.refs == alone.refs
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2, 0.05])
+@pytest.mark.parametrize("name", THOUGHTFUL)
+@every_strategy
+def test_recorded_tool_loops_keep_all_of_their_thinking_or_none(
+    strategy: str, name: str, share: float, data_folder: Path
+) -> None:
+    file = data_folder / f"conversations/native/claude-code/{name}.jsonl.gz"
+    messages = hosts.read(file).messages
+
+    result = run(messages, strategy, share, settings=None)
+
+    check(messages, result)
+
+
+@pytest.mark.parametrize("name", RECORDED[:4])
+def test_recorded_constraints_survive_while_the_users_messages_do(
+    name: str, data_folder: Path
+) -> None:
+    with gzip.open(data_folder / f"conversations/uniform/{name}.json.gz", "rt") as file:
+        messages = json.load(file)["messages"]
+
+    result = run(messages, "auto", 0.5, settings=None)
+
+    said = [user_words(message) for message in parse(messages).messages]
+    view = "\n".join(user_words(message) for message in parse(result.messages).messages)
+    assert all(rule in view for words in said for rule in constraints(words))

@@ -1,0 +1,246 @@
+"""Which errors say that a conversation is too long: shapes as the providers send them."""
+
+from typing import Any
+
+import pytest
+
+from context_compression.summaries.overflow import is_foreign_thinking, is_overflow, silent_overflow
+from context_compression.testing.messages_api import foreign_thinking, too_long
+
+TOO_LONG = {
+    "Anthropic": "prompt is too long: 213462 tokens > 200000 maximum",
+    "Anthropic, with the answer": "input length and `max_tokens` exceed context limit: "
+    "188240 + 21333 > 200000, decrease input length or `max_tokens` and try again",
+    "Anthropic, bytes": '413 {"type":"error","error":{"type":"request_too_large",'
+    '"message":"Request exceeds the maximum size"}}',
+    "Bedrock": "An error occurred (ValidationException) when calling the ConverseStream operation: "
+    "Input is too long for requested model.",
+    "OpenAI": "Your input exceeds the context window of this model. Please adjust your input",
+    "OpenAI chat": "Error code: 400 - {'error': {'message': \"This model's maximum context length "
+    "is 128000 tokens. However, your messages resulted in 130512 tokens. Please reduce the length "
+    "of the messages.\", 'type': 'invalid_request_error', 'code': 'context_length_exceeded'}}",
+    "LiteLLM": "litellm.ContextWindowExceededError: litellm.BadRequestError: Context Window "
+    "exceeded",
+    "compatible": "The input (140000 tokens) exceeds the model's maximum context length of 131072 "
+    "tokens",
+    "compatible, in brackets": "Input length (140000) exceeds the model's maximum context length "
+    "(131072).",
+    "Gemini": "The input token count (1196265) exceeds the maximum number of tokens allowed "
+    "(1048575).",
+    "xAI": "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    "Groq": "Please reduce the length of the messages or completion.",
+    "OpenRouter": "This endpoint's maximum context length is 262144 tokens. However, you requested "
+    "about 300001 tokens",
+    "Poolside": "request exceeds the maximum allowed input length of 131072 tokens",
+    "Together": "The input (40123 tokens) is longer than the model's context length (32769)",
+    "Copilot": "prompt token count of 163839 exceeds the limit of 128000",
+    "Copilot, with separators": "prompt token count of 163,839 exceeds the limit of 128,000 tokens",
+    "llama.cpp": "the request exceeds the available context size, try increasing it",
+    "LM Studio": "tokens to keep from the initial prompt is greater than the context length",
+    "LM Studio, short": "the model is loaded with context length of only 4096 tokens, which is not "
+    "enough",
+    "MiniMax": "invalid params, context window exceeds limit",
+    "Kimi": "Invalid request: Your request exceeded model token limit : 262144",
+    "Mistral": "Prompt contains 40961 tokens, too large for model with 32768 maximum context "
+    "length",
+    "DS4": "Prompt has 70021 tokens, but the configured context size is 65536 tokens",
+    "z.ai": "Prompt too long",
+    "z.ai, stop reason": "model_context_window_exceeded",
+    "z.ai, China": "Prompt exceeds max length",
+    "Ollama": "prompt too long; exceeded max context length by 4 tokens",
+    "Ollama, short": "prompt too long; exceeded context length",
+    "DashScope": "<400> InternalError.Algo.InvalidParameter: Range of input length should be "
+    "[1, 98304]",
+    "model maximum": "prompt tokens (330095) exceed model maximum (278528)",
+    "max tokens allowed": "tokens in request more than max tokens allowed",
+    "a proxy": "Request Entity Too Large",
+    "a status line": "HTTP/1.1 413 Payload Too Large",
+    "an HTTP client": "Request failed with status code 413",
+    "input length": "input length 40000 exceeds the maximum context length",
+    "generic tokens": "too many tokens",
+    "generic limit": "Token limit exceeded",
+}
+NOT_TOO_LONG = {
+    "OpenAI's rate": "Rate limit reached for gpt-5 in organization org-x on tokens per min (TPM): "
+    "Limit 30000, Used 28000, Requested 5000. Please try again in 6s.",
+    "Anthropic's rate": "429 This request would exceed your organization's rate limit of 40,000 "
+    "input tokens per minute",
+    "Bedrock's rate": "Throttling error: Too many tokens, please wait before trying again.",
+    "an exception's name": "ThrottlingException: Too many tokens",
+    "unavailable": "Service unavailable: prompt is too long",
+    "too many requests": "Too many requests, token limit exceeded",
+    "overloaded": '529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+    "requests per time": "Your organization exceeds the limit of 60 requests per minute",
+    "images": "The message exceeds the limit of 100 images",
+    "number of images": "Number of images exceeds the limit of 1000",
+    "bytes": "image exceeds the limit of 5242880 bytes",
+    "the answer's length": "Output token limit exceeded",
+    "the answer's limit": "max_tokens: 64000 > 32000, which is the maximum allowed number of "
+    "output tokens for this model",
+    "the answer's number": "completion tokens exceeds the limit of 16384",
+    "authentication": "401 invalid x-api-key",
+    "another bad request": "messages.3: `tool_use` ids were found without `tool_result` blocks",
+    "thinking that was changed": "messages.1.content.0: Invalid `signature` in `thinking` block",
+    "no body": "400 status code (no body)",
+    "a network": "Connection error.",
+    "nothing": "",
+}
+
+# Anthropic's text (Claude docs, "Fix a thinking block bound to a different conversation"), as it
+# comes through clouds, proxies and clients
+FOREIGN = foreign_thinking().message
+FOREIGN_THINKING = {
+    "Anthropic": FOREIGN,
+    "Anthropic, with what changed": f"{FOREIGN} That setting requires the "
+    "`thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header. The `system` "
+    "prompt differs from the one this block was created with.",
+    "redacted": FOREIGN.replace("`signature` in `thinking`", "`data` in `redacted_thinking`"),
+    "the client": f"Error code: 400 - {foreign_thinking().body}",
+    "Bedrock": "An error occurred (ValidationException) when calling the InvokeModel operation: "
+    + FOREIGN,
+    "Vertex": 'Error code: 400 - [{"error": {"code": 400, "message": "{\\"type\\":\\"error\\",'
+    f'\\"error\\":{{\\"message\\":\\"{FOREIGN}\\"}}}}", "status": "INVALID_ARGUMENT"}}}}]',
+    "LiteLLM": f"litellm.BadRequestError: AnthropicException - {foreign_thinking().body}. Received "
+    "Model Group=claude-fable-5-1",
+}
+
+
+class ProviderError(Exception):
+    """As the SDKs of OpenAI and Anthropic raise it."""
+
+    def __init__(self, message: str, status_code: int | None = None, body: Any = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status_code = status_code
+        self.body = body
+
+
+class Answer:
+    """An HTTP answer of which only the text tells what is wrong."""
+
+    def __init__(self, text: str | None, status_code: int = 400) -> None:
+        self.status_code = status_code
+        self._text = text
+
+    @property
+    def text(self) -> str:
+        if self._text is None:
+            raise RuntimeError("the stream was not read")
+        return self._text
+
+
+class HTTPStatusError(Exception):
+    def __init__(self, response: Answer) -> None:
+        super().__init__("Client error for url 'https://llm.example/v1'")
+        self.response = response
+
+
+@pytest.mark.parametrize("text", TOO_LONG.values(), ids=TOO_LONG)
+def test_each_provider_is_understood_when_it_says_too_long(text: str) -> None:
+    assert is_overflow(text)
+    assert is_overflow({"type": "error", "error": {"type": "invalid_request", "message": text}})
+    assert is_overflow(ProviderError(text, 400))
+
+
+@pytest.mark.parametrize("text", NOT_TOO_LONG.values(), ids=NOT_TOO_LONG)
+def test_other_errors_are_not_taken_for_it(text: str) -> None:
+    assert not is_overflow(text)
+    assert not is_overflow({"error": {"message": text}})
+    assert not is_overflow(ProviderError(text, 400))
+
+
+@pytest.mark.parametrize("text", FOREIGN_THINKING.values(), ids=FOREIGN_THINKING)
+def test_thinking_of_another_conversation_is_known_and_no_overflow(text: str) -> None:
+    try:
+        raise RuntimeError("the agent stopped") from ProviderError(text, 400)
+    except RuntimeError as wrapped:
+        said = [
+            text,
+            {"type": "error", "error": {"type": "invalid_request_error", "message": text}},
+            ProviderError(text, 400),
+            ProviderError("Bad request", 400, {"error": {"message": text}}),
+            HTTPStatusError(Answer(text)),
+            wrapped,
+        ]
+    for error in said:
+        assert is_foreign_thinking(error)
+        assert not is_overflow(error)
+
+
+@pytest.mark.parametrize("text", [*TOO_LONG.values(), *NOT_TOO_LONG.values()])
+def test_other_errors_say_nothing_of_thinking(text: str) -> None:
+    assert not is_foreign_thinking(text)
+    assert not is_foreign_thinking(ProviderError(text, 400))
+    assert not is_foreign_thinking(too_long().body)
+
+
+def test_the_code_in_the_body_is_enough() -> None:
+    body = {"error": {"message": "Bad request", "code": "context_length_exceeded"}}
+
+    assert is_overflow(body)
+    assert is_overflow(ProviderError("Bad request", 400, body))
+    assert is_overflow(ProviderError("too much", body={"error": {"type": "request_too_large"}}))
+
+
+def test_the_answers_text_is_read_where_the_exception_says_nothing() -> None:
+    assert is_overflow(HTTPStatusError(Answer('{"message": "prompt is too long"}')))
+    assert not is_overflow(HTTPStatusError(Answer('{"message": "no such model"}')))
+    assert not is_overflow(HTTPStatusError(Answer(None)))
+    assert is_overflow(HTTPStatusError(Answer(None, 413)))
+
+
+def test_the_cause_of_an_exception_is_looked_at() -> None:
+    try:
+        try:
+            raise ProviderError("prompt is too long: 9 tokens > 8 maximum", 400)
+        except ProviderError as error:
+            raise RuntimeError("the agent stopped") from error
+    except RuntimeError as wrapped:
+        assert is_overflow(wrapped)
+
+
+def test_status_413_is_too_long_and_status_429_never_is() -> None:
+    assert is_overflow(ProviderError("no", 413))
+    assert is_overflow({"status": 413})
+    assert is_overflow("413")
+    assert not is_overflow(ProviderError("prompt is too long", 429))
+    assert not is_overflow({"status": 503, "message": "too many tokens"})
+
+
+def test_a_number_in_the_body_is_not_a_status() -> None:
+    assert not is_overflow({"error": {"message": "no"}, "usage": {"input_tokens": 413}})
+    assert is_overflow({"error": {"message": "prompt is too long"}, "usage": {"tokens": 429}})
+
+
+def test_a_bare_400_is_too_long_only_from_cerebras() -> None:
+    for bare in ("400 status code (no body)", ProviderError("400 status code (no body)", 400)):
+        assert is_overflow(bare, provider="cerebras")
+        assert is_overflow(bare, provider="Cerebras")
+        assert not is_overflow(bare, provider="groq")
+        assert not is_overflow(bare)
+    assert not is_overflow("400 model not found", provider="cerebras")
+
+
+def test_an_echo_of_the_conversation_far_behind_is_not_read() -> None:
+    echo = "unexpected role. Request: " + "x" * 5000 + " prompt is too long"
+
+    assert not is_overflow(echo)
+
+
+def test_an_answer_that_used_more_than_the_window_has_overflowed() -> None:
+    assert silent_overflow("stop", 210_000, 50, 200_000)
+    assert silent_overflow("end_turn", 200_001, 50, 200_000)
+    assert not silent_overflow("stop", 200_000, 50, 200_000)
+
+
+def test_an_empty_answer_cut_off_at_the_window_has_overflowed() -> None:
+    assert silent_overflow("length", 198_000, 0, 200_000)
+    assert silent_overflow("max_tokens", 198_000, 0, 200_000)
+    assert not silent_overflow("length", 198_000, 12, 200_000)
+    assert not silent_overflow("length", 100_000, 0, 200_000)
+
+
+def test_a_stop_reason_can_say_it() -> None:
+    assert silent_overflow("model_context_window_exceeded", 10, 5, 200_000)
+    assert not silent_overflow("tool_use", 10, 5, 200_000)
+    assert not silent_overflow(None, 210_000, 5, 200_000)

@@ -1,0 +1,253 @@
+"""Real agent hosts in tests: installed with npm, with a home of their own, and a scripted model.
+
+    with MessagesAPI([calling("Bash", command="seq 9"), "done"]) as api:
+        claude.ask(api, "Count to nine.")
+    assert results_in(api.requests[-1])["Bash"] == ...
+
+A host is kept in `$CONTEXT_COMPRESSION_HOSTS/<name>/node_modules`, installed there when it is
+missing or of another version. Without that variable these tests are skipped: nobody shall download
+400 MB by running tests.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from context_compression.conversation.messages import is_array, is_object
+from context_compression.testing.messages_api import Answer, Body, MessagesAPI, Request
+
+HOSTS = "CONTEXT_COMPRESSION_HOSTS"
+PATIENCE = 120  # seconds for a whole run of a host; they take 2 to 6
+INSTALLING = 300
+
+
+@dataclass(frozen=True)
+class Package:
+    """A host as npm has it. These formats are internal to the hosts, so the version is pinned."""
+
+    name: str
+    """of its folder, and of its command"""
+    package: str
+    version: str
+
+    def installed(self) -> Path:
+        """Its command; installed first where that is needed, and skipping where it cannot be."""
+        hosts = os.environ.get(HOSTS)
+        if not hosts:
+            pytest.skip(f"{HOSTS} names no folder to keep {self.package}@{self.version} in (npm)")
+        folder = Path(hosts).absolute() / self.name
+        command = folder / "node_modules" / ".bin" / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / ".lock"):
+            if self._version_in(folder) != self.version:
+                self._install(folder)
+        return command
+
+    def _version_in(self, folder: Path) -> str | None:
+        about = folder / "node_modules" / self.package / "package.json"
+        return json.loads(about.read_bytes())["version"] if about.is_file() else None
+
+    def _install(self, folder: Path) -> None:
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.skip(f"no npm to install {self.package}@{self.version} with")
+        quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
+        command = [
+            npm,
+            "install",
+            *quiet,
+            "--prefix",
+            str(folder),
+            f"{self.package}@{self.version}",
+        ]
+        try:
+            ended = subprocess.run(
+                command, capture_output=True, text=True, timeout=INSTALLING, check=False
+            )
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"npm did not install {self.package}@{self.version} in {INSTALLING} s")
+        if ended.returncode:
+            pytest.skip(f"npm cannot install {self.package}@{self.version}: {ended.stderr[-300:]}")
+
+
+CLAUDE_CODE = Package("claude", "@anthropic-ai/claude-code", "2.1.329")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a host said."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def events(self) -> list[Body]:
+        """The lines of its output that are JSON objects."""
+        lines = (line for line in self.stdout.splitlines() if line.startswith("{"))
+        return [json.loads(line) for line in lines]
+
+
+@dataclass
+class Desk:
+    """Where a host works: a home and a project of its own, and an environment made from nothing."""
+
+    folder: Path
+    environ: dict[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        for made in (self.home, self.project):
+            made.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    @property
+    def store(self) -> Path:
+        return self.project / ".compression"
+
+    def run(self, *command: str | Path, stdin: str = "", **environ: str) -> Ended:
+        """Run a command here until it ends; hosts find our own commands on the PATH."""
+        about = {
+            "HOME": str(self.home),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "TMPDIR": str(self._made("tmp")),
+        }
+        ended = subprocess.run(
+            list(map(str, command)),
+            cwd=self.project,
+            env=about | self.environ | environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    def _made(self, name: str) -> Path:
+        (made := self.folder / name).mkdir(exist_ok=True)
+        return made
+
+
+@dataclass
+class ClaudeCode:
+    """Claude Code without a terminal, with our plugin unless told otherwise.
+
+    Attributes:
+        options: of every start, before those of the call.
+    """
+
+    command: Path
+    desk: Desk
+    options: tuple[str | Path, ...] = ()
+
+    def ask(self, api: MessagesAPI, prompt: str, *options: str | Path, **environ: str) -> Ended:
+        """One prompt, until the model has answered without calling a tool.
+
+        `--resume <session>` among the options goes on in an earlier session.
+        """
+        shown = ("--output-format", "stream-json", "--verbose")
+        told = (*self.options, *shown, *options)
+        ended = self.run("-p", prompt, *told, **self.speaking_to(api) | environ)
+        assert ended.code == 0, (ended.code, ended.stdout[-2000:], ended.stderr[-2000:])
+        return ended
+
+    def run(self, *arguments: str | Path, **environ: str) -> Ended:
+        """Any command of it: `run("plugin", "validate", folder)`."""
+        return self.desk.run(self.command, *arguments, **OFFLINE | environ)
+
+    def speaking_to(self, api: MessagesAPI) -> dict[str, str]:
+        """The environment in which it asks this model and no other."""
+        return {"ANTHROPIC_BASE_URL": api.base_url, "ANTHROPIC_API_KEY": "sk-test"}
+
+    def transcripts(self) -> list[Path]:
+        """Of its sessions, the oldest first."""
+        found = (self.desk.home / ".claude" / "projects").glob("*/*.jsonl")
+        return sorted(found, key=lambda path: path.stat().st_mtime_ns)
+
+
+OFFLINE = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "MCP_TIMEOUT": "60000",
+}
+
+
+def calling(tool: str, /, *, says: str = "", tokens: int = 100, **arguments: Any) -> Answer:
+    """An answer of the model that calls a tool, by its full name as the host offers it.
+
+    Args:
+        tool: the name.
+        says: a text before it.
+        tokens: how many the prompt took, as the API reports it; hosts compact by this number.
+        arguments: of the call.
+    """
+    _calls.append(tool)
+    call = {"type": "tool_use", "id": f"toolu_{len(_calls):06}", "name": tool, "input": arguments}
+    return Answer(says, "tool_use", content=[call], usage={"input_tokens": tokens})
+
+
+def saying(text: str, *, tokens: int = 100) -> Answer:
+    """An answer of the model that ends its turn."""
+    return Answer(text, usage={"input_tokens": tokens})
+
+
+_calls: list[str] = []  # so that every call has an id of its own
+
+
+def texts_in(request: Request) -> list[str]:
+    """The texts a request shows the model, in order: what is said, called and answered."""
+    return [text for message in request.body["messages"] for text in _texts(message["content"])]
+
+
+def results_in(request: Request) -> list[str]:
+    """The texts of the tool results a request shows the model, in order."""
+    return [
+        "".join(_texts(block.get("content")))
+        for message in request.body["messages"]
+        if is_array(message["content"])
+        for block in message["content"]
+        if is_object(block) and block.get("type") == "tool_result"
+    ]
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    if is_array(content):
+        return [text for block in content for text in _texts(block)]
+    if is_object(content):
+        match content.get("type"):
+            case "text":
+                return [str(content["text"])]
+            case "tool_use":
+                return [json.dumps(content["input"])]
+            case "tool_result":
+                return _texts(content.get("content"))
+            case _:
+                return []
+    return []
+
+
+def tools_in(request: Request) -> Mapping[str, Mapping[str, Any]]:
+    """The tools a request offers the model, by name."""
+    return {tool["name"]: tool for tool in request.body.get("tools", [])}
