@@ -1,4 +1,4 @@
-"""Builds `server/context_compression/tokens/data/o200k.bin` from `o200k_base.tiktoken` beside this file.
+"""Builds `o200k.bin` in the package's `tokens/data/` from `o200k_base.tiktoken` beside this file.
 
     python data/tokenizer/build.py
 

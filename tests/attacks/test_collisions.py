@@ -15,7 +15,7 @@ from context_compression import Session, compress
 from context_compression.conversation.messages import ToolCall
 from context_compression.conversation.refs import Refs, ref_of
 from context_compression.errors import StoreDamaged, UnknownRef
-from context_compression.hooks.at_source import Answered, offloaded
+from context_compression.hooks.at_source import AnsweredCall, offload_result
 from context_compression.store import Store
 from context_compression.testing import Run, tool_step
 
@@ -102,7 +102,7 @@ def test_what_a_hook_keeps_is_not_taken_for_the_first(tmp_path: Path) -> None:
     session = Session(tmp_path, "s", settings={"offload_min_tokens": 100})
     call = ToolCall("c", "Bash", {"command": "make"})
 
-    shown = [offloaded(session, Answered(call, text)) for text in (ONE, OTHER)]
+    shown = [offload_result(session, AnsweredCall(call, text)) for text in (ONE, OTHER)]
 
     assert [SHORT in str(shown[0]), LONG in str(shown[1])] == [True, True]
     assert (session.restore(SHORT), session.restore(LONG)) == (ONE, OTHER)

@@ -24,7 +24,7 @@ from context_compression.hosts import read
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
 from context_compression.hosts.configurations import HOSTS
 from context_compression.mcp_server.tools.summary import page as page_of_summaries
-from context_compression.session.by_caller import Asked
+from context_compression.session.by_caller import SummaryAssignment
 from context_compression.settings import Settings
 from context_compression.setup import installing
 from context_compression.setup.host import Host
@@ -69,7 +69,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for role in ("assistant", "user"):
         session.record({"role": role, "content": "So it went on. " * 120})
     asked = session.ask(strategy="summarize", target_tokens=700, focus="the parser", pins=[-1])
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, SummaryAssignment)
     return folder
 
 

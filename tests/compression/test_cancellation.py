@@ -19,7 +19,7 @@ from provider import refused
 
 from context_compression import Result, Session, acompress, compress, count_tokens
 from context_compression.session.pacing import Event
-from context_compression.session.threads import aside
+from context_compression.session.threads import in_thread
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 from context_compression.testing import Run, tool_step
 
@@ -299,5 +299,5 @@ async def test_what_fails_in_a_thread_fails_here() -> None:
         raise LookupError("nothing there")
 
     with pytest.raises(LookupError, match="nothing there"):
-        await aside(fail)
-    assert await aside(lambda: 7) == 7
+        await in_thread(fail)
+    assert await in_thread(lambda: 7) == 7

@@ -21,7 +21,7 @@ from context_compression import (
     compress,
     count_tokens,
 )
-from context_compression.compression.run import Ask
+from context_compression.compression.run import CompressionRequest
 from context_compression.compression.run import compress as compress_only
 from context_compression.compression.subject import SURELY_LONG
 from context_compression.conversation.formats import parse
@@ -867,7 +867,7 @@ def test_what_cannot_be_kept_is_not_compressed() -> None:
     disk = Refusing()
 
     with pytest.raises(OSError, match="no space left"):
-        compress_only(Ask(messages=messages, target_tokens=1_000, store=disk))
+        compress_only(CompressionRequest(messages=messages, target_tokens=1_000, store=disk))
 
     assert messages == before
     assert disk.asked == 1
@@ -876,9 +876,9 @@ def test_what_cannot_be_kept_is_not_compressed() -> None:
 def test_nothing_is_kept_where_nothing_was_done_or_the_budget_is_too_small() -> None:
     disk = Refusing()
 
-    compress_only(Ask(messages=talk(3), store=disk))
+    compress_only(CompressionRequest(messages=talk(3), store=disk))
     with pytest.raises(BudgetTooSmall):
-        compress_only(Ask(messages=talk(3), target_tokens=1, store=disk))
+        compress_only(CompressionRequest(messages=talk(3), target_tokens=1, store=disk))
 
     assert disk.asked == 0
 

@@ -17,7 +17,7 @@ from transcripts import FIXTURES, Row, rows_of, written
 from context_compression.errors import ConversationNotFound
 from context_compression.hosts import Readings
 from context_compression.hosts.current import find_current, is_of_this_project
-from context_compression.transcripts.caller import Asking, Caller
+from context_compression.transcripts.caller import Caller, ToolRequest
 
 CWD = Path("/work/app")
 TOOL, ARGUMENTS = "context_status", {"response_format": "detailed"}
@@ -47,7 +47,7 @@ class Place:
         self, client: str, wait: Callable[[float], object] = lambda _: None, **asking: Any
     ) -> Caller:
         call: dict[str, Any] = {"tool": TOOL, "arguments": ARGUMENTS} if client else {}
-        asked = Asking(client, **{**call, **asking})
+        asked = ToolRequest(client, **{**call, **asking})
         return Caller(self.environ, self.home, CWD, 1, BEGAN, Readings(), asked, wait)
 
     def find(self, client: str, **how: Any) -> Path:
@@ -345,4 +345,4 @@ def test_only_transcripts_of_the_host_that_started_us_are_of_this_project(place:
     assert is_of_this_project(caller, link)
     assert not is_of_this_project(caller, other)
     assert not is_of_this_project(caller, pi_session(place, "ours"))
-    assert not is_of_this_project(replace(caller, asking=Asking("claude-ai")), ours)
+    assert not is_of_this_project(replace(caller, asking=ToolRequest("claude-ai")), ours)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from context_compression import count_tokens
-from context_compression.hooks.requests import laid_out
+from context_compression.hooks.requests import positions_in
 from context_compression.hosts.events import HOSTS, NOTHING, answer
 from context_compression.hosts.gemini_cli.hooks import in_place
 from context_compression.hosts.opencode import hooks as in_opencode
@@ -142,9 +142,9 @@ async def test_geminis_fence_stays_around_the_preview(workspace: Workspace):
 def test_a_view_is_laid_out_by_the_messages_that_stay_in_order():
     a, b, again, new = ({"role": "user", "content": text} for text in ("a", "b", "a", "new"))
 
-    assert laid_out([a, new, again], [a, b, again]) == [0, new, 2]
-    assert laid_out([again], [a, b, again]) == [0]
-    assert laid_out([], [a]) == []
+    assert positions_in([a, new, again], [a, b, again]) == [0, new, 2]
+    assert positions_in([again], [a, b, again]) == [0]
+    assert positions_in([], [a]) == []
 
 
 def steps(count: int) -> list[Object]:

@@ -9,7 +9,7 @@ from mcp import Client
 from context_compression import Session, count_tokens
 from context_compression.mcp_server import create_server
 from context_compression.mcp_server.server import INSTRUCTIONS
-from context_compression.session import Asked
+from context_compression.session import SummaryAssignment
 from context_compression.session.savings import SCHEMAS
 from context_compression.summaries.summarizer import SummaryReply
 from context_compression.testing import ScriptedSummarizer, conversation
@@ -103,7 +103,7 @@ def test_the_calls_for_a_summary_are_paid_even_when_it_is_undone(tmp_path: Path)
 
 def test_a_summary_that_an_agent_wrote_costs_at_least_its_own_tokens(session: Session) -> None:
     done = session.ask(strategy="summarize", target_tokens=9_000)
-    while isinstance(done, Asked):
+    while isinstance(done, SummaryAssignment):
         done = session.answer(done.plan_id, "## Goal\nFind the bug in the parser.")
 
     assert done.summary

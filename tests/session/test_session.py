@@ -33,7 +33,7 @@ from context_compression.errors import (
     UnknownRef,
 )
 from context_compression.planning.selection import RECEIPT
-from context_compression.session import name_for
+from context_compression.session import session_id_for
 from context_compression.testing import Run, conversation, tool_step
 
 both_dialects = pytest.mark.parametrize("dialect", ["anthropic", "openai"])
@@ -862,7 +862,7 @@ def test_conversations_that_begin_with_the_same_system_message_have_sessions_of_
     system, *messages = conversation(1, dialect="openai")
     asked = [{"role": "user", "content": f"Question {n}?"} for n in range(5)]
 
-    names = {name_for([system, first, *messages], store) for first in asked}
+    names = {session_id_for([system, first, *messages], store) for first in asked}
 
     assert len(names) == 5
 
@@ -940,7 +940,7 @@ def test_a_view_is_found_however_many_conversations_were_compressed_since(
         of_a_newer_version.replace(b'"version":1', b'"version":99', 1)
     )
 
-    name = name_for(view, Store(tmp_path))
+    name = session_id_for(view, Store(tmp_path))
 
     assert name == id
 

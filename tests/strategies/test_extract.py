@@ -353,7 +353,7 @@ def test_what_a_tool_puts_out_behind_the_users_words_is_not_the_users() -> None:
 def test_a_tool_that_is_only_named_alike_asks_nobody(tool: str) -> None:
     call, result = parse(tool_step([Run("a", tool, {}, ANSWERS[0])], "anthropic")).messages
 
-    assert not authors.is_answer(result.results[0], authors.asking([call]))
+    assert not authors.is_answer(result.results[0], authors.question_calls([call]))
 
 
 def test_no_words_are_no_answer() -> None:
@@ -387,7 +387,7 @@ def test_what_the_user_types_while_the_agent_works_is_the_users(opening: str, cl
 
     view = texts(compress(messages, target_tokens=200).messages)
 
-    assert [note[start:stop] for start, stop in authors.typed(note)] == [WORDS]
+    assert [note[start:stop] for start, stop in authors.user_spans(note)] == [WORDS]
     assert WORDS in view
 
 
@@ -442,7 +442,7 @@ def test_in_a_note_of_ours_somebody_speaks_where_it_quotes_the_user_or_the_model
         "# sorted because it is shown\n[… 3 messages]\n[Assistant] I keep it."
     )
 
-    said = authors.said_in(Text(note), spoken=False)
+    said = authors.speech_spans(Text(note), spoken=False)
 
     assert [note[start:stop].strip() for start, stop in said] == ["Be quick.", "I keep it."]
 

@@ -9,7 +9,7 @@ import pytest
 from context_compression import Settings
 from context_compression.conversation.authors import EXCERPTS
 from context_compression.conversation.formats import parse
-from context_compression.conversation.labels import with_labels
+from context_compression.conversation.labels import label_quotes
 from context_compression.conversation.refs import ref_of
 from context_compression.conversation.rendering import render
 from context_compression.planning.plan import Plan
@@ -87,7 +87,7 @@ def test_a_line_of_a_log_is_never_quoted_again_as_the_users() -> None:
     note = f"{EXCERPTS}:\n[User] Why does it fail?\n[Bash] mvn\n[Result; ref 57c7fc8b2cfe]\n{log}"
     asked, told = note.index("Why"), note.index("[admin]")
 
-    again = render(note, with_labels(note, [(asked, asked + 16), (told, len(note))]))
+    again = render(note, label_quotes(note, [(asked, asked + 16), (told, len(note))]))
 
     assert again.index("[User]") < again.index("[Result;") < again.index("[admin]")
 

@@ -17,8 +17,8 @@ from context_compression import Session
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import ContextCompressionError
-from context_compression.hooks.accompanied import told_afterwards
-from context_compression.session import Asked
+from context_compression.hooks.accompanied import message_after_compaction
+from context_compression.session import SummaryAssignment
 from context_compression.session.state import timestamp
 from context_compression.store import Store
 from context_compression.store.checksums import parsed, with_sum
@@ -106,7 +106,7 @@ def made_in(folder: Path) -> Workspace:
     planned.record(*conversation(6, seed=5))
     focus: dict[str, Any] = {"focus": "the login", "settings": few}
     asked = planned.ask(strategy="summarize", target_tokens=1_500, force=True, **focus)
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, SummaryAssignment)
     store.session("planned").append(
         {"type": "answer", "created_at": timestamp(), "plan_id": asked.plan_id, "text": "## Goal"}
     )
@@ -196,7 +196,7 @@ def hear_all(workspace: Workspace, sessions: Sequence[str]) -> Iterator[tuple[st
     """The texts of hooks that speak of what a store holds, or why there are none."""
     for session in sessions:
         try:
-            text = told_afterwards(workspace, session)
+            text = message_after_compaction(workspace, session)
         except ContextCompressionError as error:
             text = str(error)
         yield f"told after a compaction, {session}", text or ""

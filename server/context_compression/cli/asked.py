@@ -9,7 +9,7 @@ import click
 from context_compression.cli.app import Options, Refused, warn
 from context_compression.cli.arguments import change_in, pin
 from context_compression.cli.terminal import say, working
-from context_compression.compression.forecast import Forecast, foresee
+from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.doors.conversations import Conversations
 from context_compression.settings import Settings, StrategyName
@@ -100,7 +100,7 @@ class Asked:
                 return session.compress(messages=messages, **asked), None
             if summarizer is None:
                 return session.preview(messages, **asked), None
-            return foresee(
+            return forecast_summary(
                 session.preview,
                 session.view() if messages is None else messages,
                 asked,

@@ -17,7 +17,7 @@ from context_compression.compression.result import Result
 from context_compression.display.plurals import how_many
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
-from context_compression.session import Asked as Wanted
+from context_compression.session import SummaryAssignment as Wanted
 from context_compression.store.files import to_json
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.cli.records import Record
-from context_compression.compression.forecast import Forecast, of_cache
+from context_compression.compression.forecast import Forecast, cache_sentence
 from context_compression.compression.result import Result
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
@@ -80,7 +80,7 @@ def _summary(result: Result, foreseen: Forecast | None) -> list[str]:
             f"summary  would stand for {messages} of {tokens}; {how_many(foreseen.calls, 'call')} "
             f"with {how_many(foreseen.input_tokens, 'token')} in, at most "
             f"{foreseen.max_output_tokens:,} out; taken to have {foreseen.summary_tokens:,}",
-            f"cache    {of_cache(foreseen)}",
+            f"cache    {cache_sentence(foreseen)}",
         ]
     if result.summary is None:
         return []

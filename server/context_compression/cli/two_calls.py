@@ -8,10 +8,10 @@ import click
 from context_compression.cli.asked import Asked
 from context_compression.cli.records import Record
 from context_compression.cli.terminal import working
-from context_compression.compression.forecast import Forecast, foresee
+from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.session import PLAN_SECONDS
-from context_compression.session import Asked as Wanted
+from context_compression.session import SummaryAssignment as Wanted
 from context_compression.tokens import Counter
 
 
@@ -24,7 +24,7 @@ def is_asked(asked: Asked) -> bool:
 def foreseen(asked: Asked) -> tuple[Result, Forecast | None]:
     """What the compression would do, and what the summary would take; nothing is kept."""
     session, transcript = asked.opened.session, asked.opened.transcript
-    return foresee(
+    return forecast_summary(
         session.preview,
         transcript.messages if transcript else session.view(),
         {**asked.options, "force": True},

@@ -20,7 +20,7 @@ RECORD = re.compile(r"<conversation>\n(.*)\n</conversation>", re.S)
 
 
 @dataclass
-class StandIn:
+class PlaceholderSummarizer:
     """A `Summarizer` that writes nothing, but as much of it as a summary may have.
 
     Attributes:
@@ -42,7 +42,9 @@ class StandIn:
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Marks without a meaning, and a note that says so."""
         self.requests.append(request)
-        tokens = max(1, min(self.tokens, int(ASSUMED_SHARE * Counter().text(record_of(request)))))
+        tokens = max(
+            1, min(self.tokens, int(ASSUMED_SHARE * Counter().text(conversation_in(request))))
+        )
         self.written += tokens
         return SummaryReply(f"A summary would stand here.{' …' * tokens}")
 
@@ -75,7 +77,7 @@ class Forecast:
     pays_after: int | None
 
 
-def foresee(
+def forecast_summary(
     preview: Callable[..., Result],
     messages: Messages,
     options: Mapping[str, Any],
@@ -94,13 +96,17 @@ def foresee(
         most: tokens of a summary.
         by_caller: the calling agent writes, which has the conversation before it already.
     """
-    stand_in = StandIn.of(options, most)
+    stand_in = PlaceholderSummarizer.of(options, most)
     result = preview(messages, summarizer=stand_in, **options)
     return result, _forecast(result, messages, stand_in, counter, by_caller)
 
 
 def _forecast(
-    result: Result, messages: Messages, asked: StandIn, counter: Counter, by_caller: bool
+    result: Result,
+    messages: Messages,
+    asked: PlaceholderSummarizer,
+    counter: Counter,
+    by_caller: bool,
 ) -> Forecast | None:
     """`None` where no summary would be written."""
     if result.summary is None or result.first_changed is None:
@@ -123,7 +129,7 @@ def _forecast(
     )
 
 
-def of_cache(found: Forecast) -> str:
+def cache_sentence(found: Forecast) -> str:
     """Whether the prompt cache makes it worth it, in a sentence."""
     pays = "it never pays back"
     stay = "stays" if found.cached == 1 else "stay"
@@ -137,7 +143,7 @@ def of_cache(found: Forecast) -> str:
     )
 
 
-def record_of(request: SummaryRequest) -> str:
+def conversation_in(request: SummaryRequest) -> str:
     """The record of the conversation in a request."""
     found = RECORD.search(request.prompt)
     return found[1] if found else request.prompt

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from context_compression.compression.accounting import Accounting, first_difference, layout
 from context_compression.compression.result import Ref, Result, Step, loss_report
-from context_compression.compression.subject import Subject
+from context_compression.compression.subject import PreparedConversation
 from context_compression.conversation.formats import Conversation
 from context_compression.conversation.messages import Message, Thinking
 from context_compression.conversation.system_prompt import summary_in
@@ -37,13 +37,13 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-def unchanged(subject: Subject, *notes: str, floor: Floor | None = None) -> Result:
+def unchanged(subject: PreparedConversation, *notes: str, floor: Floor | None = None) -> Result:
     """The conversation as it is, mended where it was broken; `floor` where a target is missed."""
     outcome = Outcome((), "none", (), subject.ask.target_tokens, floor, notes)
     return (applied if subject.mended.repairs else _as_it_came)(subject, outcome)
 
 
-def applied(subject: Subject, outcome: Outcome) -> Result:
+def applied(subject: PreparedConversation, outcome: Outcome) -> Result:
     """What comes of it when what was proposed is done; a store keeps the originals first."""
     view, tokens = subject.view(outcome.edits)
     after = subject.fixed + tokens
@@ -58,7 +58,7 @@ def applied(subject: Subject, outcome: Outcome) -> Result:
     return replace(result, files_removed=kept.files_removed, notes=(*result.notes, *kept.warnings))
 
 
-def _as_it_came(subject: Subject, outcome: Outcome) -> Result:
+def _as_it_came(subject: PreparedConversation, outcome: Outcome) -> Result:
     ask, floor = subject.ask, outcome.floor
     return Result(
         messages=cast("list[dict[str, Any]]", [*ask.messages]),
@@ -77,7 +77,7 @@ def _as_it_came(subject: Subject, outcome: Outcome) -> Result:
     )
 
 
-def _changed(subject: Subject, outcome: Outcome, view: View, after: int) -> Result:
+def _changed(subject: PreparedConversation, outcome: Outcome, view: View, after: int) -> Result:
     ask, mended, raw = subject.ask, subject.mended, subject.conversation.raw
     sent, system = subject.placed(view)
     archive = subject.plan.archive

@@ -26,12 +26,12 @@ class Keeper(Protocol):
         ...
 
 
-ALL_IT_CAN = 1
+SMALLEST_TARGET = 1
 """A target that no view meets: a strategy asked for by hand then does whatever it can."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
+class CompressionRequest:
     """What is asked for; `library.compress` says what each means.
 
     Attributes:

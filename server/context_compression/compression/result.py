@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from context_compression.conversation.authors import asking
+from context_compression.conversation.authors import question_calls
 from context_compression.conversation.messages import Message, texts_of
 from context_compression.evidence.facts import CLASSES, Class, Facts, facts
 from context_compression.evidence.words import Lexicon
@@ -180,7 +180,7 @@ def loss_report(
         archived: indices of the messages whose originals are kept.
     """
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
-    lexicon, asked = Lexicon(), asking(messages)
+    lexicon, asked = Lexicon(), question_calls(messages)
     total, shown, kept = _nothing(), _nothing(), _nothing()
     for index, message in enumerate(messages):
         if message.source is None:

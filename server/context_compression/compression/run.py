@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from context_compression.compression.request import ALL_IT_CAN, Ask, Keeper
+from context_compression.compression.request import SMALLEST_TARGET, CompressionRequest, Keeper
 from context_compression.compression.result import Result
 from context_compression.compression.steps import ALL_RECENT, Run, start
 from context_compression.compression.thinking import without_thinking
@@ -22,9 +22,9 @@ from context_compression.summaries.overflow import is_overflow
 from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
 
 __all__ = [
-    "ALL_IT_CAN",
     "ALL_RECENT",
-    "Ask",
+    "SMALLEST_TARGET",
+    "CompressionRequest",
     "Keeper",
     "acompress",
     "compress",
@@ -37,7 +37,7 @@ Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]
 """Does a piece of work where it holds nobody up: in a thread, beside an event loop."""
 
 
-def compress(ask: Ask, summarizer: Summarizer | None = None) -> Result:
+def compress(ask: CompressionRequest, summarizer: Summarizer | None = None) -> Result:
     """What is asked for; the errors are those of `library.compress`."""
     run = start(replace(ask, can_ask=summarizer is not None))
     if summarizer is None:
@@ -53,7 +53,7 @@ def compress(ask: Ask, summarizer: Summarizer | None = None) -> Result:
     raise InvalidSettings("In an event loop a model is asked through acompress, not compress.")
 
 
-async def acompress(ask: Ask, summarizer: Summarizer | None, aside: Aside) -> Result:
+async def acompress(ask: CompressionRequest, summarizer: Summarizer | None, aside: Aside) -> Result:
     """`compress` for an event loop, which goes on while `aside` works."""
     run = start(replace(ask, can_ask=summarizer is not None))
     return await drive(run, summarizer, aside)

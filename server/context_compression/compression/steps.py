@@ -13,9 +13,9 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from context_compression.compression.outcome import Outcome, applied, unchanged
-from context_compression.compression.request import Ask
+from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result, Step
-from context_compression.compression.subject import Subject
+from context_compression.compression.subject import PreparedConversation
 from context_compression.conversation.system_prompt import ROOM
 from context_compression.errors import (
     BudgetTooSmall,
@@ -53,7 +53,7 @@ ALL_RECENT = "nothing to compress before the recent messages"
 Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 
 
-def start(ask: Ask) -> Run:
+def start(ask: CompressionRequest) -> Run:
     """A run of one compression: yields what a model is asked for, receives its texts.
 
     Raises:
@@ -64,8 +64,8 @@ def start(ask: Ask) -> Run:
     if ask.strategy is not None:
         _check_strategy(ask.strategy, ask.can_ask)
     strategy = settings.strategy if ask.strategy is None else ask.strategy
-    subject = Subject(ask, settings, strategy)
-    job = Job(subject)
+    subject = PreparedConversation(ask, settings, strategy)
+    job = Compression(subject)
     if (why_not := job.why_not()) is not None:
         subject.release()
         return unchanged(subject, why_not, *subject.warnings)
@@ -76,10 +76,10 @@ def start(ask: Ask) -> Run:
         raise
 
 
-class Job:
+class Compression:
     """One compression of a subject."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: PreparedConversation) -> None:
         self.subject, self.ask, self.settings = subject, subject.ask, subject.settings
 
     @cached_property

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from context_compression.compression.request import Ask
+from context_compression.compression.request import CompressionRequest
 from context_compression.conversation import validity
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import Message, Text, ToolResult
@@ -41,7 +41,7 @@ SURELY_LONG = 6
 any text has so many to a token."""
 
 
-class Subject:
+class PreparedConversation:
     """A conversation that shall be compressed.
 
     Attributes:
@@ -59,7 +59,7 @@ class Subject:
         warnings: what of the request came to nothing.
     """
 
-    def __init__(self, ask: Ask, settings: Settings, strategy: str) -> None:
+    def __init__(self, ask: CompressionRequest, settings: Settings, strategy: str) -> None:
         """Read, mend and count.
 
         Raises:

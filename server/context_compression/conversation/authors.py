@@ -6,7 +6,7 @@ What hosts put there themselves is known by how it begins (seen in their transcr
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from context_compression.conversation.labels import said_by
+from context_compression.conversation.labels import quotes_of
 from context_compression.conversation.messages import (
     COMPRESSED,
     STRANGER,
@@ -103,7 +103,7 @@ def answer_of(result: ToolResult) -> str:
     return result.text[slice(*where)] if where else ""
 
 
-def asking(messages: Iterable[Message]) -> frozenset[str]:
+def question_calls(messages: Iterable[Message]) -> frozenset[str]:
     """The ids of the calls by which the model asks the user."""
     return frozenset(c.id for message in messages for c in message.calls if ASKS.search(c.name))
 
@@ -165,10 +165,10 @@ def skill_of(text: str) -> str:
 
 def is_bare_command(text: str) -> bool:
     """Whether a text only says that a command of the host's ran, without what the user typed."""
-    return text.lstrip().startswith((SLASH_COMMAND, LOCAL_COMMAND)) and not is_said(text)
+    return text.lstrip().startswith((SLASH_COMMAND, LOCAL_COMMAND)) and not holds_user_words(text)
 
 
-def is_printed(text: str) -> bool:
+def is_command_output(text: str) -> bool:
     """Whether a text in the user's role is what a command of the host's own printed, no more."""
     return PRINTED.fullmatch(text) is not None
 
@@ -181,17 +181,17 @@ def user_words(message: Message) -> str:
         block.text[start:stop]
         for block in message.blocks
         if isinstance(block, Text)
-        for start, stop in typed(block.text)
+        for start, stop in user_spans(block.text)
     )
 
 
-def said_by_user(message: Message, asked: Container[str] = ()) -> str:
+def words_of_user(message: Message, asked: Container[str] = ()) -> str:
     """What the user said in a message, in the results of tools, too; `asked` as in `is_answer`."""
     answers = (answer_of(result) for result in message.results if is_answer(result, asked))
     return "\n".join([*filter(None, [user_words(message)]), *answers])
 
 
-def typed(text: str) -> Iterator[tuple[int, int]]:
+def user_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where in a text in the user's role stands what the user said: from where to where.
 
     Of the host's note of a slash command that is what stands behind the command, of its note of a
@@ -223,12 +223,12 @@ def holds_excerpts(text: str) -> bool:
     return text.startswith(EXCERPTS)
 
 
-def is_said(text: str) -> bool:
+def holds_user_words(text: str) -> bool:
     """Whether the user says something in a text in the user's role; it may stand in a note."""
-    return next(typed(text), None) is not None
+    return next(user_spans(text), None) is not None
 
 
-def said_in(block: Block, *, spoken: bool) -> Sequence[tuple[int, int]]:
+def speech_spans(block: Block, *, spoken: bool) -> Sequence[tuple[int, int]]:
     """Where in a block somebody says something; in a note of ours, what it quotes of who spoke."""
     if isinstance(block, ToolResult):
         answer = answer_in(block.text)
@@ -236,13 +236,13 @@ def said_in(block: Block, *, spoken: bool) -> Sequence[tuple[int, int]]:
     if not isinstance(block, Text):
         return ()
     if holds_excerpts(block.text):
-        return [*said_by("User", block.text), *said_by("Assistant", block.text)]
+        return [*quotes_of("User", block.text), *quotes_of("Assistant", block.text)]
     return [(0, len(block.text))] if spoken else ()
 
 
 def author_of(message: Message, text: str) -> str:
     """Who wrote a text of a message: its role, but `host` for its notes in the user's role."""
-    theirs = message.role == "user" and is_host_note(text) and not is_said(text)
+    theirs = message.role == "user" and is_host_note(text) and not holds_user_words(text)
     return "host" if theirs else message.role
 
 

@@ -86,7 +86,7 @@ def _is_label(text: str, at: int, label: re.Pattern[str]) -> bool:
     return (letters in SPEAKERS and not is_string) or label.match(seen) is not None
 
 
-def with_labels(
+def label_quotes(
     note: str, spans: Iterable[tuple[int, int]], label: re.Pattern[str] = LABEL
 ) -> list[tuple[int, int]]:
     """The spans of a note of ours, each with the labels that say what it is of, in any order.
@@ -117,7 +117,7 @@ def sections(note: str) -> Iterator[tuple[str, int, int]]:
         yield label[0], label.end(), end
 
 
-def said_by(speaker: str, note: str) -> Iterator[tuple[int, int]]:
+def quotes_of(speaker: str, note: str) -> Iterator[tuple[int, int]]:
     """Where in a note of ours stands what it quotes of a speaker: up to the next label."""
     for label, start, stop in sections(note):
         if label == f"[{speaker}]":

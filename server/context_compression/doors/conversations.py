@@ -10,10 +10,10 @@ from typing import Any
 from context_compression.errors import ConversationNotFound, PathNotAllowed
 from context_compression.hosts import Readings
 from context_compression.hosts.current import find_current, is_of_this_project
-from context_compression.session import Session, name_for
+from context_compression.session import Session, session_id_for
 from context_compression.settings import Settings
 from context_compression.store import Store
-from context_compression.transcripts.caller import NOBODY, Asking, Caller
+from context_compression.transcripts.caller import NO_REQUEST, Caller, ToolRequest
 from context_compression.workspace import Workspace
 from context_compression.workspace.opened import Opened, settings_in
 from context_compression.workspace.own_sessions import KEPT_IN, is_ours
@@ -53,7 +53,7 @@ class Conversations:
         *,
         settings: Settings | None = None,
         model: str | None = None,
-        asking: Asking = NOBODY,
+        asking: ToolRequest = NO_REQUEST,
     ) -> Opened:
         """The conversation meant by a session id, a path, or `current`.
 
@@ -128,7 +128,7 @@ class Conversations:
                 self.recorded()[:5],
             )
 
-    def _caller(self, asking: Asking) -> Caller:
+    def _caller(self, asking: ToolRequest) -> Caller:
         return Caller(
             self.workspace.environ,
             self.workspace.home,
@@ -139,7 +139,7 @@ class Conversations:
             asking,
         )
 
-    def _readable(self, path: Path, asking: Asking) -> Path:
+    def _readable(self, path: Path, asking: ToolRequest) -> Path:
         """Where a path leads; those that an error listed as candidates for `current` count too."""
         access, caller = self.workspace.access, self._caller(asking)
         try:
@@ -162,7 +162,7 @@ class Conversations:
         model: str | None = None,
     ) -> Session:
         """The session of a conversation a program holds itself."""
-        name = name_for(messages, self._store)
+        name = session_id_for(messages, self._store)
         return Session(
             self._store, name, settings=settings or self.workspace.settings(), model=model
         )

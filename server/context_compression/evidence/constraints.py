@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from context_compression.conversation.authors import holds_excerpts, typed
-from context_compression.conversation.labels import said_by
+from context_compression.conversation.authors import holds_excerpts, user_spans
+from context_compression.conversation.labels import quotes_of
 
 NO_RULE = (
     r"(?! (?:\w+ly )?(?:know|think|understand|see|remember|recall|believe|mind|care|feel)\b"
@@ -70,7 +70,7 @@ def constraints_in(text: str) -> Iterator[tuple[int, int]]:
     In a note of ours they stand where it quotes the user: they go on to apply.
     """
     told = set[str]()
-    for start, stop in said_by("User", text) if holds_excerpts(text) else typed(text):
+    for start, stop in quotes_of("User", text) if holds_excerpts(text) else user_spans(text):
         for begin, end in _constraints(text, start, stop):
             if text[begin:end] not in told:
                 told.add(text[begin:end])

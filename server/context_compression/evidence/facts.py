@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from typing import Literal, TypeAlias
 
-from context_compression.conversation.authors import is_answer, said_by_user
+from context_compression.conversation.authors import is_answer, words_of_user
 from context_compression.conversation.messages import (
     Message,
     Text,
@@ -162,7 +162,7 @@ def facts(message: Message, lexicon: Lexicon, asked: Container[str] = ()) -> Fac
         if is_answer(result, asked):
             found["constraints"].update(result.text[a:b] for a, b in constraints_in(result.text))
     found["commands"].update(commands(message))
-    if said := said_by_user(message, asked).strip():
+    if said := words_of_user(message, asked).strip():
         found["user requests"].add(said)
     if message.role == "user":
         for text in (block.text for block in message.blocks if isinstance(block, Text)):

@@ -1,12 +1,12 @@
 """A compaction that a host makes itself: all is archived before, and told of after."""
 
-from context_compression.compression.run import ALL_IT_CAN
+from context_compression.compression.run import SMALLEST_TARGET
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.evidence.ledger import render
 from context_compression.session import Session
-from context_compression.session.archiver import promises
+from context_compression.session.archiver import archive_of
 from context_compression.tokens import Counter
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
@@ -34,12 +34,12 @@ def archive(session: Session, transcript: Transcript) -> None:
     if not transcript.messages or (again and state.recorded == transcript.messages):
         return  # the host announces some compactions twice
     given = transcript.messages
-    result = session.compress(messages=given, strategy="extract", target_tokens=ALL_IT_CAN)
+    result = session.compress(messages=given, strategy="extract", target_tokens=SMALLEST_TARGET)
     if result.changed:
         session.undo()
 
 
-def told_afterwards(workspace: Workspace, id: str) -> str | None:
+def message_after_compaction(workspace: Workspace, id: str) -> str | None:
     """What to add to a history that was compacted; `None` where our view stands in it.
 
     Args:
@@ -50,7 +50,7 @@ def told_afterwards(workspace: Workspace, id: str) -> str | None:
     log, state = workspace.store.session(id), session.state()
     if state.compressions or not state.refs:
         return None
-    known = promises(session.store, log, state).ledger
+    known = archive_of(session.store, log, state).ledger
     ledger = render(known, LEDGER_TOKENS, measure=Counter().text)
     texts = [ref for ref, about in state.refs.items() if about.get("text") or about["block"]]
     return "\n".join(

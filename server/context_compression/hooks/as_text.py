@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from context_compression.conversation.authors import is_said
+from context_compression.conversation.authors import holds_user_words
 from context_compression.conversation.formats import parse
 from context_compression.conversation.labels import without_labels
 from context_compression.conversation.messages import (
@@ -47,7 +47,7 @@ def _lines(message: Message) -> Iterator[str]:
             case Text(text=text) if text.startswith(COMPRESSED):
                 yield text
             case Text(text=text):
-                said = message.role == "user" and is_said(text)
+                said = message.role == "user" and holds_user_words(text)
                 yield f"[{message.role.title()}]: {text if said else without_labels(text)}"
             case ToolCall():
                 call = without_labels(f"{block.name} {block.arguments_text}")

@@ -20,8 +20,8 @@ from context_compression.errors import InvalidSettings
 from context_compression.planning.plan import Archive, Plan
 from context_compression.planning.selection import describe
 from context_compression.session import Session
-from context_compression.session.archiver import brought_back
-from context_compression.session.keeping import Texts
+from context_compression.session.archiver import restored_refs
+from context_compression.session.keeping import ArchivedTexts
 from context_compression.settings import Settings
 from context_compression.strategies.offload import to_preview
 from context_compression.tokens import Counter
@@ -40,7 +40,7 @@ NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredCall:
     """A tool call that was just answered.
 
     Attributes:
@@ -56,8 +56,8 @@ class Answered:
     said: Sequence[Message] = ()
 
 
-def offloaded(
-    session: Session, answered: Answered, environ: Mapping[str, str] = NO_ENVIRONMENT
+def offload_result(
+    session: Session, answered: AnsweredCall, environ: Mapping[str, str] = NO_ENVIRONMENT
 ) -> str | None:
     """What the model shall be shown in place of an answer; `None`: the answer itself.
 
@@ -75,9 +75,12 @@ def offloaded(
     log = session.store.session(session.id)
     with log.archiving():
         state = session.state()
-        texts = Texts(log, state)
+        texts = ArchivedTexts(log, state)
         archive = Archive(
-            True, lambda ref: str(log.offloaded_path(ref)), brought_back(state), ref_of=texts.ref_of
+            True,
+            lambda ref: str(log.offloaded_path(ref)),
+            restored_refs(state),
+            ref_of=texts.ref_of,
         )
         if texts.ref_of(text) in archive.restored:
             return None
@@ -92,7 +95,7 @@ def offloaded(
 
 
 def _preview(
-    answered: Answered, settings: Settings, counter: Counter, archive: Archive
+    answered: AnsweredCall, settings: Settings, counter: Counter, archive: Archive
 ) -> tuple[str, str, int]:
     """What stands in place of an answer, what that is in a few words, and the tokens it frees."""
     call, text = answered.call, answered.text

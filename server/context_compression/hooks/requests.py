@@ -30,7 +30,7 @@ def session_of(workspace: Workspace, event: Mapping[str, Any]) -> Session:
     return Session(workspace.store, id, settings=settings, model=string(event, "model") or None)
 
 
-def view_for(session: Session, messages: Sequence[Message]) -> list[dict[str, Any]] | None:
+def view_to_send(session: Session, messages: Sequence[Message]) -> list[dict[str, Any]] | None:
     """What shall be sent in place of a host's whole history; `None`: that as it is.
 
     Nothing is written before there is a compression.
@@ -45,7 +45,7 @@ def view_for(session: Session, messages: Sequence[Message]) -> list[dict[str, An
     return None if view == list(messages) else view
 
 
-def laid_out(view: Sequence[Message], messages: Sequence[Message]) -> list[int | Message]:
+def positions_in(view: Sequence[Message], messages: Sequence[Message]) -> list[int | Message]:
     """A view by the messages it was made of: which one stands there, or what is new.
 
     Args:

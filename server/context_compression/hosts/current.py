@@ -12,7 +12,7 @@ from context_compression.hosts.codex import current as codex
 from context_compression.hosts.gemini_cli import current as gemini_cli
 from context_compression.hosts.opencode import current as opencode
 from context_compression.hosts.pi import current as pi
-from context_compression.transcripts.caller import INSTEAD, Caller, LiveHost, unsure
+from context_compression.transcripts.caller import INSTEAD, Caller, LiveHost, uncertain
 from context_compression.transcripts.candidates import newest_first
 
 HOSTS = (claude_code.HOST, codex.HOST, gemini_cli.HOST, opencode.HOST, pi.HOST)
@@ -39,7 +39,7 @@ def find_current(caller: Caller) -> Path:
             f"so there is no current one. {INSTEAD}"
         )
     names = " and ".join(host.name for host in hosts)
-    raise unsure(
+    raise uncertain(
         caller,
         f"Several hosts are around this process ({names}), so it is not certain which conversation "
         "is the current one",

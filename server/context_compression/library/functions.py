@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from context_compression.compression.result import Result
-from context_compression.compression.run import Ask
+from context_compression.compression.run import CompressionRequest
 from context_compression.compression.run import acompress as acompress_in_memory
 from context_compression.compression.run import compress as compress_in_memory
-from context_compression.session import Session, name_for
-from context_compression.session.threads import aside, twin_of
+from context_compression.session import Session, session_id_for
+from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer
@@ -70,7 +70,7 @@ def compress(
         BudgetTooSmall: `auto` was given a target below the floor.
         StoreError: the originals could not be kept; nothing was changed.
     """
-    ask = Ask(
+    ask = CompressionRequest(
         messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
         counter=counter, strategy=_named(strategy), pins=pins, focus=focus, force=force,
         settings=settings,
@@ -80,7 +80,7 @@ def compress(
     return _session(store, ask, summarizer).compress(**_of_a_call(ask))
 
 
-@twin_of(compress)
+@same_signature_as(compress)
 async def acompress(
     messages: Messages,
     *,
@@ -90,9 +90,9 @@ async def acompress(
     **options: Any,
 ) -> Result:
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
-    ask = Ask(messages=messages, strategy=_named(strategy), **options)
+    ask = CompressionRequest(messages=messages, strategy=_named(strategy), **options)
     if store is None or not messages:
-        return await acompress_in_memory(ask, summarizer, aside)
+        return await acompress_in_memory(ask, summarizer, in_thread)
     return await _session(store, ask, summarizer).acompress(**_of_a_call(ask))
 
 
@@ -101,15 +101,15 @@ def _named(strategy: str) -> str | None:
     return None if strategy == "auto" else strategy
 
 
-def _session(store: Place, ask: Ask, summarizer: Summarizer | None) -> Session:
+def _session(store: Place, ask: CompressionRequest, summarizer: Summarizer | None) -> Session:
     if isinstance(store, Session):
         return store
     store = store if isinstance(store, Store) else Store(store)
     return Session(
-        store, name_for(ask.messages, store), system=ask.system, tools=ask.tools, model=ask.model,
-        counter=ask.counter, summarizer=summarizer,
+        store, session_id_for(ask.messages, store), system=ask.system, tools=ask.tools,
+        model=ask.model, counter=ask.counter, summarizer=summarizer,
     )  # fmt: skip
 
 
-def _of_a_call(ask: Ask) -> dict[str, Any]:
+def _of_a_call(ask: CompressionRequest) -> dict[str, Any]:
     return {name: getattr(ask, name) for name in OF_A_CALL}

@@ -16,7 +16,7 @@ from anyio import CancelScope
 from context_compression.loops.calling import RESTORE, Tools, arun, open_calls, restored, run
 from context_compression.loops.dialect import Body, Dialect
 from context_compression.session import Session
-from context_compression.session.threads import aside
+from context_compression.session.threads import in_thread
 from context_compression.summaries.overflow import silent_overflow
 from context_compression.tokens import window_of
 from context_compression.tokens.usage import for_model
@@ -91,7 +91,7 @@ async def acreate(
         try:
             with CancelScope() as scope:
                 async with session.arequest(partial(_cancel, loop, scope)):
-                    body = await aside(partial(_body, dialect, session, request))
+                    body = await in_thread(partial(_body, dialect, session, request))
                     if streamed:
                         answer = await dialect.astream(client, body, take)
                     else:

@@ -6,9 +6,9 @@ from typing import Any
 
 from mcp.types import CallToolResult
 
-from context_compression.compression.forecast import Forecast, foresee, of_cache
+from context_compression.compression.forecast import Forecast, cache_sentence, forecast_summary
 from context_compression.compression.result import Ref, Result
-from context_compression.compression.run import ALL_IT_CAN, ALL_RECENT
+from context_compression.compression.run import ALL_RECENT, SMALLEST_TARGET
 from context_compression.conversation.refs import canonical, ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
@@ -100,7 +100,7 @@ def rehearsed(
     """What a compression would do, and what a summary in it would take; asks nobody."""
     if not (writer.model or writer.caller):
         return session.preview(view, **options), None
-    return foresee(
+    return forecast_summary(
         session.preview,
         view,
         options,
@@ -133,7 +133,7 @@ def account(
         of: what a summary would take, in a rehearsal.
         view: for the caller, in place of the result's.
     """
-    all_large = options.get("strategy") == "offload" and result.target_tokens == ALL_IT_CAN
+    all_large = options.get("strategy") == "offload" and result.target_tokens == SMALLEST_TARGET
     aimed = not all_large  # else nobody named a target that it could fall short of
     said = {
         "changed": result.changed and not dry_run,
@@ -183,7 +183,7 @@ def account(
                 f"{gone}; context_restore brings them back, and a larger target keeps them"
             )
     if of is not None:
-        more |= {"summary_would_take": _foreseen(of), "prompt_cache": of_cache(of)}
+        more |= {"summary_would_take": _foreseen(of), "prompt_cache": cache_sentence(of)}
     elif result.summary and not dry_run:
         more["summary"] = _written(result)
     if beside := opened.not_counted:

@@ -14,7 +14,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from context_compression.display.strings import harmless
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.transcripts.caller import Asking
+from context_compression.transcripts.caller import ToolRequest
 from context_compression.workspace import Workspace
 from context_compression.workspace.guard import in_our_words
 
@@ -37,11 +37,11 @@ class Call:
         return self.conversations.workspace
 
     @property
-    def asking(self) -> Asking:
+    def asking(self) -> ToolRequest:
         """The call as the client sent it, by which its conversation is found."""
         request = self.context.request_context
         introduced, params = request.session.client_params, request.params or {}
-        return Asking(
+        return ToolRequest(
             client=introduced.client_info.name if introduced else "",
             meta=cast("Mapping[str, Any]", request.meta or {}),
             tool=str(params.get("name", "")),

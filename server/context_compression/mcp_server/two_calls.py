@@ -5,7 +5,11 @@ from typing import Any
 
 from mcp.types import CallToolResult
 
-from context_compression.compression.forecast import StandIn, first_words, record_of
+from context_compression.compression.forecast import (
+    PlaceholderSummarizer,
+    conversation_in,
+    first_words,
+)
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, texts_of
@@ -14,7 +18,7 @@ from context_compression.mcp_server.account import Writer, account
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
-from context_compression.session import PLAN_SECONDS, Asked, Session
+from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment
 from context_compression.workspace import Opened
 
 
@@ -73,7 +77,7 @@ async def answered(
             call.before_writing()
             session.follow(elsewhere)
         outcome = session.answer(plan_id, summary, before_writing=call.before_writing)
-        if isinstance(outcome, Asked):
+        if isinstance(outcome, SummaryAssignment):
             return _request(opened, outcome, where, None)
         view = session.view() if held else None
         return account(outcome, opened, plan["options"], held=held, view=view)
@@ -81,7 +85,9 @@ async def answered(
     return await call.working("applying the summary", work)
 
 
-def _request(opened: Opened, asked: Asked, where: str, warning: str | None) -> CallToolResult:
+def _request(
+    opened: Opened, asked: SummaryAssignment, where: str, warning: str | None
+) -> CallToolResult:
     session, transcript = opened.session, opened.transcript
     covers, parts = _covered(session, asked)
     which = f"part {asked.part:,} of {parts:,} of the" if parts > 1 else "a"
@@ -104,18 +110,18 @@ def _request(opened: Opened, asked: Asked, where: str, warning: str | None) -> C
     return answer(headline, said, more)
 
 
-def _covered(session: Session, asked: Asked) -> tuple[dict[str, Any], int]:
+def _covered(session: Session, asked: SummaryAssignment) -> tuple[dict[str, Any], int]:
     """Between which words lies what this part covers, and how many parts there are.
 
     Found by a rehearsal, which asks the same: the plan is a function of the conversation.
     """
     view = session.planned(asked.plan_id)
     options = session.state().plans[asked.plan_id]["options"]
-    stand_in = StandIn.of(options, session.settings.summary_tokens)
+    stand_in = PlaceholderSummarizer.of(options, session.settings.summary_tokens)
     result = session.preview(view, summarizer=stand_in, **options)
     if asked.part > len(stand_in.requests):
         return {}, asked.part
-    record = record_of(stand_in.requests[asked.part - 1])
+    record = conversation_in(stand_in.requests[asked.part - 1])
     covers = {"covers_from": first_words([record]), "covers_to": _last_words(record)}
     if result.summary:
         kept = result.summary.first_kept

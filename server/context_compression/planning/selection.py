@@ -163,8 +163,8 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
     What the user asked comes first, then their constraints, decisions, files, commands, errors; a
     section gets no room that an earlier one needs.
     """
-    asked, lexicon = authors.asking(messages), Lexicon()
-    said = [text for m in messages if (text := " ".join(authors.said_by_user(m, asked).split()))]
+    asked, lexicon = authors.question_calls(messages), Lexicon()
+    said = [text for m in messages if (text := " ".join(authors.words_of_user(m, asked).split()))]
     found = [evidence.facts(message, lexicon, asked) for message in messages]
     paths = _by_frequency([facts["paths"] for facts in found])
     sections = (

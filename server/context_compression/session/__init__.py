@@ -10,8 +10,8 @@ archiver.py   keeping originals before a view changes
 reading.py    what was archived: whole, by lines, by pattern
 """
 
-from context_compression.session.by_caller import PLAN_SECONDS, Asked, no_plan
-from context_compression.session.naming import name_for
+from context_compression.session.by_caller import PLAN_SECONDS, SummaryAssignment, no_plan
+from context_compression.session.naming import session_id_for
 from context_compression.session.reading import NO_LINE, as_text, select
 from context_compression.session.session import Session
 from context_compression.session.status import Status
@@ -19,11 +19,11 @@ from context_compression.session.status import Status
 __all__ = [
     "NO_LINE",
     "PLAN_SECONDS",
-    "Asked",
     "Session",
     "Status",
+    "SummaryAssignment",
     "as_text",
-    "name_for",
     "no_plan",
     "select",
+    "session_id_for",
 ]

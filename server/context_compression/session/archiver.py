@@ -47,7 +47,7 @@ class Archiver:
     @property
     def archive(self) -> Archive:
         """Receipts may name `context_restore` and the file of an offloaded text."""
-        return promises(self._store, self._log, self._state)
+        return archive_of(self._store, self._log, self._state)
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         """Originals first, then all there is to read, then the line that makes the view count."""
@@ -105,7 +105,7 @@ class Archiver:
                 "originals": name,
                 "refs": refs,
                 "previews": result.previews,
-                **told_of(result),
+                **facts_of(result),
                 **self._of_system(result),
                 **({"origin": self._origin} if self._origin else {}),
             }
@@ -210,7 +210,7 @@ class Rehearsal:
         return Kept(warnings=self.store.doubts)
 
 
-def told_of(result: Result) -> dict[str, Any]:
+def facts_of(result: Result) -> dict[str, Any]:
     """What the log says of a summary."""
     summary = result.summary
     if summary is None:
@@ -234,7 +234,7 @@ def taken_in(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
     return {ref for ref in OFFLOADED.findall(gone) if f"{ref}.txt" not in shown}
 
 
-def brought_back(state: State) -> frozenset[str]:
+def restored_refs(state: State) -> frozenset[str]:
     """Refs of which much was restored, and with a whole message the refs of what is in it."""
     back = frozenset(ref for ref, share in state.shares.items() if share >= BROUGHT_BACK)
     whole = {
@@ -246,7 +246,7 @@ def brought_back(state: State) -> frozenset[str]:
     return back | inside
 
 
-def promises(store: Store, log: SessionLog, state: State) -> Archive:
+def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
     """What receipts may promise in this session, and what a strategy may look up."""
 
     def original(ref: str) -> str | None:
@@ -263,7 +263,7 @@ def promises(store: Store, log: SessionLog, state: State) -> Archive:
     return Archive(
         restorable=True,
         path=partial(offloaded_path, log.root.name, log.id),
-        restored=brought_back(state),
+        restored=restored_refs(state),
         refs=state.refs,
         previews=state.previews,
         wholes=state.wholes,

@@ -11,7 +11,7 @@ from context_compression.conversation.refs import digest_of
 from context_compression.display.strings import one_line
 from context_compression.errors import PlanError, SummaryError
 from context_compression.session.recorded import Recorded
-from context_compression.session.state import State, age_of, news_of, timestamp, undoing
+from context_compression.session.state import State, age_of, new_messages, timestamp, undoing
 from context_compression.summaries.summarizer import SummaryReply
 
 PLAN_SECONDS = 3_600
@@ -19,7 +19,7 @@ PLAN_SECONDS = 3_600
 
 
 @dataclass(frozen=True)
-class Asked:
+class SummaryAssignment:
     """A summary that the caller is asked to write.
 
     Attributes:
@@ -54,7 +54,7 @@ class ByCaller(Recorded):
         messages: Sequence[Mapping[str, Any]] | None = None,
         before_writing: Callable[[], object] = lambda: None,
         **options: Any,
-    ) -> Asked | Result:
+    ) -> SummaryAssignment | Result:
         """Compress, but let the caller write the summary: what it is asked for, or the result.
 
         Takes the arguments of `compress`. The plan is kept on disk; `answer` continues it. Until
@@ -65,7 +65,7 @@ class ByCaller(Recorded):
         """
         with self._log.locked():
             state, later = self.state(), self.state()
-            news = [] if messages is None else news_of(state, messages, anew=True)
+            news = [] if messages is None else new_messages(state, messages, anew=True)
             recorded = [event for event in news if event["type"] != "undo"]
             for event in news:
                 state.replay(event)
@@ -83,14 +83,14 @@ class ByCaller(Recorded):
             if origin := self._origin_now(state, options.get("not_counted", 0)):
                 plan["origin"] = origin
             asked = self._continued(plan, state, news, [], before_writing)
-            if isinstance(asked, Asked):
+            if isinstance(asked, SummaryAssignment):
                 before_writing()
                 self._log.append(*recorded, plan)
             return asked
 
     def answer(
         self, plan_id: str, summary: str, *, before_writing: Callable[[], object] = lambda: None
-    ) -> Asked | Result:
+    ) -> SummaryAssignment | Result:
         """Continue a plan with the summary it asked for; asks on where it takes several.
 
         Raises:
@@ -118,7 +118,7 @@ class ByCaller(Recorded):
                 )
             answers = [*state.answers.get(plan_id, []), summary]
             asked = self._continued(plan, state, news, answers, before_writing)
-            if isinstance(asked, Asked):
+            if isinstance(asked, SummaryAssignment):
                 event = {"type": "answer", "created_at": timestamp(), "plan_id": plan_id}
                 self._log.append({**event, "text": summary})
             return asked
@@ -146,7 +146,7 @@ class ByCaller(Recorded):
         news: Sequence[dict[str, Any]],
         answers: Sequence[str],
         before_writing: Callable[[], object],
-    ) -> Asked | Result:
+    ) -> SummaryAssignment | Result:
         """Run a plan with the answers given so far, up to the next request or the end."""
         options = dict(plan["options"])
         wanted = {"on_summary_failure": "skip", "summary_attempts": 1}
@@ -164,4 +164,4 @@ class ByCaller(Recorded):
                 raise SummaryError("; ".join(result.notes)) from None
             return result
         part, seen = len(answers) + 1, len(covered)
-        return Asked(plan["plan_id"], request.instructions, request.prompt, part, seen)
+        return SummaryAssignment(plan["plan_id"], request.instructions, request.prompt, part, seen)

@@ -30,7 +30,7 @@ def refs_beside(log: SessionLog, state: State) -> Refs:
     return Refs(partial(digest_under, log, state))
 
 
-class Texts:
+class ArchivedTexts:
     """Archives texts in a session; `SessionLog.archiving` is held meanwhile."""
 
     def __init__(self, log: SessionLog, state: State) -> None:

@@ -8,13 +8,13 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, strings_in
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import StoreError
-from context_compression.session.state import hold, opening, state_of
+from context_compression.session.state import first_messages, hold, state_of
 from context_compression.store import Store
 
 PREFIX = "messages-"
 
 
-def name_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
+def session_id_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
     """The id of the session of a conversation that has none: after its messages up to the user's.
 
     For programs begin all their conversations with one system message. A view that begins
@@ -24,7 +24,7 @@ def name_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
         InvalidConversation: not messages in a format we know.
     """
     conversation = parse(messages)
-    begins = opening(conversation.raw)
+    begins = first_messages(conversation.raw)
     name = PREFIX + ref_of(begins[0] if len(begins) == 1 else begins)
     ours = next((text for text in strings_in(begins) if text.startswith(COMPRESSED)), None)
     if ours is None or store.session(name).exists:

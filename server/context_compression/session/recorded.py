@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from context_compression.compression.result import Result
-from context_compression.compression.run import Ask, Keeper, compress
+from context_compression.compression.run import CompressionRequest, Keeper, compress
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.system_prompt import with_summary
 from context_compression.display.strings import one_line
@@ -23,12 +23,12 @@ from context_compression.errors import (
     StoreUnwritable,
     UnknownRef,
 )
-from context_compression.session.archiver import Archiver, Rehearsal, promises
-from context_compression.session.keeping import Texts
+from context_compression.session.archiver import Archiver, Rehearsal, archive_of
+from context_compression.session.keeping import ArchivedTexts
 from context_compression.session.reading import NO_LINE, as_text, in_lines, select
 from context_compression.session.state import (
     State,
-    news_of,
+    new_messages,
     rewinds,
     state_of,
     timestamp,
@@ -124,7 +124,7 @@ class Recorded:
         What is new is recorded; where the other's history was changed, ours is rewound to the last
         message both have.
         """
-        self._log.append(*news_of(self.state(), messages))
+        self._log.append(*new_messages(self.state(), messages))
 
     def view(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
         """The messages that the model would be sent now.
@@ -132,7 +132,7 @@ class Recorded:
         Given the conversation as somebody else keeps it: the view that `follow` would lead to.
         """
         state = self.state()
-        for event in [] if messages is None else news_of(state, messages):
+        for event in [] if messages is None else new_messages(state, messages):
             state.replay(event)
         return state.view
 
@@ -151,15 +151,17 @@ class Recorded:
         settings = self._settings(options.pop("settings", None))
         state = self.state()
         shown = state.view if messages is None else messages
-        rehearsal = Rehearsal(promises(self.store, self._log, state), self.store)
+        rehearsal = Rehearsal(archive_of(self.store, self._log, state), self.store)
         summarizer = options.pop("summarizer", None)
         system = self._system_in(state, messages)
         ask = self._ask(shown, system, rehearsal, settings=settings, **options)
         return compress(ask, summarizer)
 
-    def _ask(self, messages: Messages, system: Any, store: Keeper, **options: Any) -> Ask:
+    def _ask(
+        self, messages: Messages, system: Any, store: Keeper, **options: Any
+    ) -> CompressionRequest:
         """With what is known of this conversation."""
-        return Ask(
+        return CompressionRequest(
             messages=messages, system=system, tools=self.tools, model=self.model,
             counter=self.counter, store=store, **options,
         )  # fmt: skip
@@ -171,7 +173,7 @@ class Recorded:
         before_writing: Callable[[], object],
         messages: Messages,
         **options: Any,
-    ) -> Ask:
+    ) -> CompressionRequest:
         """What is asked for where the originals shall be kept; `news` is written with them."""
         system = self._system_in(state)
         origin = self._origin_now(state, options.get("not_counted", 0))
@@ -277,7 +279,7 @@ class Recorded:
     def offload(self, text: str, *, what: str = "text") -> str:
         """Move a text to the archive; returns its ref."""
         with self._log.archiving():
-            return Texts(self._log, self.state()).add(text, what)
+            return ArchivedTexts(self._log, self.state()).add(text, what)
 
     def undo(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
         """Take the last compression back; returns the view, with all recorded since.
@@ -303,13 +305,13 @@ class Recorded:
         """An undo with the events that bring the record up to messages, in their order."""
         if messages is None:
             return [undo]
-        news, later = news_of(state, messages), self.state()
+        news, later = new_messages(state, messages), self.state()
         for event in news:
             later.replay(event)
         if later.compressions and later.compressions[-1]["n"] == undo["n"]:
             return [*news, undo]
         state.replay(undo)
-        if not rewinds(news := news_of(state, messages)):
+        if not rewinds(news := new_messages(state, messages)):
             return [undo, *news]
         raise NothingToUndo(
             f"The last compression of {self.id} has nothing to do with these messages. Pass those "

@@ -15,13 +15,18 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from context_compression.compression.result import Result
-from context_compression.compression.run import Ask, acompress, compress, without_thinking
+from context_compression.compression.run import (
+    CompressionRequest,
+    acompress,
+    compress,
+    without_thinking,
+)
 from context_compression.errors import BudgetTooSmall, StoreError
 from context_compression.session.by_caller import ByCaller
 from context_compression.session.pacing import POLL_SECONDS, Event, Pace, Reason
-from context_compression.session.state import news_of
+from context_compression.session.state import new_messages
 from context_compression.session.status import Status, status_of
-from context_compression.session.threads import aside, check_cancelled, twin_of
+from context_compression.session.threads import check_cancelled, in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
@@ -93,9 +98,9 @@ class Session(ByCaller):
 
     async def aprepare(self) -> list[dict[str, Any]]:
         """`prepare` for an event loop."""
-        if wanted := await aside(self._due):
+        if wanted := await in_thread(self._due):
             await self._acompressed(wanted)
-        return await aside(self.view)
+        return await in_thread(self.view)
 
     def recover(self, error: Error) -> list[dict[str, Any]] | None:
         """A view to retry a refused request with; `None` when there is none.
@@ -116,14 +121,14 @@ class Session(ByCaller):
 
     async def arecover(self, error: Error) -> list[dict[str, Any]] | None:
         """`recover` for an event loop."""
-        wanted = await aside(partial(self._refused, error))
+        wanted = await in_thread(partial(self._refused, error))
         if wanted is None:
             return None
         try:
             result = await self._acompressed(wanted)
         except BudgetTooSmall:
             return None
-        return await aside(self.view) if result.changed else None
+        return await in_thread(self.view) if result.changed else None
 
     def request(self, abort: Callable[[], object] | None = None) -> AbstractContextManager[None]:
         """Put this around the agent's request: no manual compression runs meanwhile.
@@ -169,9 +174,9 @@ class Session(ByCaller):
             "force": force, "settings": settings, "not_counted": not_counted,
         }  # fmt: skip
         with self._pace.compressing():
-            return self._compressed(Wanted("manual", options, messages, before_writing))
+            return self._compressed(PlannedCompression("manual", options, messages, before_writing))
 
-    @twin_of(compress)
+    @same_signature_as(compress)
     async def acompress(
         self,
         *,
@@ -184,7 +189,9 @@ class Session(ByCaller):
         Cancelled before it writes, it leaves all as it was; then, it ends what it began to write.
         """
         async with self._pace.acompressing():
-            return await self._acompressed(Wanted("manual", options, messages, before_writing))
+            return await self._acompressed(
+                PlannedCompression("manual", options, messages, before_writing)
+            )
 
     def compress_loop(self, start: int, *, target_tokens: int | None = None) -> Result:
         """Compress what lies before a running tool loop; the loop's own steps are left alone.
@@ -194,12 +201,14 @@ class Session(ByCaller):
             target_tokens: for the whole view; without it as `compress`.
         """
         with self._pace.compressing():
-            return self._compressed(Wanted("manual", {"target_tokens": target_tokens}, loop=start))
+            return self._compressed(
+                PlannedCompression("manual", {"target_tokens": target_tokens}, loop=start)
+            )
 
-    @twin_of(compress_loop)
+    @same_signature_as(compress_loop)
     async def acompress_loop(self, start: int, *, target_tokens: int | None = None) -> Result:
         """`compress_loop` for an event loop."""
-        wanted = Wanted("manual", {"target_tokens": target_tokens}, loop=start)
+        wanted = PlannedCompression("manual", {"target_tokens": target_tokens}, loop=start)
         async with self._pace.acompressing():
             return await self._acompressed(wanted)
 
@@ -216,25 +225,25 @@ class Session(ByCaller):
         """
         return status_of(self, messages, anchor)
 
-    def _due(self) -> "Wanted | None":
+    def _due(self) -> "PlannedCompression | None":
         """The compression that is due before the next request."""
         used = self.usage()
         worth_trying = self._pace.worth_trying(used.used_tokens)
         due = self.settings.auto_compress and used.over_threshold and worth_trying
-        return Wanted("threshold") if due else None
+        return PlannedCompression("threshold") if due else None
 
-    def _refused(self, error: Error) -> "Wanted | None":
+    def _refused(self, error: Error) -> "PlannedCompression | None":
         """One after a refusal: without thinking, or to well below what we count of the refused."""
         if is_foreign_thinking(error):
-            return Wanted("thinking") if self._pace.may_recover("thinking") else None
+            return PlannedCompression("thinking") if self._pace.may_recover("thinking") else None
         overflow = self.settings.auto_compress and is_overflow(error)
         if not (overflow and self._pace.may_recover("overflow")):
             return None
         refused = self.usage().used_tokens
         target = min(self.settings.target_tokens, int(refused * self.settings.target_usage))
-        return Wanted("overflow", {"target_tokens": max(1, target)})
+        return PlannedCompression("overflow", {"target_tokens": max(1, target)})
 
-    def _compressed(self, wanted: "Wanted") -> Result:
+    def _compressed(self, wanted: "PlannedCompression") -> Result:
         """Compress, and tell of it."""
         with self._telling(wanted.reason, self.usage()) as told:
             if nothing := self._nothing_to_do(wanted):
@@ -245,7 +254,7 @@ class Session(ByCaller):
                     return told.done(without_thinking(ask))
                 return told.done(compress(ask, self.summarizer))
 
-    async def _acompressed(self, wanted: "Wanted") -> Result:
+    async def _acompressed(self, wanted: "PlannedCompression") -> Result:
         """`_compressed` for an event loop."""
 
         def unless_cancelled() -> None:
@@ -253,29 +262,29 @@ class Session(ByCaller):
             wanted.before_writing()
 
         careful = replace(wanted, before_writing=unless_cancelled)
-        with self._telling(wanted.reason, await aside(self.usage)) as told:
-            if nothing := await aside(partial(self._nothing_to_do, wanted)):
+        with self._telling(wanted.reason, await in_thread(self.usage)) as told:
+            if nothing := await in_thread(partial(self._nothing_to_do, wanted)):
                 return told.done(nothing)
             async with self._turn():
-                ask = await aside(partial(self._asked, careful))
+                ask = await in_thread(partial(self._asked, careful))
                 if wanted.reason == "thinking":
-                    result = told.done(await aside(partial(without_thinking, ask)))
+                    result = told.done(await in_thread(partial(without_thinking, ask)))
                 else:
-                    result = told.done(await acompress(ask, self.summarizer, aside))
-            told.now = await aside(self.usage)
+                    result = told.done(await acompress(ask, self.summarizer, in_thread))
+            told.now = await in_thread(self.usage)
             return result
 
-    def _nothing_to_do(self, wanted: "Wanted") -> Result | None:
+    def _nothing_to_do(self, wanted: "PlannedCompression") -> Result | None:
         """What is refused, or not due, shall not leave as much as an empty folder."""
         if self.summarizer or self.store.folder.exists():
             return None
         rehearsed = self.preview(wanted.messages, **wanted.options)
         return None if rehearsed.changed else rehearsed
 
-    def _asked(self, wanted: "Wanted") -> Ask:
+    def _asked(self, wanted: "PlannedCompression") -> CompressionRequest:
         """What is asked for, in the state of now."""
         state = self.state()
-        news = [] if wanted.messages is None else news_of(state, wanted.messages, anew=True)
+        news = [] if wanted.messages is None else new_messages(state, wanted.messages, anew=True)
         for event in news:
             state.replay(event)
         options = {**wanted.options, "settings": self._settings(wanted.options.get("settings"))}
@@ -302,10 +311,10 @@ class Session(ByCaller):
             await sleep(POLL_SECONDS)
 
     @contextmanager
-    def _telling(self, reason: Reason, used: Usage) -> Generator["Told"]:
+    def _telling(self, reason: Reason, used: Usage) -> Generator["Progress"]:
         """Tell of a compression's start and end."""
         before = int(used.used_tokens)
-        told = Told()
+        told = Progress()
         self.on_event(Event("start", reason, before))
         try:
             yield told
@@ -325,7 +334,7 @@ class Session(ByCaller):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PlannedCompression:
     """A compression that shall be made.
 
     Attributes:
@@ -344,7 +353,7 @@ class Wanted:
 
 
 @dataclass
-class Told:
+class Progress:
     """What is known of a compression: its result once it is made, and how full the context is."""
 
     result: Result | None = None

@@ -316,7 +316,7 @@ def _fits(event: Mapping[str, Any], covered: int) -> bool:
     return True
 
 
-def news_of(
+def new_messages(
     state: State, messages: Sequence[Mapping[str, Any]], *, anew: bool = False
 ) -> list[dict[str, Any]]:
     """The events that bring our record up to a conversation that somebody else keeps.
@@ -352,19 +352,19 @@ def news_of(
     return events
 
 
-def is_another(state: State, messages: Sequence[Mapping[str, Any]]) -> bool:
+def is_another_conversation(state: State, messages: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a conversation begins with other words than ours, and did not take our view over.
 
     Raises:
         InvalidConversation: not messages in a format we know.
     """
     conversation = parse(messages)
-    if not state.recorded or opening(conversation.raw) == opening(state.recorded):
+    if not state.recorded or first_messages(conversation.raw) == first_messages(state.recorded):
         return False
     return not hold(conversation.messages, parse(state.view).messages)
 
 
-def opening(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def first_messages(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The messages up to the first one of the user's."""
     users = (i for i, m in enumerate(messages) if is_object(m) and m.get("role") == "user")
     first = next(users, 0)

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_compression.compression.run import ALL_IT_CAN
+from context_compression.compression.run import SMALLEST_TARGET
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import Text
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.validity import repair
 from context_compression.session.recorded import Recorded
 from context_compression.session.savings import Savings
-from context_compression.session.state import news_of
+from context_compression.session.state import new_messages
 from context_compression.tokens import Anchor, Counter, anchored
 from context_compression.tokens.usage import Item, Usage, breakdown, largest
 
@@ -74,7 +74,7 @@ def could_free(session: Recorded, conversation: Conversation) -> int:
     simple = texts and as_others and not summary_in(session.system)
     if simple and not repair(messages, rules, conversation.without_halves).repairs:
         return 0
-    asked = session.preview(conversation, strategy="offload", target_tokens=ALL_IT_CAN)
+    asked = session.preview(conversation, strategy="offload", target_tokens=SMALLEST_TARGET)
     return asked.tokens_freed
 
 
@@ -94,7 +94,7 @@ def status_of(
     recorded, compressions, freed = state.recorded, len(state.compressions), state.freed
     as_they_came = {*map(id, state.view)}
     changed = sum(id(message) not in as_they_came for message in recorded)
-    for event in [] if messages is None else news_of(state, conversation, anew=True):
+    for event in [] if messages is None else new_messages(state, conversation, anew=True):
         state.replay(event)
     return Status(
         usage=used,

@@ -12,7 +12,7 @@ Arguments = ParamSpec("Arguments")
 Async: TypeAlias = Callable[Arguments, Coroutine[Any, Any, T]]
 
 
-def twin_of(
+def same_signature_as(
     plain: Callable[Arguments, T],
 ) -> Callable[[Callable[..., Coroutine[Any, Any, T]]], Async[Arguments, T]]:
     """Marks an async function that takes the very arguments of a plain one."""
@@ -24,7 +24,7 @@ def twin_of(
     return marked
 
 
-async def aside(work: Callable[[], T]) -> T:
+async def in_thread(work: Callable[[], T]) -> T:
     """What `work` returns, worked out in a thread.
 
     Nobody can stop a thread, so a cancellation, an event loop's own too, waits until it is done:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.conversation.authors import all_of_answer, is_ours, said_in
+from context_compression.conversation.authors import all_of_answer, is_ours, speech_spans
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -124,7 +124,7 @@ class Competing:
                 failed = isinstance(block, ToolResult) and block.call_id in self.quoting.outcomes
                 yield Source(
                     index, slot, text, tokens, opening, weight * times, key,
-                    said_in(block, spoken=spoken), worth, start, end, failed,
+                    speech_spans(block, spoken=spoken), worth, start, end, failed,
                 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from math import fsum
 from typing import TypeGuard
 
 from context_compression.conversation.authors import holds_excerpts, is_answer
-from context_compression.conversation.labels import with_labels
+from context_compression.conversation.labels import label_quotes
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -503,7 +503,7 @@ class Filling:
         """The spans of a message; in a note of ours with the labels that say who is quoted."""
         blocks = self.plan.messages[index].blocks
         return {
-            (slot, key): with_labels(block.text, spans, self.quoting.label_begins)
+            (slot, key): label_quotes(block.text, spans, self.quoting.label_begins)
             if isinstance(block := blocks[slot], Text) and holds_excerpts(block.text)
             else spans
             for (slot, key), spans in slots.items()

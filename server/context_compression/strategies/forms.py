@@ -14,15 +14,15 @@ from typing import Any
 
 from context_compression.conversation.authors import (
     holds_excerpts,
+    holds_user_words,
     is_answer,
+    is_command_output,
     is_host_note,
-    is_printed,
-    is_said,
     is_skill,
     opening_of,
-    typed,
+    user_spans,
 )
-from context_compression.conversation.labels import with_labels
+from context_compression.conversation.labels import label_quotes
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -106,9 +106,13 @@ class Forms:
             block.text: index
             for index, message in enumerate(self.plan.messages)
             if message.starts_turn
-            and any(isinstance(block, Text) and is_said(block.text) for block in message.blocks)
+            and any(
+                isinstance(block, Text) and holds_user_words(block.text) for block in message.blocks
+            )
             for block in message.blocks
-            if isinstance(block, Text) and is_host_note(block.text) and not is_said(block.text)
+            if isinstance(block, Text)
+            and is_host_note(block.text)
+            and not holds_user_words(block.text)
         }
 
     @cached_property
@@ -183,12 +187,12 @@ class Forms:
     def _short_note(self, block: Text, index: int, slot: int, spans: Sequence[Span]) -> Text:
         text, is_note = block.text, is_host_note(block.text)
         again = self._is_said_again(text, index, slot)
-        nothing = again or (is_printed(text) and index < len(self.plan.messages) - 1)
+        nothing = again or (is_command_output(text) and index < len(self.plan.messages) - 1)
         long = SKILL_CHARS if is_skill(text) else NOTE_CHARS if is_note else len(text)
         if len(text) <= (0 if nothing else long):
             return block
         head = opening_of(text) if nothing else NOTE_CHARS // 2
-        said = () if again else typed(text)
+        said = () if again else user_spans(text)
         return Text(render(text, [(0, head), *said, *spans], own_ref(text, self.plan.archive)))
 
     def _is_said_again(self, text: str, index: int, slot: int) -> bool:
@@ -207,7 +211,7 @@ class Forms:
                 if message.role == "user":
                     spans += constraints_in(block.text)
                 if holds_excerpts(block.text):
-                    spans = with_labels(block.text, spans, self.quoting.label_begins)
+                    spans = label_quotes(block.text, spans, self.quoting.label_begins)
                 spans += slots.get((slot, ""), ())
                 block = Text(render(block.text, spans, self.plan.archive.ref_of(block.text)))
             blocks.append(block)
@@ -315,7 +319,7 @@ def is_instruction(text: Text) -> bool:
     """
     if is_skill(text.text):
         return len(text.text) <= SKILL_CHARS
-    return is_said(text.text)
+    return holds_user_words(text.text)
 
 
 def is_users(message: Message) -> bool:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from context_compression.conversation.authors import (
     EXCERPTS,
-    asking,
     holds_excerpts,
+    holds_user_words,
     is_answer,
     is_host_note,
     is_note,
-    is_said,
+    question_calls,
 )
 from context_compression.conversation.labels import label_of, no_speaker, without_labels
 from context_compression.conversation.messages import (
@@ -122,7 +122,7 @@ class Quoting:
     @cached_property
     def asked(self) -> Container[str]:
         """The ids of the calls by which the model asks the user."""
-        return asking(self.plan.messages)
+        return question_calls(self.plan.messages)
 
     @cached_property
     def label_begins(self) -> re.Pattern[str]:
@@ -334,7 +334,7 @@ class Quoting:
                     return f"Result{tells}"
                 call = self.calls.get(block.call_id)
                 return f"Result of {call.label if call else 'a tool'}{tells}"
-            case Text(text=text) if message.role == "user" and not is_said(text):
+            case Text(text=text) if message.role == "user" and not holds_user_words(text):
                 return "Host" if is_host_note(text) else "Earlier note"
             case _:
                 return message.role.capitalize()
@@ -373,7 +373,7 @@ def beside_quotes(message: Message, block: Block) -> Sequence[Span]:
     if message.role != "user" or not isinstance(block, Text):
         return ()
     text = block.text
-    return [(0, len(text))] if len(text) <= TEXT_WITH_REF and is_said(text) else ()
+    return [(0, len(text))] if len(text) <= TEXT_WITH_REF and holds_user_words(text) else ()
 
 
 def weight_of(name: str) -> float:

@@ -1,6 +1,6 @@
 """What a piece is worth beside its evidence, by who says the text: the user, a model, a host."""
 
-from context_compression.conversation.authors import is_host_summary, is_printed, is_skill
+from context_compression.conversation.authors import is_command_output, is_host_summary, is_skill
 from context_compression.conversation.messages import Message
 
 USER_WORTH, SKILL_WORTH, SUMMARY_WORTH = 40.0, 30.0, 4.0
@@ -48,7 +48,7 @@ def value_of(
             return 1.0, worth * min(little, REPORT_TOKENS / max(1, tokens))
         case "user" if is_host_summary(text):
             return 1.0, SUMMARY_WORTH
-        case "user" if is_printed(text):
+        case "user" if is_command_output(text):
             return PRINTED_WEIGHT, 0.0
         case _:
             return 1.0, 0.0

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from context_compression.conversation.authors import is_host_note, is_said
+from context_compression.conversation.authors import holds_user_words, is_host_note
 from context_compression.conversation.labels import without_labels
 from context_compression.conversation.messages import (
     Block,
@@ -114,7 +114,7 @@ def _lines(
                 named = "".join(f"\n{name}" for name in _named(block.content))
                 yield _Line(begins, [("", text)], named)
             case Text():
-                speaks = message.role == "user" and is_said(block.text)
+                speaks = message.role == "user" and holds_user_words(block.text)
                 begins = f"{_label(message, block)}: "
                 yield _Line(begins, [("", redact(block.text))], "", times=2, speaks=speaks)
             case Thinking():
@@ -149,7 +149,7 @@ class _Line(NamedTuple):
 
 
 def _label(message: Message, text: Text) -> str:
-    if message.role == "user" and not is_said(text.text):
+    if message.role == "user" and not holds_user_words(text.text):
         return "[Host]" if is_host_note(text.text) else "[Earlier note]"
     return LABELS[message.role]
 

@@ -20,7 +20,7 @@ INSTEAD = "Pass the path of a transcript, or the id of a recorded session, as `c
 
 
 @dataclass(frozen=True)
-class Asking:
+class ToolRequest:
     """The call that asks, as a client sent it; empty on the command line."""
 
     client: str = ""
@@ -31,7 +31,7 @@ class Asking:
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-NOBODY = Asking()
+NO_REQUEST = ToolRequest()
 """No client asks: the command line."""
 
 
@@ -68,7 +68,7 @@ class Caller:
     pid: int
     began: float
     transcripts: Transcripts
-    asking: Asking = NOBODY
+    asking: ToolRequest = NO_REQUEST
     wait: Callable[[float], object] = time.sleep
 
     def folder(self, variable: str, *otherwise: str) -> Path:
@@ -99,7 +99,7 @@ class LiveHost:
     here: Callable[[Caller], list[Candidate]]
 
 
-def where_called(caller: Caller, here: Callable[[Caller], list[Candidate]]) -> Path:
+def transcript_of_call(caller: Caller, here: Callable[[Caller], list[Candidate]]) -> Path:
     """The transcript in which the call being answered is written down, and open.
 
     Blocks for at most 0.3 s, and as long as reading takes.
@@ -115,7 +115,7 @@ def where_called(caller: Caller, here: Callable[[Caller], list[Candidate]]) -> P
     if not caller.asking.tool:
         if len(near) == 1:
             return near[0].path
-        raise unsure(caller, "It is not certain which transcript is the current one", near)
+        raise uncertain(caller, "It is not certain which transcript is the current one", near)
     for _ in range(round(PATIENCE / STEP) + 1):
         calling = [each for each in near[:LOOKED_INTO] if _calls(caller, each.path)]
         if len(calling) > 1:
@@ -124,13 +124,13 @@ def where_called(caller: Caller, here: Callable[[Caller], list[Candidate]]) -> P
         if len(calling) == 1:
             return calling[0].path
         if calling:
-            raise unsure(caller, "The same call is being made in several conversations", calling)
+            raise uncertain(caller, "The same call is being made in several conversations", calling)
         caller.wait(STEP)
         near = here(caller)  # the first turn makes the file
-    raise unsure(caller, "The tool call being answered stands in no transcript", near)
+    raise uncertain(caller, "The tool call being answered stands in no transcript", near)
 
 
-def unsure(caller: Caller, why: str, near: list[Candidate]) -> ConversationNotFound:
+def uncertain(caller: Caller, why: str, near: list[Candidate]) -> ConversationNotFound:
     """The error that lists what may be meant."""
     first_words = caller.transcripts.first_words
     shown = [replace(c, about=c.about or first_words(c.path)) for c in near[:LISTED]]
@@ -152,7 +152,7 @@ def _calls(caller: Caller, path: Path) -> bool:
     return False
 
 
-def _is_it(call: ToolCall, asking: Asking) -> bool:
+def _is_it(call: ToolCall, asking: ToolRequest) -> bool:
     """Hosts put something before a tool's name: `mcp__cc__context_status`, `cc_context_status`."""
     before = call.name.removesuffix(asking.tool)
     named = before != call.name and not before[-1:].isalnum()

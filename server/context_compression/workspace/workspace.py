@@ -13,7 +13,7 @@ from typing import Any
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import InvalidSettings
 from context_compression.session import Session
-from context_compression.session.state import is_another, opening
+from context_compression.session.state import first_messages, is_another_conversation
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer
@@ -164,8 +164,8 @@ class Workspace:
             id = f"{id}-file"
         if not after_file or id not in self.store.sessions():
             return id
-        other = is_another(Session(self.store, id).state(), messages)
-        return f"{id}-{ref_of(opening(messages))[:6]}" if other else id
+        other = is_another_conversation(Session(self.store, id).state(), messages)
+        return f"{id}-{ref_of(first_messages(messages))[:6]}" if other else id
 
     def place(self, path: str) -> Path:
         """Where a path leads that somebody typed: from the working directory, or from a `~`."""

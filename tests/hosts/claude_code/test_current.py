@@ -10,7 +10,7 @@ import pytest
 from context_compression import hosts
 from context_compression.errors import ConversationNotFound
 from context_compression.hosts.current import find_current
-from context_compression.transcripts.caller import Asking, Caller
+from context_compression.transcripts.caller import Caller, ToolRequest
 
 ABOVE = os.getppid() or os.getpid()  # 0: tests that are a container's first process have no parent
 FIRST = {1} if Path("/proc/1/stat").exists() else set[int]()  # elsewhere its start is not known
@@ -59,7 +59,7 @@ class Claude:
         self, call: str | None = None, wait: Callable[[float], object] = lambda _: None
     ) -> Path:
         meta = {"claudecode/toolUseId": call} if call else {}
-        asking = Asking(self.client, meta)
+        asking = ToolRequest(self.client, meta)
         environ, transcripts = self.environ, hosts.Readings()
         return find_current(
             Caller(environ, self.home, self.cwd, os.getpid(), 0, transcripts, asking, wait)

@@ -17,7 +17,7 @@ from context_compression.transcripts.caller import (
     STEP,
     Caller,
     LiveHost,
-    unsure,
+    uncertain,
 )
 from context_compression.transcripts.candidates import Candidate, files
 from context_compression.transcripts.damaged import rows_of
@@ -52,12 +52,12 @@ def find_current(caller: Caller) -> Path:
                 return found
             caller.wait(STEP)
             near = _near(caller, session)  # the first turn makes the file
-        raise unsure(caller, "The tool call being answered stands in no transcript", near.newest)
+        raise uncertain(caller, "The tool call being answered stands in no transcript", near.newest)
     if session and near.running:
         return near.running[0].path
     if not session and near.started and near.newest[0] == near.started[0]:
         return near.started[0].path  # were there a newer one, that may be ours since a `/clear`
-    raise unsure(caller, "It is not certain which transcript is the current one", near.newest)
+    raise uncertain(caller, "It is not certain which transcript is the current one", near.newest)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ does not pass on CODEX_HOME; where it is set, our entry in config.toml needs
 import re
 from pathlib import Path
 
-from context_compression.transcripts.caller import Caller, LiveHost, unsure, where_called
+from context_compression.transcripts.caller import Caller, LiveHost, transcript_of_call, uncertain
 from context_compression.transcripts.candidates import Candidate, files
 from context_compression.transcripts.damaged import row_in
 from context_compression.transcripts.lines import as_object, string
@@ -31,11 +31,11 @@ def find_current(caller: Caller) -> Path:
     """
     thread = caller.asking.meta.get("threadId") or caller.environ.get("CODEX_THREAD_ID")
     if not isinstance(thread, str) or not re.fullmatch(r"[A-Za-z0-9-]+", thread):
-        return where_called(caller, rollouts_here)
+        return transcript_of_call(caller, rollouts_here)
     folder = caller.folder("CODEX_HOME", ".codex")
     if found := files(folder.glob(f"sessions/*/*/*/*-{thread}.jsonl")):
         return found[0].path
-    raise unsure(
+    raise uncertain(
         caller,
         f"There is no rollout of the thread {thread} below {folder}. If CODEX_HOME is set, Codex "
         'has to pass it on: env_vars = ["CODEX_HOME"] in the entry of this server',

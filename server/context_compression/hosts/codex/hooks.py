@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall
-from context_compression.hooks.accompanied import archive, told_afterwards
-from context_compression.hooks.at_source import Answered, offloaded
+from context_compression.hooks.accompanied import archive, message_after_compaction
+from context_compression.hooks.at_source import AnsweredCall, offload_result
 from context_compression.hooks.requests import session_of
 from context_compression.hosts.codex import transcript as codex
-from context_compression.session.threads import aside
+from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import as_object, objects, string
 from context_compression.transcripts.reading import Reading, Writers
 from context_compression.transcripts.transcript import folder_name
@@ -27,11 +27,11 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
     """What Codex is told; `{}` where all shall stay as it is."""
     match string(event, "hook_event_name"):
         case "PostToolUse":
-            return await aside(partial(_after_tool, workspace, event))
+            return await in_thread(partial(_after_tool, workspace, event))
         case "PreCompact":
-            return await aside(partial(_archived, workspace, event))
+            return await in_thread(partial(_archived, workspace, event))
         case "SessionStart" if event.get("source") == "compact":
-            return await aside(partial(_told, workspace, event))
+            return await in_thread(partial(_told, workspace, event))
         case _:
             return {}
 
@@ -42,12 +42,12 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
         return {}
     given = event.get("tool_input")
     call = ToolCall(string(event, "tool_use_id"), string(event, "tool_name"), given)
-    kept = offloaded(session_of(workspace, event), Answered(call, text), workspace.environ)
+    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text), workspace.environ)
     return {} if kept is None else {"decision": "block", "reason": kept}
 
 
 def _told(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = told_afterwards(workspace, folder_name(string(event, "session_id")))
+    text = message_after_compaction(workspace, folder_name(string(event, "session_id")))
     told = {"hookEventName": "SessionStart", "additionalContext": text}
     return {"hookSpecificOutput": told} if text else {}
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from context_compression.transcripts.caller import Caller, LiveHost, unsure
+from context_compression.transcripts.caller import Caller, LiveHost, uncertain
 from context_compression.transcripts.candidates import Candidate, files
 from context_compression.transcripts.lines import as_object
 
@@ -30,10 +30,10 @@ def find_current(caller: Caller) -> Path:
     if not caller.asking.tool and len(near) == 1:
         return near[0].path
     if not caller.asking.tool or len(ours) != 1:
-        raise unsure(caller, "It is not certain which transcript is the current one", near)
+        raise uncertain(caller, "It is not certain which transcript is the current one", near)
     subagents = files(ours[0].path.parent.glob("*/*.jsonl"))
     if subagents and subagents[0].written_at >= caller.began:
-        raise unsure(caller, "It is not certain whether a subagent called", [*ours, *subagents])
+        raise uncertain(caller, "It is not certain whether a subagent called", [*ours, *subagents])
     return ours[0].path
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, ToolCall, is_array, is_object
-from context_compression.hooks.accompanied import told_afterwards
-from context_compression.hooks.at_source import Answered, offloaded
-from context_compression.hooks.requests import laid_out, session_of, view_for
-from context_compression.session.threads import aside
+from context_compression.hooks.accompanied import message_after_compaction
+from context_compression.hooks.at_source import AnsweredCall, offload_result
+from context_compression.hooks.requests import positions_in, session_of, view_to_send
+from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import as_object, string
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
@@ -33,11 +33,11 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
     """What Gemini CLI is told; `{}` where all shall stay as it is."""
     match string(event, "hook_event_name"):
         case "AfterTool":
-            return await aside(partial(_after_tool, workspace, event))
+            return await in_thread(partial(_after_tool, workspace, event))
         case "BeforeModel":
-            return await aside(partial(_before_model, workspace, event))
+            return await in_thread(partial(_before_model, workspace, event))
         case "SessionStart" if event.get("source") == "resume":
-            return await aside(partial(_told, workspace, event))
+            return await in_thread(partial(_told, workspace, event))
         case _:
             return {}
 
@@ -53,14 +53,14 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
         text = text[len(start) : -len(end)]
     tool = string(event, "tool_name")
     call = ToolCall("", NAMES.get(tool, tool), event.get("tool_input"))
-    kept = offloaded(session_of(workspace, event), Answered(call, text))
+    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text))
     if kept is None:
         return {}
     return {"decision": "deny", "reason": f"{start}{kept}{end}" if fenced else kept}
 
 
 def _told(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = told_afterwards(workspace, folder_name(string(event, "session_id")))
+    text = message_after_compaction(workspace, folder_name(string(event, "session_id")))
     told = {"hookEventName": "SessionStart", "additionalContext": text}
     return {"hookSpecificOutput": told} if text else {}
 
@@ -84,7 +84,7 @@ def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
     texts = [{"role": ROLES.get(role, "user"), "content": said} for role, _, said in shown]
     # the texts alone are no conversation that a transcript has, so their record is one of its own
     about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
-    view = view_for(session_of(workspace, about), texts)
+    view = view_to_send(session_of(workspace, about), texts)
     if view is None:
         return {}
     messages = [
@@ -112,7 +112,7 @@ def in_place(
     kept: dict[int, Mapping[str, str]] = {}
     new: dict[int, list[str]] = {}  # by the place behind which it stands
     last = -1
-    for part in laid_out(view, texts):
+    for part in positions_in(view, texts):
         if isinstance(part, int):
             kept[part], last = texts[part], part
         else:

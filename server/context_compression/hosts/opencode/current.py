@@ -8,7 +8,7 @@ from pathlib import Path
 
 from context_compression.errors import TranscriptError
 from context_compression.hosts.opencode.database import looking, sessions
-from context_compression.transcripts.caller import Caller, LiveHost, where_called
+from context_compression.transcripts.caller import Caller, LiveHost, transcript_of_call
 from context_compression.transcripts.candidates import Candidate
 
 
@@ -35,7 +35,7 @@ def find_current(caller: Caller) -> Path:
     Raises:
         ConversationNotFound: not certain which one it is.
     """
-    return where_called(caller, sessions_here)
+    return transcript_of_call(caller, sessions_here)
 
 
 HOST = LiveHost(

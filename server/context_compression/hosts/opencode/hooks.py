@@ -24,12 +24,12 @@ from context_compression.conversation.messages import (
     ToolResult,
 )
 from context_compression.hooks.accompanied import INSTRUCTIONS, archive
-from context_compression.hooks.at_source import Answered, offloaded
-from context_compression.hooks.requests import laid_out, session_of, view_for
+from context_compression.hooks.at_source import AnsweredCall, offload_result
+from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.database import SessionReading
 from context_compression.hosts.opencode.live import Message as Live
-from context_compression.session.threads import aside
+from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import as_object, objects, string
 from context_compression.transcripts.portable import arguments, as_user, url_of
 from context_compression.transcripts.transcript import folder_name
@@ -43,7 +43,7 @@ NAMES = {"read": "Read", "task": "Task", "webfetch": "WebFetch"}
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     """What opencode is told; `{}` where all shall stay as it is."""
-    return await aside(partial(_answer, workspace, event))
+    return await in_thread(partial(_answer, workspace, event))
 
 
 def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -53,12 +53,12 @@ def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]
             tool = string(event, "tool")
             call = ToolCall(string(event, "callID"), NAMES.get(tool, tool), event.get("args"))
             shown = string(event, "shown") or None
-            answered = Answered(call, string(event, "text"), shown)
-            text = offloaded(session, answered, workspace.environ)
+            answered = AnsweredCall(call, string(event, "text"), shown)
+            text = offload_result(session, answered, workspace.environ)
             return {} if text is None else {"text": text}
         case "messages.transform":
             history = History(objects(event.get("messages")))
-            view = view_for(session, history.messages)
+            view = view_to_send(session, history.messages)
             return {} if view is None else {"messages": history.laid_out(view)}
         case "session.compacting":
             return {"context": _archived(workspace, event)}
@@ -106,7 +106,7 @@ class History:
 
     def laid_out(self, view: Sequence[Mapping[str, Any]]) -> list[Row]:
         """A view as opencode's messages: what stays whole is the very message it gave."""
-        parts = laid_out(view, self.messages)
+        parts = positions_in(view, self.messages)
         rows: list[Row] = []
         new: list[Message] = []
         position = 0

@@ -7,7 +7,7 @@ call being answered is ours.
 import re
 from pathlib import Path
 
-from context_compression.transcripts.caller import Caller, LiveHost, where_called
+from context_compression.transcripts.caller import Caller, LiveHost, transcript_of_call
 from context_compression.transcripts.candidates import Candidate, files
 from context_compression.transcripts.damaged import row_in
 from context_compression.transcripts.lines import string
@@ -29,7 +29,7 @@ def find_current(caller: Caller) -> Path:
     Raises:
         ConversationNotFound: not certain which one it is.
     """
-    return where_called(caller, sessions_here)
+    return transcript_of_call(caller, sessions_here)
 
 
 def _cwd(path: Path) -> str:

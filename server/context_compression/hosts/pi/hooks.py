@@ -15,12 +15,12 @@ from typing import Any
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolCall, is_array, is_object
 from context_compression.hooks.as_text import compressed_text
-from context_compression.hooks.at_source import Answered, offloaded
-from context_compression.hooks.requests import laid_out, session_of, view_for
+from context_compression.hooks.at_source import AnsweredCall, offload_result
+from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hosts.pi.export import by_model, entries
 from context_compression.hosts.pi.transcript import Context
 from context_compression.session import Session
-from context_compression.session.threads import aside
+from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.workspace import Workspace
 
@@ -33,7 +33,7 @@ SUMMARIES = ("compactionSummary", "branchSummary")
 
 async def answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
     """What Pi is told; `{}` where all shall stay as it is."""
-    return await aside(partial(_answer, workspace, event))
+    return await in_thread(partial(_answer, workspace, event))
 
 
 def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
@@ -43,11 +43,13 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
             call = ToolCall(
                 string(event, "toolCallId"), string(event, "toolName"), event.get("input")
             )
-            text = offloaded(session, Answered(call, string(event, "text")), workspace.environ)
+            text = offload_result(
+                session, AnsweredCall(call, string(event, "text")), workspace.environ
+            )
             return {} if text is None else {"text": text}
         case "context":
             history = History(_objects(event.get("messages")))
-            view = view_for(session, history.messages)
+            view = view_to_send(session, history.messages)
             return {} if view is None else {"messages": history.laid_out(view)}
         case "session_before_compact" if _shall_compact(session, event):
             session.summarizer = workspace.summarizer(session.settings)
@@ -84,7 +86,7 @@ class History:
         """A view as Pi's messages: what stays is the very row that Pi gave."""
         names = {call.id: call.name for m in parse(self.messages).messages for call in m.calls}
         rows: list[Row] = []
-        for part in laid_out(view, self.messages):
+        for part in positions_in(view, self.messages):
             if isinstance(part, int):
                 rows += self._rows[part]
             else:

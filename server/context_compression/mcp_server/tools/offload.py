@@ -5,7 +5,7 @@ import stat
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
-from context_compression.compression.run import ALL_IT_CAN
+from context_compression.compression.run import SMALLEST_TARGET
 from context_compression.display.strings import one_line
 from context_compression.errors import TranscriptError
 from context_compression.mcp_server.account import compressed
@@ -53,7 +53,7 @@ async def context_offload(call: Call, asked: OffloadArguments) -> CallToolResult
         call.conversations.refuse_ours(about.session.id)
         beside = about.not_counted
         return await compressed(
-            call, about, None, strategy="offload", target_tokens=ALL_IT_CAN, not_counted=beside
+            call, about, None, strategy="offload", target_tokens=SMALLEST_TARGET, not_counted=beside
         )
 
     def work() -> CallToolResult:

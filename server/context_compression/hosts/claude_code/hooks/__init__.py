@@ -17,12 +17,12 @@ from functools import partial
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall, is_array, is_object
-from context_compression.hooks.at_source import Answered, offloaded
+from context_compression.hooks.at_source import AnsweredCall, offload_result
 from context_compression.hosts.claude_code.hooks.compaction import afterwards, beforehand, compacted
 from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
 from context_compression.hosts.claude_code.hooks.where import said_lately, where
 from context_compression.session import Session
-from context_compression.session.threads import aside
+from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import as_object, string
 from context_compression.workspace import Workspace
 
@@ -31,13 +31,13 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
     """What the host is told; `{}` where all shall stay as it is."""
     match string(event, "hook_event_name"):
         case "PostToolUse":
-            return await aside(partial(after_tool, workspace, event))
+            return await in_thread(partial(after_tool, workspace, event))
         case "session.compact":
             return await compacted(workspace, event)
         case "PreCompact":
-            return await aside(partial(beforehand, workspace, event))
+            return await in_thread(partial(beforehand, workspace, event))
         case "SessionStart" if event.get("source") == "compact":
-            return await aside(partial(afterwards, workspace, event))
+            return await in_thread(partial(afterwards, workspace, event))
         case _:
             return {}
 
@@ -53,8 +53,8 @@ def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     session = Session(workspace.store, about.id, settings=workspace.settings(), model=model)
     given = as_object(_unpacked("", event.get("tool_input")))
     call = ToolCall(string(event, "tool_use_id"), tool, given)
-    answered = Answered(call, output.text, output.shown, said)
-    kept = offloaded(session, answered, workspace.environ)
+    answered = AnsweredCall(call, output.text, output.shown, said)
+    kept = offload_result(session, answered, workspace.environ)
     if kept is None:
         return {}
     told = {"hookEventName": "PostToolUse", "updatedToolOutput": output.becomes(kept)}

@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from context_compression.hooks.accompanied import INSTRUCTIONS, archive, told_afterwards
+from context_compression.hooks.accompanied import INSTRUCTIONS, archive, message_after_compaction
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
 from context_compression.hosts.claude_code.transcript import read_own
 from context_compression.session import Session
-from context_compression.session.threads import aside
+from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import for_model
@@ -39,7 +39,7 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
         return {}
     if agent := string(event, "agent_id"):
         path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
-    transcript = await aside(partial(_written, path, handles[-1]))
+    transcript = await in_thread(partial(_written, path, handles[-1]))
     session = Session(workspace.store, transcript.session_id, model=transcript.model)
     settings = _for_messages(settings, transcript, event.get("window"))
     session.summarizer = workspace.summarizer(settings)
@@ -53,7 +53,7 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
         return {}
     rows = rows_of(result, transcript, handles)
     if rows is None or result.tokens_after >= settings.threshold_tokens:  # full again at once
-        await aside(session.undo)
+        await in_thread(session.undo)
         return {}
     return {"messages": rows}
 
@@ -80,7 +80,7 @@ def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
 
 def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
     """What the host shall add to a history it has compacted."""
-    text = told_afterwards(workspace, where(workspace, event).id)
+    text = message_after_compaction(workspace, where(workspace, event).id)
     told = {"hookEventName": "SessionStart", "additionalContext": text}
     return {"hookSpecificOutput": told} if text else {}
 
