@@ -1,0 +1,142 @@
+"""`extract`: the newest messages, and what the user's last words reply to."""
+
+import pytest
+from extract_sessions import FILLER, Messages, extract, session, step, text_message, texts
+
+from context_compression import Settings, compress
+from context_compression.conversation.formats import parse
+from context_compression.planning.plan import Plan
+from context_compression.strategies import extract as extraction
+from context_compression.tokens import Counter
+
+
+@pytest.mark.parametrize("between", [[], text_message("user", "<system-reminder>\nBe brief.\n")])
+def test_what_the_users_last_words_reply_to_stands_where_room_is_short(between: Messages) -> None:
+    work = session(
+        *(
+            step(n, "\n".join(f"def read_{n}_{k}(): ..." for k in range(60)), command=f"show m_{n}")
+            for n in range(40)
+        )
+    )
+    proposal = "Either we quote the names, or we give up the engine. The former takes less."
+
+    messages = session(
+        *(
+            text_message("user", "What can be done?"),
+            work,
+            text_message("assistant", proposal),
+            between,
+        ),
+        *(text_message("user", "Go with the former."), work),
+    )
+
+    assert proposal in texts(extract(messages, 0.02).messages)
+
+
+def test_what_the_model_said_last_stands_where_room_is_short() -> None:
+    work = session(
+        *(
+            step(n, "\n".join(f"def read_{n}_{k}(): ..." for k in range(60)), command=f"show m_{n}")
+            for n in range(40)
+        )
+    )
+    done = "Committed. What else was changed was so before, and stays out of it, as you wished."
+
+    messages = session(
+        text_message("user", "Commit what is ready."), work, text_message("assistant", done)
+    )
+
+    assert done in texts(extract(messages, 0.01).messages)
+
+
+def test_words_beside_a_call_are_nothing_that_the_user_replies_to() -> None:
+    (call, result) = step(0, "ok")
+    call["content"].insert(
+        0, {"type": "text", "text": "Let me see whether the engine is to blame."}
+    )
+    messages = session(
+        text_message("user", "Look."), [call, result], text_message("user", "Go on.")
+    )
+    parsed, counter = parse(messages).messages, Counter()
+
+    assert Plan(parsed, tuple(map(counter.message, parsed)), counter, Settings()).replied_to is None
+
+
+TELLING = [
+    step(n, "\n".join(f"src/module_{n}_{k}.py: handle_{n}_{k}" for k in range(20)))
+    for n in range(14)
+]
+"""Steps that tell much."""
+
+
+PLAIN = [step(n, "\n".join(f"{FILLER}, line after line {k}" for k in range(90))) for n in (90, 91)]
+"""Steps that tell nothing."""
+
+
+@pytest.mark.parametrize("newest_tell", [False, True])
+def test_in_a_small_room_the_newest_messages_stay_where_the_view_tells_no_less_by_that(
+    newest_tell: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [*PLAIN, *TELLING] if newest_tell else [*TELLING, *PLAIN]
+    messages = session(text_message("user", "Look."), *steps, text_message("user", "Go on."))
+
+    def told() -> int:
+        view = compress(messages, target_tokens=1_500, strategy="extract").messages
+        return texts(view).count("handle_")
+
+    found = told()
+    monkeypatch.setattr(extraction, "RIVAL_ROOM", 0)
+    assert found == told() if newest_tell else found > 1.2 * told()
+
+
+def test_which_of_two_views_is_taken_does_not_hang_on_what_was_compressed_before() -> None:
+    messages = session(
+        text_message("user", "Look."), *TELLING, *PLAIN, text_message("user", "Go on.")
+    )
+    more = session(
+        messages, step(0, " ".join(f"other_{n}" for n in range(900))), text_message("user", "On.")
+    )
+
+    def views() -> list[Messages]:
+        targets = range(1_000, 3_000, 100)
+        return [compress(messages, target_tokens=t, strategy="extract").messages for t in targets]
+
+    before = views()
+    compress(more, target_tokens=5_000, strategy="extract")
+
+    assert views() == before
+
+
+def test_what_the_model_has_not_seen_stays_whole_whichever_view_is_taken() -> None:
+    unseen = "\n".join(f"{FILLER} {k}" for k in range(20))
+    messages = session(text_message("user", "Look."), *TELLING, *PLAIN, step(99, unseen))
+
+    view = compress(messages, target_tokens=1_800, strategy="extract").messages
+
+    assert view[-1] == messages[-1]
+    assert texts(view).count("handle_") > 50
+
+
+def test_what_the_users_last_words_reply_to_stays_where_the_newest_messages_do() -> None:
+    asked = "\n".join(f"{number}: shall it be so, or the other way?" for number in range(130))
+    told = text_message("assistant", asked), text_message("user", "The first.")
+    messages = session(text_message("user", "Look."), *TELLING, *PLAIN[:1], *told)
+
+    view = compress(messages, target_tokens=4_000, strategy="extract").messages
+
+    assert view[-2:] == messages[-2:]
+
+
+def test_where_room_is_scarce_the_newest_messages_go_before_the_users_rules() -> None:
+    turns = (
+        session(
+            text_message("user", f"Rule {n}: never touch part {n} of it."),
+            step(n, "a routine line\n" * 10),
+            text_message("assistant", f"Done {n}. " * 10),
+        )
+        for n in range(20)
+    )
+
+    shown = texts(extract(session(*turns, text_message("user", "Go on.")), 0.1).messages)
+
+    assert sum(f"never touch part {n} " in shown for n in range(20)) >= 14
