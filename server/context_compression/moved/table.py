@@ -140,13 +140,17 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "hosts.pi": ("hosts.pi.transcript",),
     "library": ("library.functions",),
     "workspace": (
-        "workspace.workspace",
         "workspace.own_sessions",
         "workspace.folders",
+        "workspace.workspace",
         "doors.conversations",
     ),
 }
-"""Packages that keep their path, and the modules that now hold what they held themselves."""
+"""Packages that keep their path, and the modules that now hold what they held themselves.
+
+A name is taken from the first module that has it, and the warning names that module. So a module
+that only imports a name comes after the one that defines it.
+"""
 
 NAMES: Mapping[tuple[str, str], str] = {
     ("llms.forecast", "OUTPUT"): "summaries.llms.prices:OUTPUT",
