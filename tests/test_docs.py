@@ -1,0 +1,151 @@
+"""What the pages in `docs/` say is so, where a machine can tell."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_compression import Session, Store
+from context_compression.testing import ScriptedSummarizer, conversation
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def sections(text: str, heading: str) -> Iterator[tuple[str, str]]:
+    """The name and the text of each part that begins with a name in bold, below a heading."""
+    _, _, below = text.partition(f"\n## {heading}\n")
+    parts = re.split(r"\n\*\*`(\w+)`\*\*", below.partition("\n### ")[0])
+    yield from zip(parts[1::2], parts[2::2], strict=True)
+
+
+def keys_named_in(text: str) -> set[str]:
+    """The names in backticks in the first column of tables."""
+    columns = re.findall(r"(?m)^\| (`.*?) \|", text)
+    return {name for column in columns for name in re.findall(r"`(\w+)`", column)}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store in which everything happened that can happen."""
+    store = Store(tmp_path_factory.mktemp("docs") / ".compression")
+    messages = conversation(12)
+    session = Session(store, "by-hand")
+    session.record(*messages[:-1])
+    result = session.compress(target_tokens=4_000)
+    session.restore(next(iter(result.refs)), lines=(1, 1))
+    session.offload("a text " * 100, what="text")
+    session.undo()
+    session.record(messages[-1])
+    session.compress(target_tokens=4_000)
+    session.follow(messages[:20])
+    session.ask(strategy="summarize", target_tokens=3_000)
+    summarized = Session(
+        store, "summarized", summarizer=ScriptedSummarizer(), settings={"summary_role": "system"},
+        system="Be brief.",
+    )  # fmt: skip
+    summarized.record(*conversation(30))
+    summarized.compress(target_tokens=3_000)
+    Session(store, "at-once").compress(messages=messages, target_tokens=4_000)
+    store.search("error")
+    store.write_config({"keep_recent": 5})
+    return store
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_every_event_and_each_of_its_keys_is_described(store: Store) -> None:
+    described = {
+        name: keys_named_in(text) for name, text in sections(page("storage.md"), "The log")
+    }
+    written: dict[str, set[str]] = {}
+
+    for path in store.folder.glob("sessions/*/events.jsonl"):
+        for event in lines_of(path)[1:]:
+            keys = event.keys() - {"type", "created_at", "crc32"}
+            written.setdefault(event["type"], set()).update(keys)
+
+    assert written.keys() | {"answer"} == described.keys()
+    assert {name: keys - described[name] for name, keys in written.items()} == {
+        name: set[str]() for name in written
+    }
+
+
+def test_every_file_of_a_store_is_described(store: Store) -> None:
+    text = page("storage.md")
+
+    for path in store.folder.rglob("*"):
+        name = re.sub(r"^compact-.*-\d+", "compact-<time>-<n>", path.name)
+        name = re.sub(r"^(by-hand|summarized|at-once)\b", "<session>", name)
+        name = re.sub(r"^[0-9a-f]{12,}", "<ref>", name)
+        assert name in text, path
+
+
+def test_each_key_of_summaries_refs_and_the_ledger_is_described(store: Store) -> None:
+    known = keys_named_in(page("storage.md"))
+    summaries = json.loads((store.folder / "summaries.json").read_text("utf-8"))["summaries"]
+    [ledger] = store.folder.glob("sessions/summarized/ledger.jsonl")
+    events = lines_of(store.folder / "sessions" / "summarized" / "events.jsonl")
+    refs: list[Mapping[str, Any]] = [
+        about for event in events for about in event.get("refs", {}).values()
+    ]
+
+    for value in (*summaries, *lines_of(ledger)[1:], *refs):
+        assert value.keys() - {"crc32"} <= known
+
+
+def test_the_example_of_a_checksum_is_one(tmp_path: Path) -> None:
+    """It stands behind the line of the page without one."""
+    log = Store(tmp_path / ".compression").session("any")
+    log.append({"type": "undo", "n": 1})
+
+    *_, line = (log.folder / "events.jsonl").read_text("utf-8").splitlines()
+
+    assert line in page("storage.md")
+
+
+def test_the_table_of_layers_is_that_of_the_contract() -> None:
+    """Which layer may import which is a contract of `lint-imports`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    [contract] = [c for c in project["tool"]["importlinter"]["contracts"] if c["type"] == "layers"]
+    layers = [sorted(layer.split(" | ")) for layer in contract["layers"]]
+    layers[0] = [room for room in layers[0] if room != "__main__"]
+
+    rows = re.findall(r"(?m)^\| +(\d*) +\| `(\w+)` \|", page("architecture.md"))
+    shown: list[list[str]] = []
+    for number, room in rows:
+        if number:
+            assert int(number) == len(layers) - len(shown)
+            shown.append([])
+        shown[-1].append(room)
+
+    assert shown == layers
+
+
+@pytest.mark.parametrize(
+    "path", [*sorted(DOCS.glob("*.md")), *sorted(ROOT.glob("*.md"))], ids=lambda path: path.name
+)
+def test_files_that_a_page_names_exist(path: Path) -> None:
+    """Names with a slash that stand in backticks, and scripts that are run."""
+    text = path.read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:tests|benchmarks|examples|docs|server|data)/[\w./-]+)`", text))
+    named |= set(re.findall(r"python ((?:benchmarks|docs)/\w+\.py)", text))
+    rooms = (
+        r"conversation|compression|planning|strategies|hosts|library|moved|testing|session|store"
+    )
+    inside = set(re.findall(rf"`((?:{rooms})/[\w/]+\.(?:py|md))`", text))
+
+    package = ROOT / "server" / "context_compression"
+    missing = {name for name in named if not (ROOT / name).exists()}
+    missing |= {name for name in inside if not (package / name).exists()}
+    assert missing == set()
