@@ -102,4 +102,4 @@ def test_each_room_has_a_folder_of_tests() -> None:
     rooms = {room.name for room in ROOMS}
 
     assert folders - NO_ROOMS <= rooms
-    assert rooms - folders == TESTED_ELSEWHERE.keys()
+    assert rooms - folders <= TESTED_ELSEWHERE.keys()
