@@ -132,7 +132,7 @@ def a_store(folder: Path) -> Store:
     session.compress(strategy="extract", target_tokens=1_500, force=True)
     session.offload(text(99))
     store.add_summary({"session": "checkpoint", "content": "so far", "created_at": "2026-11-01"})
-    store.write_config({"keep_recent": 5})
+    store.update_config(lambda _: {"keep_recent": 5})
     store.search("request")
     return store
 

@@ -136,7 +136,6 @@ def searching(text: str, target: int) -> dict[str, float]:
     from texts import identifiers_in
 
     from context_compression import Session
-    from context_compression.store.search import search
 
     with tempfile.TemporaryDirectory() as folder:
         session = Session(folder, "searched", settings={"token_budget": NEVER_DUE})
@@ -150,8 +149,8 @@ def searching(text: str, target: int) -> dict[str, float]:
             line, found = next(((line, name) for line, name in named if name), ("", None))
             if found:
                 queries.append(" ".join([found[0], *re.findall(r"[a-z]{4,}", line)[:2]]))
-        first = timed(partial(search, session.store, queries[0]))
-        later = [timed(partial(search, session.store, query)) for query in queries]
+        first = timed(partial(session.store.search, queries[0]))
+        later = [timed(partial(session.store.search, query)) for query in queries]
     return {"search, first": first, "search": median(later)}
 
 

@@ -12,7 +12,7 @@ import pytest
 from context_compression import Session
 from context_compression.errors import StoreError
 from context_compression.store import Store
-from context_compression.store.location import place_of
+from context_compression.store.location import store_folder_for
 from context_compression.workspace import Workspace
 
 HOUR = 3_600
@@ -115,7 +115,7 @@ def test_a_git_file_that_names_its_own_folder_leads_to_no_other_store(home: Path
     (evil / "g/gitdir").write_text("../.git\n", encoding="utf-8")
     (evil / "g/commondir").write_text("../../secret/.git\n", encoding="utf-8")
 
-    assert place_of(evil, home=home, environ={}) == evil / ".compression"
+    assert store_folder_for(evil, home=home, environ={}) == evil / ".compression"
 
 
 def test_a_relative_folder_in_the_environment_is_not_followed_through_a_link(
@@ -124,7 +124,7 @@ def test_a_relative_folder_in_the_environment_is_not_followed_through_a_link(
     (home / ".ssh").mkdir()
     (clone / "ctx").symlink_to(home / ".ssh")
 
-    place = place_of(clone, home=home, environ={"CONTEXT_COMPRESSION_DIR": "ctx/inner"})
+    place = store_folder_for(clone, home=home, environ={"CONTEXT_COMPRESSION_DIR": "ctx/inner"})
 
     assert place == home / ".compression"
 
@@ -147,7 +147,9 @@ def configured(home: Path, settings: Callable[[Path], object]) -> Workspace:
     folder = home / "project"
     folder.mkdir()
     git(folder, "init", "-q")
-    Workspace.here(cwd=folder, home=home, environ={}).store.write_config({"keep_recent": 7})
+    Workspace.here(cwd=folder, home=home, environ={}).store.update_config(
+        lambda _: {"keep_recent": 7}
+    )
     settings(folder)
     return Workspace.here(cwd=folder, home=home, environ={})
 

@@ -134,7 +134,7 @@ def test_verify_restores_every_ref_and_names_those_that_do_not_come_back(tmp_pat
     *missing, lost = sorted(Store(tmp_path).verify())
 
     assert ["is missing" in problem for problem in missing] == [True, True]
-    assert "cannot be brought back" in lost
+    assert "cannot be restored" in lost
     assert {ref for ref in refs if ref in lost} == held
 
 

@@ -242,7 +242,7 @@ def test_a_name_that_may_not_survive_is_told_and_what_was_written_stays(
         with pytest.raises(StoreNotDurable) as line:
             log.append({"type": "note", "created_at": "2026-01-01T00:00:00Z"})
         with pytest.raises(StoreNotDurable) as document:
-            store.write_config({"keep_recent": 5})
+            store.update_config(lambda _: {"keep_recent": 5})
         with pytest.raises(StoreNotDurable) as folder:
             log.write_offloaded("c3f9", "a text")
         with pytest.raises(StoreNotDurable) as originals:

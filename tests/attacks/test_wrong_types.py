@@ -57,7 +57,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store in which all was done that leaves something behind; a plan waits for its summary."""
     folder = tmp_path_factory.mktemp("sound") / ".compression"
     store = Store(folder)
-    store.write_config({"keep_recent": 5, "important_keywords": ["wichtig"], "strategy": "auto"})
+    store.update_config(
+        lambda _: {"keep_recent": 5, "important_keywords": ["wichtig"], "strategy": "auto"}
+    )
     session = Session(store, ID, summarizer=ScriptedSummarizer(ANSWER))
     session.origin = {"host": "claude-code", "model": "claude-opus-4-5", "window": 200_000}
     session.follow(recorded())

@@ -17,7 +17,7 @@ async def test_without_arguments_it_shows_every_setting_with_origin_and_meaning(
     tmp_path: Path,
 ) -> None:
     workspace = workspace_in(tmp_path, {"CONTEXT_COMPRESSION_MAX_TURNS": "30"})
-    workspace.store.write_config({"keepRecent": 4})
+    workspace.store.update_config(lambda _: {"keepRecent": 4})
 
     async with connected(workspace) as client:
         answer = await ask(client, "context_config")

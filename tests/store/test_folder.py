@@ -131,7 +131,7 @@ def environment() -> dict[str, str]:
 
 
 def test_config_is_a_plain_file_with_a_version(store: Store) -> None:
-    store.write_config({"token_budget": 100_000, "important_keywords": ["重要"]})
+    store.update_config(lambda _: {"token_budget": 100_000, "important_keywords": ["重要"]})
 
     values = Store(store.folder).read_config()
 
@@ -156,7 +156,7 @@ def test_a_damaged_config_is_named_and_never_overwritten(store: Store, text: str
     path = store.folder / "config.json"
     path.write_text(text, encoding="utf-8")
 
-    for use in (store.read_config, lambda: store.write_config({"a": 1})):
+    for use in (store.read_config, lambda: store.update_config(lambda _: {"a": 1})):
         with pytest.raises(StoreDamaged, match="Correct it by hand, or move it away") as error:
             use()
         assert str(path) in str(error.value)
@@ -189,7 +189,7 @@ def test_files_of_a_newer_version_are_left_alone(store: Store) -> None:
     for use in (
         store.read_config,
         store.summaries,
-        lambda: store.write_config({}),
+        lambda: store.update_config(dict),
         lambda: store.add_summary({}),
     ):
         with pytest.raises(StoreTooNew, match="CONTEXT_COMPRESSION_DIR"):
@@ -200,13 +200,13 @@ def test_files_of_a_newer_version_are_left_alone(store: Store) -> None:
 
 
 def test_a_change_that_fails_leaves_the_config_as_it_was(store: Store) -> None:
-    store.write_config({"a": 1})
+    store.update_config(lambda _: {"a": 1})
 
     with pytest.raises(ZeroDivisionError):
         store.update_config(lambda values: {"a": 1 // 0})
 
     assert store.read_config() == {"a": 1}
-    store.write_config({"a": 2})
+    store.update_config(lambda _: {"a": 2})
 
 
 def test_summaries_come_newest_first(store: Store) -> None:
@@ -227,7 +227,7 @@ def test_a_place_that_cannot_be_written_is_named_with_the_way_out(tmp_path: Path
     for folder in (tmp_path / "file", tmp_path / "file" / ".compression"):
         store = Store(folder)
         for use in (
-            lambda store=store: store.write_config({}),
+            lambda store=store: store.update_config(dict),
             lambda store=store: store.add_summary({}),
             lambda store=store: store.session("s1").append({"type": "message"}),
             lambda store=store: store.session("s1").write_originals(1, NOON, []),

@@ -8,7 +8,7 @@ import pytest
 
 from context_compression import Session
 from context_compression.store import Store
-from context_compression.store.location import main_worktree, place_of
+from context_compression.store.location import main_worktree, store_folder_for
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 def found(start: Path, home: Path, **environ: str) -> Path:
-    return place_of(start, home=home, environ=environ)
+    return store_folder_for(start, home=home, environ=environ)
 
 
 def test_a_linked_worktree_has_the_store_of_the_main_one(home: Path, main: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_file_that_claims_to_be_a_worktree_is_believed_only_if_that_is_known_t
 
 
 @pytest.mark.parametrize("text", ["", "gitdir: ", "gitdir: \0", "x" * 20_000, "gitdir: ../clone"])
-def test_nonsense_in_place_of_git_is_no_worktree(home: Path, text: str) -> None:
+def test_nonsense_in_store_folder_for_git_is_no_worktree(home: Path, text: str) -> None:
     clone = home / "clone"
     clone.mkdir()
     (clone / ".git").write_text(text, encoding="utf-8")

@@ -71,7 +71,7 @@ def test_folders_and_files_are_the_users_alone(log: SessionLog) -> None:
     log.write_originals(1, NOON, ["x"])
     log.write_offloaded("c3f9", "text")
     log.append_ledger([{"kind": "path"}])
-    store.write_config({})
+    store.update_config(dict)
     store.add_summary({"session": "s1"})
 
     modes = {
@@ -113,7 +113,7 @@ def test_a_file_that_became_another_is_read_anew(log: SessionLog) -> None:
 def test_a_text_is_found_in_the_bytes_of_a_log_however_it_was_written_there(
     log: SessionLog, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    monkeypatch.setattr("context_compression.store.lines.CHUNK_BYTES", 7)
+    monkeypatch.setattr("context_compression.store.json_lines.CHUNK_BYTES", 7)
     assert not log.holds(text)
     log.append(said("what else was said"))
     log.append(said(f"It is {text}."), said(f"It is {text}. \ude00"))
@@ -236,7 +236,7 @@ def test_a_link_in_place_of_the_log_is_not_followed(log: SessionLog, tmp_path: P
 
 def test_events_without_a_type_or_with_one_of_ours_are_refused(log: SessionLog) -> None:
     for event in ({"text": "no type"}, {"type": "session"}, {"type": "originals"}):
-        with pytest.raises(StoreError, match='"session" and "originals" are ours'):
+        with pytest.raises(StoreError, match='"session" and "originals" are reserved'):
             log.append(said("fine"), event)
 
     assert not log.exists
@@ -369,7 +369,7 @@ def test_an_id_or_ref_cannot_lead_out_of_the_folder(log: SessionLog, id: str) ->
     ]
 
     for use in uses:
-        with pytest.raises(StoreError, match="begins with no dot"):
+        with pytest.raises(StoreError, match="does not begin with a dot"):
             use(id)
 
     assert not log.root.exists()
@@ -406,6 +406,6 @@ def test_every_json_value_comes_back_as_it_went_in(values: list[Any]) -> None:
 def test_writing_leaves_no_temporary_files(log: SessionLog) -> None:
     log.write_originals(1, NOON, ["x"])
     log.write_offloaded("c3f9", "x")
-    Store(log.root).write_config({"a": 1})
+    Store(log.root).update_config(lambda _: {"a": 1})
 
     assert [path for path in log.root.rglob("*") if path.name.startswith(".new-")] == []

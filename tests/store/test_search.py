@@ -13,8 +13,7 @@ from written import squeeze
 
 from context_compression import Session, Store
 from context_compression.errors import StoreError
-from context_compression.store import Found, Hit
-from context_compression.store.documents import Neighbour
+from context_compression.store import Hit, Neighbour, SearchResult
 
 PADDING = " So it is." * 99
 CODE = """\
@@ -61,7 +60,7 @@ def step(
     ]
 
 
-def refs(found: Found) -> list[str]:
+def refs(found: SearchResult) -> list[str]:
     return [hit.ref for hit in found.hits]
 
 
@@ -594,7 +593,7 @@ def test_a_pattern_that_cannot_be_is_refused(store: Store, pattern: str) -> None
 def test_a_pattern_that_takes_too_long_is_refused(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("context_compression.store.patterns.SECONDS", 0.1)
+    monkeypatch.setattr("context_compression.store.search.patterns.SECONDS", 0.1)
     offloaded(store, "a" * 60 + "!")
 
     with pytest.raises(StoreError, match="takes too long"):
@@ -604,7 +603,7 @@ def test_a_pattern_that_takes_too_long_is_refused(
 def test_the_time_of_a_pattern_is_that_of_all_texts_together(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("context_compression.store.patterns.SECONDS", 0)
+    monkeypatch.setattr("context_compression.store.search.patterns.SECONDS", 0)
     offloaded(store, "a giraffe")
 
     with pytest.raises(StoreError, match="takes too long"):
@@ -620,7 +619,7 @@ def test_a_dump_of_digits_in_one_line_is_indexed_like_any_text(store: Store) -> 
 def test_an_empty_store_is_not_made_to_be_searched(store: Store) -> None:
     found = store.search("okapi")
 
-    assert found == Found((), 0, 0, ("okapi",))
+    assert found == SearchResult((), 0, 0, ("okapi",))
     assert not store.folder.exists()
 
 

@@ -269,7 +269,7 @@ def test_a_full_disk_makes_the_search_slower_not_poorer(store: Store, size: int)
 def test_in_a_folder_that_cannot_be_written_is_searched_all_the_same(indexed: bool) -> None:
     code = """
 import os
-from context_compression.store import index, lookup  # while we may read the library
+from context_compression.store.search import index_file, lookup  # while we may read the library
 if os.geteuid() == 0:
     os.setuid(65_534)  # root may write everywhere
 found = store.search("okapi")
@@ -296,8 +296,8 @@ print(len(found.hits), found.note)
 def test_without_sqlite_the_same_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = ("okapi forest", "tool:bash error:", "path:src/app", "timeout", "nothing of it")
     with_index = [store.search(query, limit=50) for query in queries]
-    for module in ("index", "lookup"):
-        monkeypatch.delitem(sys.modules, f"context_compression.store.{module}")
+    for module in ("index", "index_file", "lookup"):
+        monkeypatch.delitem(sys.modules, f"context_compression.store.search.{module}")
     monkeypatch.setitem(sys.modules, "sqlite3", None)
 
     without = [store.search(query, limit=50) for query in queries]
@@ -356,12 +356,12 @@ def test_a_process_killed_while_it_makes_the_index_leaves_a_sound_one(
     for n in range(6):
         talk(store, f"talk-{n}", 10)
     code = """
-from context_compression.store import rows
-words_of = rows.words_of
-def told(*given):
+from context_compression.store.search import tables
+words_of = tables.words_of
+def printing(*arguments):
     print("adding", flush=True)
-    return words_of(*given)
-rows.words_of = told
+    return words_of(*arguments)
+tables.words_of = printing
 store.search("okapi")
 """
     child = start(store, code)

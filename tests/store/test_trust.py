@@ -107,14 +107,14 @@ def test_nothing_is_written_into_the_settings_of_a_clone(home: Path) -> None:
     before = (folder / ".compression/config.json").read_bytes()
 
     with pytest.raises(NotOurs, match=r"trust .* applies them.*Nothing was changed"):
-        here(folder, home).store.write_config({"keep_recent": 3})
+        here(folder, home).store.update_config(lambda _: {"keep_recent": 3})
 
     assert (folder / ".compression/config.json").read_bytes() == before
 
 
 def test_what_this_user_made_is_applied_by_the_next_process_too(home: Path) -> None:
     folder = project(home)
-    here(folder, home).store.write_config({"keep_recent": 3})
+    here(folder, home).store.update_config(lambda _: {"keep_recent": 3})
     speaks(folder / ".compression", {"keep_recent": 4})
 
     workspace = here(folder, home)
@@ -126,7 +126,7 @@ def test_what_this_user_made_is_applied_by_the_next_process_too(home: Path) -> N
 
 def test_a_copy_of_it_elsewhere_is_not(home: Path) -> None:
     folder = project(home)
-    here(folder, home).store.write_config({"keep_recent": 3})
+    here(folder, home).store.update_config(lambda _: {"keep_recent": 3})
     copy = project(home, "copy")
     shutil.copytree(folder / ".compression", copy / ".compression")
 
@@ -136,7 +136,7 @@ def test_a_copy_of_it_elsewhere_is_not(home: Path) -> None:
 
 def test_another_that_was_put_in_its_place_is_not(home: Path) -> None:
     folder = project(home)
-    here(folder, home).store.write_config({"keep_recent": 3})
+    here(folder, home).store.update_config(lambda _: {"keep_recent": 3})
     shutil.rmtree(folder / ".compression")
     speaks(folder / ".compression", {"keep_recent": 4})
 
@@ -177,7 +177,7 @@ def test_files_that_a_repository_brings_into_a_folder_of_ours_are_not_applied(ho
     folder.mkdir()
     environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
     subprocess.run(["git", "init", "-q"], cwd=folder, env=environ, check=True)
-    here(folder, home).store.write_config({"keep_recent": 3})
+    here(folder, home).store.update_config(lambda _: {"keep_recent": 3})
     speaks(folder / ".compression", {"keep_recent": 4})
     assert here(folder, home).settings().keep_recent == 4
 
@@ -193,7 +193,7 @@ def test_without_a_home_folder_to_write_to_what_was_made_is_not_remembered(home:
     nowhere = home / "file"
     nowhere.write_bytes(b"")
 
-    here(folder, nowhere).store.write_config({"keep_recent": 3})
+    here(folder, nowhere).store.update_config(lambda _: {"keep_recent": 3})
 
     assert here(folder, nowhere).store.not_applied != ""
     assert here(folder, nowhere).settings(None).keep_recent == 10
@@ -211,7 +211,7 @@ def test_a_folder_that_others_may_write_to_is_refused_with_the_cure(home: Path, 
         workspace.store.sessions,
         workspace.store.summaries,
         lambda: workspace.store.session("s"),
-        lambda: workspace.store.write_config({}),
+        lambda: workspace.store.update_config(lambda _: {}),
         lambda: Session(folder / ".compression", "s"),
     ):
         with pytest.raises(NotOurs, match=f"mode {mode:o}.*chmod -R go-w"):
@@ -243,5 +243,5 @@ def test_no_link_in_a_store_leads_out_of_it(home: Path, name: str) -> None:
 
     told = " ".join(Store(session.root).verify())
 
-    assert "is a link, and none is followed here" in told
+    assert "is a link, and links are not followed here" in told
     assert "the key" not in told

@@ -21,7 +21,7 @@ from context_compression.hooks.accompanied import message_after_compaction
 from context_compression.session import SummaryAssignment
 from context_compression.session.state import timestamp
 from context_compression.store import Store
-from context_compression.store.checksums import parsed, with_sum
+from context_compression.store.checksums import object_in_line, with_checksum
 from context_compression.testing import ScriptedSummarizer, conversation
 from context_compression.workspace import Workspace
 
@@ -86,7 +86,9 @@ def made_in(folder: Path) -> Workspace:
     """A workspace whose store holds some of all that there is."""
     workspace = workspace_in(folder, {"CONTEXT_COMPRESSION_SUMMARIZER": "caller"})
     store = workspace.store
-    store.write_config({"keep_recent": 2, "important_keywords": ["okapi"], "summary_model": "m-1"})
+    store.update_config(
+        lambda _: {"keep_recent": 2, "important_keywords": ["okapi"], "summary_model": "m-1"}
+    )
     summarizer = ScriptedSummarizer("## Goal\nThe login works. Never touch the migrations.")
     summarized = Session(store, "summarized", summarizer=summarizer)
     summarized.origin = {"host": "codex", "model": "gpt-5", "window": 200_000}
@@ -153,7 +155,7 @@ def documents(store: Store) -> Iterator[tuple[str, Path, Any]]:
         yield (
             kind,
             path,
-            [parsed(line) for line in data.splitlines()] if lines else json.loads(data),
+            [object_in_line(line) for line in data.splitlines()] if lines else json.loads(data),
         )
 
 
@@ -185,7 +187,7 @@ def forge(store: Store, text: str, is_forged: Callable[[Place], bool]) -> int:
     for kind, path, value in documents(store):
         new = _replaced(value, (kind,), forged)
         if path.suffix == ".jsonl":
-            data = b"".join(with_sum(_bytes(line)) + b"\n" for line in new)
+            data = b"".join(with_checksum(_bytes(line)) + b"\n" for line in new)
         else:
             data = json.dumps(new, indent=2).encode()
         path.write_bytes(data)

@@ -58,15 +58,15 @@ def archive(ctx: click.Context, as_json: bool) -> None:
 @click.pass_obj
 def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
     """Delete SESSION (its id, or the first characters) with all its originals, for good."""
-    from context_compression.store import tidying
+    from context_compression.store import disk_usage, pruning
 
     conversations = options.conversations()
     store, id = conversations.workspace.store, conversations.session_named(session)
     if id not in store.sessions():
         raise Refused(f"No session {session!r} is recorded.")
-    refs, size = len(store.session(id).refs()), tidying.sizes(store, [id])[id]
+    refs, size = len(store.session(id).refs()), disk_usage.sizes(store, [id])[id]
     with working("looking for what refers to it"):
-        others = tidying.referring(store, id)
+        others = pruning.referring(store, id)
     say(f"{id}: {in_units(size)}, {how_many(refs, 'ref')} that nothing will bring back.")
     if others:
         say(f"warning: refs of it stand in {', '.join(others)}; they will lead nowhere.")
@@ -74,7 +74,7 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
         say(NOTHING_DELETED)
         return
     store.delete(id, timeout=0)
-    tidying.remove_empty_index(store)
+    pruning.remove_empty_index(store)
     if as_json:
         write_json({"deleted": [id], "bytes": size, "refs": refs, "referred_to_by": others})
     else:
@@ -126,12 +126,12 @@ def current(workspace: Workspace) -> list[str]:
 
 def record(workspace: Workspace) -> Record:
     """What is kept, for programs; sizes in bytes."""
-    from context_compression.store import tidying
+    from context_compression.store import disk_usage
 
     store = workspace.store
     old = store.prunable(QUIET_DAYS * DAY, keep=current(workspace))
-    ids, shares = store.sessions(), tidying.index_shares(store)
-    sizes = tidying.sizes(store, ids)
+    ids, shares = store.sessions(), disk_usage.index_shares(store)
+    sizes = disk_usage.sizes(store, ids)
     sessions: list[Record] = []
     for id in ids:
         state = Session(store, id).state()
@@ -150,7 +150,7 @@ def record(workspace: Workspace) -> Record:
             }
         )
     left = sum(path.lstat().st_size for path in old.left_over if path.exists())
-    index = tidying.index_beside(store)
+    index = disk_usage.unassigned_index_bytes(store)
     return {
         "store": str(store.folder),
         "sessions": sessions,
@@ -217,9 +217,9 @@ def _written(store: Store, id: str) -> str | None:
 
 
 def _listed(store: Store, going: tuple[str, ...], kept: Mapping[str, str]) -> list[str]:
-    from context_compression.store import tidying
+    from context_compression.store import disk_usage
 
-    sizes = tidying.sizes(store, going)
+    sizes = disk_usage.sizes(store, going)
     rows = [(id, _written(store, id) or "?", in_units(size)) for id, size in sizes.items()]
     stay = [f"{id} stays: refs of it stand in {by}" for id, by in kept.items()]
     return [*table([("would go", "last written", "size"), *rows] if rows else [], left=2), *stay]

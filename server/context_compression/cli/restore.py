@@ -14,9 +14,9 @@ from context_compression.display.plurals import how_many, out_of, texts_and_mess
 from context_compression.display.strings import one_line
 from context_compression.errors import UnknownRef
 from context_compression.session import NO_LINE, Session
-from context_compression.store import Found, Hit, Store
-from context_compression.store.query import Query
-from context_compression.store.refs import if_too_short
+from context_compression.store import Hit, SearchResult, Store
+from context_compression.store.search.query import Query
+from context_compression.store.short_refs import too_short_note
 
 NOT_FOUND = 1
 """What it ends with where no line of what is restored has the pattern, as grep does."""
@@ -86,7 +86,7 @@ def _print(
     log = store.session(session) if session else store.locate(ref)
     if log is None:
         raise UnknownRef(
-            f"Nothing is archived under {one_line(repr(ref))}{if_too_short(ref)} in "
+            f"Nothing is archived under {one_line(repr(ref))}{too_short_note(ref)} in "
             f"{store.folder}. The refs of a conversation: `context-compression status ID`; the "
             "conversations: `context-compression status`."
         )
@@ -104,7 +104,7 @@ def _print(
         raise SystemExit(NOT_FOUND)
 
 
-def record(found: Found) -> dict[str, Any]:
+def record(found: SearchResult) -> dict[str, Any]:
     """What a search found, for programs."""
     hits = [
         {**asdict(hit), "lines": [{"number": n, "text": text} for n, text in hit.lines]}
@@ -113,7 +113,7 @@ def record(found: Found) -> dict[str, Any]:
     return {**asdict(found), "hits": hits}
 
 
-def page(found: Found) -> str:
+def page(found: SearchResult) -> str:
     """What a search found, for people."""
     if not found.hits and not found.searched:
         return (
@@ -131,7 +131,7 @@ def page(found: Found) -> str:
     return "\n\n".join([first, *("\n".join(_lines(hit, found)) for hit in found.hits)])
 
 
-def _lines(hit: Hit, found: Found) -> Iterator[str]:
+def _lines(hit: Hit, found: SearchResult) -> Iterator[str]:
     words = f", {hit.held} of {how_many(len(found.words), 'word')}" if hit.held else ""
     yield f"{hit.ref}  {one_line(hit.what)}, {hit.session}{words}"
     rows = [(f"{number}" if hit.numbered else NO_NUMBER, line) for number, line in hit.lines]

@@ -10,8 +10,7 @@ from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many, out_of, texts_and_messages
 from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import quotation
-from context_compression.store import Found, Hit
-from context_compression.store.documents import Neighbour
+from context_compression.store import Hit, Neighbour, SearchResult
 
 PAGE = 5  # hits
 MOST_PAGES = 100
@@ -45,7 +44,12 @@ def skipped(cursor: str | None) -> int:
 
 
 def answer(
-    found: Found, query: str | None, pattern: str | None, skip: int, *, within: str | None = None
+    found: SearchResult,
+    query: str | None,
+    pattern: str | None,
+    skip: int,
+    *,
+    within: str | None = None,
 ) -> CallToolResult:
     """Quoted hits, `skip` of which came before; `within` is the session that was searched alone."""
     sought = " and ".join(map(_shown, filter(None, (query, pattern))))
@@ -64,7 +68,7 @@ def answer(
     return quotation("\n\n".join([first, *note, *(_quoted(hit, found) for hit in found.hits)]))
 
 
-def _headline(found: Found, sought: str, pattern: str | None, skip: int) -> str:
+def _headline(found: SearchResult, sought: str, pattern: str | None, skip: int) -> str:
     count = len(found.hits)
     numbers = f"{skip + 1}-{skip + count}" if skip else f"{count}"
     alone = count == 1 and found.total in (None, 1) and not skip
@@ -84,7 +88,7 @@ def _headline(found: Found, sought: str, pattern: str | None, skip: int) -> str:
     )
 
 
-def _quoted(hit: Hit, found: Found) -> str:
+def _quoted(hit: Hit, found: SearchResult) -> str:
     words = f" · {hit.held} of {how_many(len(found.words), 'word')}" if hit.held else ""
     header = f"ref {hit.ref} · {one_line(hit.what)} · session {hit.session}{words}"
     return f"{header}\n{fenced(chr(10).join(_lines(hit)))}"

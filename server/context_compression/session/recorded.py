@@ -37,7 +37,7 @@ from context_compression.session.state import (
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.store.originals import original_of
-from context_compression.store.refs import if_too_short
+from context_compression.store.short_refs import too_short_note
 from context_compression.tokens import Counter, TextCounter
 from context_compression.tokens.usage import Messages, Usage, for_model, usage
 
@@ -223,7 +223,7 @@ class Recorded:
         full = self._log.full_ref(ref)
         if full is None:
             known = ", ".join(list(self.state().refs)[-5:]) or "none yet"
-            short = if_too_short(ref)
+            short = too_short_note(ref)
             raise UnknownRef(
                 f"Nothing is archived under {one_line(repr(ref))} here{short}. "
                 f"The newest refs: {known}."

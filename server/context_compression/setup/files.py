@@ -18,6 +18,7 @@ from secrets import token_hex
 
 from context_compression.errors import SetupError, StoreError
 from context_compression.store import files
+from context_compression.store.root_folder import make_folder, remove_unused
 
 ABOUT = "about.json"
 
@@ -126,7 +127,7 @@ class Backups:
             "folders": list(map(str, backup.folders)),
         }
         try:
-            files.make_folder(self._root, "installed", folder.name)
+            make_folder(self._root, "installed", folder.name)
             if backup.before is not None:
                 files.replace_file(folder / backup.path.name, backup.before)
             files.replace_file(folder / ABOUT, files.to_json(about, indent=2) + b"\n")
@@ -146,7 +147,7 @@ class Backups:
         with suppress(OSError):  # where it is not empty then, others' backups or a store are there
             folder.rmdir()
             folder.parent.rmdir()
-            files.remove_unused(self._root)
+            remove_unused(self._root)
 
 
 def hash_of(data: bytes) -> str:

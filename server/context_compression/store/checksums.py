@@ -1,7 +1,7 @@
-"""A checksum at the end of each line: a line whose bytes changed by themselves is not believed.
+"""A checksum at the end of each line, so that a line whose bytes were changed is not trusted.
 
 `{"type":"undo","n":1}` is written as `{"type":"undo","n":1,"crc32":"5f3a01bc"}`: the CRC-32 of the
-line as it was before. Lines of older versions have none and are read as they are.
+line as it was before. Lines of older versions have no checksum and are read as they are.
 """
 
 import json
@@ -11,25 +11,28 @@ from zlib import crc32
 
 _KEY = "crc32"
 _SUM = re.compile(rb',"crc32":"([0-9a-f]{8})"\}\s*\Z')
-_MOST = 64
-"""Bytes at the end of a line in which its checksum stands."""
+_TAIL_BYTES = 64
+"""The checksum stands within so many last bytes of a line."""
 
 
-def with_sum(line: bytes) -> bytes:
-    """A line of JSON, which is an object with something in it, and its checksum."""
+def with_checksum(line: bytes) -> bytes:
+    """A line with its checksum added. The line is the JSON of an object that is not empty."""
     return b'%b,"%b":"%08x"}' % (line[:-1], _KEY.encode(), crc32(line))
 
 
 def was_changed(line: bytes) -> bool:
-    """Whether a line has a checksum, and it is not that of the line."""
-    found = _SUM.search(line, max(0, len(line) - _MOST))
-    if found is None:
+    """Whether a line has a checksum that does not match the rest of it."""
+    match = _SUM.search(line, max(0, len(line) - _TAIL_BYTES))
+    if match is None:
         return False
-    return crc32(b"}", crc32(memoryview(line)[: found.start()])) != int(found[1], 16)
+    return crc32(b"}", crc32(memoryview(line)[: match.start()])) != int(match[1], 16)
 
 
-def parsed(line: bytes) -> dict[str, Any] | None:
-    """The object that a line holds, without its checksum; `None` where it cannot be believed."""
+def object_in_line(line: bytes) -> dict[str, Any] | None:
+    """The JSON object in a line, without its checksum.
+
+    `None` where the line was changed, is not JSON, or is JSON of another kind.
+    """
     if was_changed(line):
         return None
     try:

@@ -1,18 +1,14 @@
-"""A file is whole or not there; what the disk refuses becomes an error that says what to do."""
+"""Files that are complete or not there: atomic writes, JSON, and errors that say what to do."""
 
 import errno
 import json
 import os
-import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, cast
-
-from filelock import FileLock, Timeout
 
 from context_compression.errors import (
     StoreDamaged,
@@ -23,17 +19,13 @@ from context_compression.errors import (
 )
 
 FORMAT = 1
-"""The version that our JSON files carry."""
-LOCKS = ".locks"
-"""Holds what is of this machine: the locks, and a random id by which a folder is known again."""
-LONGEST_ID = 200
-"""Bytes of an id that are read."""
-LOCK_SECONDS = 30.0
+"""The version that the JSON files of a store carry."""
+_DECODER = json.JSONDecoder()
 
 
 @contextmanager
 def writing(path: Path) -> Generator[None]:
-    """Turns the disk's refusal to write `path` into `StoreUnwritable`."""
+    """Turns an `OSError` while `path` is written into `StoreUnwritable`."""
     try:
         yield
     except OSError as error:
@@ -47,7 +39,10 @@ def writing(path: Path) -> Generator[None]:
 
 @contextmanager
 def reading(path: Path) -> Generator[None]:
-    """Turns the disk's refusal to read `path` into `StoreDamaged`."""
+    """Turns an `OSError` while `path` is read into `StoreDamaged`.
+
+    A file in the place of one of its folders is `StoreUnwritable`.
+    """
     try:
         yield
     except NotADirectoryError as error:
@@ -60,98 +55,21 @@ def reading(path: Path) -> Generator[None]:
 
 
 @contextmanager
-def noting(found: list[str]) -> Generator[None]:
-    """Collects an error of the store as one more finding."""
+def collecting(problems: list[str]) -> Generator[None]:
+    """Adds the message of a `StoreError` to `problems` instead of raising it."""
     try:
         yield
     except StoreError as error:
-        found.append(str(error))
-
-
-@contextmanager
-def holding(root: Path, name: str, busy: str, timeout: float = LOCK_SECONDS) -> Generator[None]:
-    """Holds the lock `name` against other threads and processes; `busy` says who may have it.
-
-    Not reentrant. The system lets go of it when the process ends, however it ends.
-    """
-    path = make_folder(root, LOCKS) / name
-    lock = FileLock(path, mode=0o600)
-    with writing(path):
-        try:
-            lock.acquire(timeout=timeout, poll_interval=0.01)
-        except Timeout:
-            raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.") from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def make_folder(root: Path, *inside: str) -> Path:
-    """`root/inside/...`, every level 0700; in the root a `.gitignore` that hides everything."""
-    folder = root
-    with writing(root):
-        root.parent.mkdir(parents=True, exist_ok=True)
-        for level in ("", *inside):
-            folder = folder / level
-            if level and folder.is_symlink():
-                raise OSError(errno.ENOTDIR, f"{folder} is a link, and none is followed here")
-            if not folder.is_dir():
-                folder.mkdir(mode=0o700, exist_ok=True)
-                sync_name(folder)
-                if not level:
-                    name(root)
-        ignore = root / ".gitignore"
-        if not ignore.exists():
-            replace_file(ignore, b"*\n")
-    return folder
-
-
-def remove_unused(root: Path) -> None:
-    """Remove a folder in which nothing is but what it was made with."""
-    if {path.name for path in root.iterdir()} <= {".gitignore", LOCKS}:
-        shutil.rmtree(root)
-
-
-_tell: dict[Path, Callable[[Path], object]] = {}
-
-
-def when_made(root: Path, tell: Callable[[Path], object]) -> None:
-    """Have `tell` called when this process makes the folder `root`, with nothing in it but its id.
-
-    So what it writes down is known before anything is kept there.
-    """
-    _tell[root] = tell
-
-
-def id_of(root: Path) -> str | None:
-    """The id of a folder of ours, 32 hex digits; `None` where it has none."""
-    with suppress(OSError, UnicodeDecodeError, StoreDamaged):
-        if not (root / LOCKS).is_symlink():
-            with open(ordinary(root / LOCKS / "id"), "rb") as file:
-                return file.read(LONGEST_ID).decode("ascii").strip() or None
-    return None
-
-
-def id_since(root: Path) -> int | None:
-    """When the file of the id was last written, renamed or copied: ns, as the system keeps it.
-
-    Who unpacks the folder once more has another.
-    """
-    with suppress(OSError):
-        return (root / LOCKS / "id").lstat().st_ctime_ns
-    return None
-
-
-def name(root: Path) -> None:
-    """Give a folder an id of its own."""
-    replace_file(make_folder(root, LOCKS) / "id", token_hex(16).encode() + b"\n")
-    if tell := _tell.get(root):
-        tell(root)
+        problems.append(str(error))
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Puts `data` at `path` (0600): a reader, and a crash, meets the old file or the new one."""
+    """Put `data` at `path`, mode 0600. Readers see the old file or the new one, also after a crash.
+
+    Raises:
+        StoreUnwritable: the disk refused; the old file is as it was.
+        StoreNotDurable: the new file is there, but its name could not be synced.
+    """
     with writing(path):
         descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
         try:
@@ -168,23 +86,23 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def sync_name(path: Path) -> None:
-    """Makes the new name of what was just written survive a power cut.
+    """Sync the folder of a file that was just made, so that its name survives a power cut.
 
     Raises:
-        StoreNotDurable: the disk refuses; all that was written is there and stays.
+        StoreNotDurable: the disk refused; the file is there and stays.
     """
     try:
         sync_folder(path.parent)
     except OSError as error:
         raise StoreNotDurable(
             f"{path} is written and stays, but its name may not survive a power cut: its folder "
-            f"cannot be synced ({error.strerror or error}). Nothing after it was done. Check the "
-            "disk, and see what is there before you ask again."
+            f"cannot be synced ({error.strerror or error}). Nothing was done after that. Check the "
+            "disk, and look at what is there before you try again."
         ) from error
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes new names in `folder` survive a power cut, where the system can do that."""
+    """Sync a folder, on systems and file systems that can; others are passed over."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -198,7 +116,11 @@ def sync_folder(folder: Path) -> None:
 
 
 def to_json(value: Any, *, indent: int | None = None) -> bytes:
-    """`value` as readable UTF-8; in escapes where it holds a lone surrogate, which has no UTF-8."""
+    """The JSON of `value` in UTF-8; in ASCII escapes where it holds a lone surrogate.
+
+    Raises:
+        StoreError: `value` is not a JSON value.
+    """
     separators = None if indent else (",", ":")
     try:
         try:
@@ -207,11 +129,23 @@ def to_json(value: Any, *, indent: int | None = None) -> bytes:
         except UnicodeEncodeError:
             return json.dumps(value, indent=indent, separators=separators).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise StoreError(f"The store keeps JSON values, and this is none: {error}.") from error
+        raise StoreError(f"The store keeps JSON values, and this is not one: {error}.") from error
+
+
+def leading_json(data: bytes) -> Any:
+    """The JSON value that `data` begins with, whatever follows it; `None` where there is none."""
+    try:
+        return _DECODER.raw_decode(data.decode())[0]
+    except (ValueError, RecursionError):
+        return None
 
 
 def read_json(path: Path, *, default: Any) -> Any:
-    """What stands at `path`, `default` where there is no file."""
+    """The JSON value in the file `path`; `default` where there is no file.
+
+    Raises:
+        StoreDamaged: the file cannot be read, is a link, or is not JSON.
+    """
     data = _read_bytes(path)
     if data is None:
         return default
@@ -222,9 +156,13 @@ def read_json(path: Path, *, default: Any) -> Any:
 
 
 def read_text(path: Path) -> str | None:
-    """The text in UTF-8 at `path`, `None` where there is no file; no link is followed."""
+    """The text of the file `path`; `None` where there is no file.
+
+    Raises:
+        StoreDamaged: the file cannot be read, is not UTF-8, or it or its folder is a link.
+    """
     if path.parent.is_symlink():
-        raise damaged(path, "is a link, and none is followed here")
+        raise damaged(path, "is a link, and links are not followed here")
     data = _read_bytes(path)
     try:
         return None if data is None else data.decode()
@@ -241,24 +179,29 @@ def _read_bytes(path: Path) -> bytes | None:
 
 
 def ordinary(path: Path) -> Path:
-    """The path; `StoreDamaged` where a link is there, or a device, which might never end."""
+    """`path` itself, if a regular file is there. Reading a device might never end.
+
+    Raises:
+        StoreDamaged: it is a link, a folder or a device.
+        FileNotFoundError: nothing is there.
+    """
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
-        raise damaged(path, "is a link, and none is followed here")
+        raise damaged(path, "is a link, and links are not followed here")
     if not stat.S_ISREG(mode):
-        raise damaged(path, "is no ordinary file")
+        raise damaged(path, "is not a regular file")
     return path
 
 
 def no_link(folder: Path) -> Path:
-    """The folder; `StoreDamaged` where a link is there that would lead out of the store."""
+    """`folder` itself; `StoreDamaged` where it is a link, which would lead out of the store."""
     if folder.is_symlink():
-        raise damaged(folder, "is a link, and none is followed here")
+        raise damaged(folder, "is a link, and links are not followed here")
     return folder
 
 
 def stamp(path: Path) -> tuple[int, int] | None:
-    """Size and modification time (ns) of a file, `None` where it is gone."""
+    """Size in bytes and modification time in ns of a file; `None` where it is gone."""
     try:
         status = path.stat()
     except OSError:
@@ -267,7 +210,12 @@ def stamp(path: Path) -> tuple[int, int] | None:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The JSON object at `path`, checked for its version; `{}` where there is no file."""
+    """The JSON object in the file `path`; `{}` where there is no file.
+
+    Raises:
+        StoreDamaged: the file cannot be read, or is not a JSON object.
+        StoreTooNew: a newer version of this package wrote it.
+    """
     value = read_json(path, default={})
     if not isinstance(value, dict):
         raise damaged(path, "is not a JSON object")
@@ -277,7 +225,13 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def check_version(header: dict[str, Any], path: Path) -> None:
-    """Refuses what a newer version wrote; what has no version was written by hand."""
+    """Refuse a file that a newer version of this package wrote.
+
+    A header without a version was written by hand, and is accepted.
+
+    Raises:
+        StoreTooNew: the version of the header is greater than `FORMAT`.
+    """
     version = header.get("version")
     if isinstance(version, int) and version > FORMAT:
         raise StoreTooNew(
@@ -286,8 +240,9 @@ def check_version(header: dict[str, Any], path: Path) -> None:
         )
 
 
-def damaged(path: Path, what: str) -> StoreDamaged:
+def damaged(path: Path, problem: str) -> StoreDamaged:
     """The error for a file that "is not JSON", "is missing", ..., with what to do about it."""
     return StoreDamaged(
-        f"{path} {what}. Correct it by hand, or move it away to begin anew; it was left as it is."
+        f"{path} {problem}. Correct it by hand, or move it away to start again; it was left as it "
+        "is."
     )

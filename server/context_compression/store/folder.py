@@ -1,121 +1,126 @@
-"""The folder `.compression/`: where it is, its config, its summaries, its sessions."""
+"""The folder `.compression/` as an object: its config, its prompts, its summaries, its sessions."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from context_compression.errors import NotOurs, StoreError, UnknownRef
-from context_compression.store import files
-from context_compression.store.location import INDEX, place_of
-from context_compression.store.log import FILE_NAME, SessionLog, the_one
-from context_compression.store.trust import PROMPTS, Folders, check_owner, speaking
-
-if TYPE_CHECKING:
-    from context_compression.store.search import Found
-    from context_compression.store.tidying import Prunable
-
-SUMMARY = frozenset(
-    {
-        "content",
-        "created_at",
-        "key_points",
-        "messages",
-        "n",
-        "session",
-        "strategy",
-        "tokens",
-        "turns",
-    }
+from context_compression.errors import NotOurs, StoreError
+from context_compression.store import disk_usage, files, pruning
+from context_compression.store.location import INDEX, store_folder_for
+from context_compression.store.log import SessionLog
+from context_compression.store.root_folder import LOCK_SECONDS, holding, when_made
+from context_compression.store.search import Archive, SearchResult, search
+from context_compression.store.sessions import (
+    has_compression,
+    newest_first,
+    owner_of,
+    session_folders,
 )
-"""What a summary says; see `_fits` for the types."""
+from context_compression.store.summaries import SummaryFile, usable_part, without_repeats
+from context_compression.store.trust import PROMPTS, KnownFolders, check_owner, settings_and_prompts
 
 
 class Store:
-    """One `.compression/` folder; several processes may share it."""
+    """One `.compression/` folder. Several threads and processes may use it at once.
+
+    Every method that reads or writes in the folder raises `NotOurs` where the folder belongs to
+    another user or others may write there, and `StoreUnwritable` where the disk refuses.
+
+        store = Store(".compression")
+        store.sessions()                               # ["deploy", "refactoring"]
+        store.search("timeout path:src/app").hits[0].ref
+    """
 
     def __init__(self, folder: str | Path) -> None:
-        """The store at `folder`; nothing is created until something is written.
+        """The store at `folder`. Nothing is created until something is written.
 
         Raises:
-            StoreError: no folder can be called so.
+            StoreError: `folder` holds a NUL character.
         """
         if "\0" in str(folder):
             raise StoreError(
-                f"{str(folder)!r} holds a NUL character, and no folder can be so called."
+                f"{str(folder)!r} holds a NUL character, which no folder's name may hold."
             )
         self.folder = Path(folder)
         self._config = self.folder / "config.json"
-        self._summaries = self.folder / "summaries.json"
+        self._summary_file = SummaryFile(self.folder)
         self._logs: dict[str, SessionLog] = {}
-        self._folders: Folders | None = None
+        self._known_folders: KnownFolders | None = None
 
     @classmethod
     def find(cls, start: Path, *, home: Path, environ: Mapping[str, str]) -> "Store":
-        """The store for work done in `start`, see `location.place_of`."""
-        return cls.of_user(place_of(start, home=home, environ=environ), home)
+        """The user's store for work done in `start`, see `location.store_folder_for`."""
+        return cls.of_user(store_folder_for(start, home=home, environ=environ), home)
 
     @classmethod
     def of_user(cls, folder: str | Path, home: Path) -> "Store":
         """The store at `folder`, whose settings and prompts are applied only if the user made it.
 
-        Those of `Store(folder)`, which a program names, always are.
+        Those of `Store(folder)`, which a program names, are always applied. The folders that the
+        user made are listed in `home`.
         """
         store = cls(folder)
-        store._folders = Folders(home)
-        files.when_made(store.folder, store._folders.made)
+        store._known_folders = KnownFolders(home)
+        when_made(store.folder, store._known_folders.add_made)
         return store
 
     @property
     def is_ours(self) -> bool:
-        """Whether the user made this folder, or a program named it."""
-        return self._folders is None or self._folders.owns(self.folder)
+        """Whether the user made or trusts this folder, or a program named it."""
+        return self._known_folders is None or self._known_folders.owns(self.folder)
 
     @property
     def not_applied(self) -> str:
-        """Why settings and prompts in this folder are not applied; "" where they are, or none.
+        """A sentence why settings and prompts here are not applied; "" if they are, or none exist.
 
         Raises:
-            NotOurs: the folder belongs to somebody else, or others may write there.
+            StoreError: the folder cannot be read.
         """
         check_owner(self.folder)
-        why = self._folders.why_not(self.folder) if self._folders else ""
-        return f"Settings and prompts in {self.folder} are not applied: {why}." if why else ""
+        known = self._known_folders
+        reason = known.reason_not_applied(self.folder) if known else ""
+        return f"Settings and prompts in {self.folder} are not applied: {reason}." if reason else ""
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """`not_applied` as answers tell it: nothing where all is applied."""
+        """`not_applied` as a list of warnings: empty where everything is applied."""
         return (self.not_applied,) if self.not_applied else ()
 
     def speaking(self) -> list[Path]:
-        """The files here that are not applied where the folder is not the user's own."""
-        return speaking(self.folder)
+        """The files with settings and prompts: `config.json`, `prompts/*.md`; those that exist."""
+        return settings_and_prompts(self.folder)
 
     def trust(self) -> None:
-        """Have the settings and prompts that are in this folder now applied from now on.
+        """Apply the settings and prompts that are in this folder now, from now on.
 
         Raises:
             StoreError: the folder cannot be read, or the home folder not be written.
         """
         check_owner(self.folder)
-        if self._folders:
-            from context_compression.store import index
+        if self._known_folders:
+            from context_compression.store.search import index_file  # imports sqlite3
 
-            index.remove(self.folder)  # whoever made it may have made a journal, too
-            self._folders.trust(self.folder)
+            index_file.remove(self.folder)  # its author may also have made a journal for it
+            self._known_folders.trust(self.folder)
 
     def prompt(self, name: str) -> str | None:
-        """The user's own instruction for summaries of a name; `None` where there is none."""
-        place = self.folder / PROMPTS / f"{name}.md"
-        return None if self.not_applied else files.read_text(place)
+        """The user's instruction for summaries in `prompts/<name>.md`.
 
-    def read_config(self) -> dict[str, Any]:
-        """The values of `config.json`, without its version; `{}` when there is none, or not ours.
+        `None` where there is none, or prompts are not applied.
 
         Raises:
-            NotOurs: the folder belongs to somebody else, or others may write there.
+            StoreDamaged: the file cannot be read, is a link, or is not UTF-8.
+        """
+        path = self.folder / PROMPTS / f"{name}.md"
+        return None if self.not_applied else files.read_text(path)
+
+    def read_config(self) -> dict[str, Any]:
+        """The values of `config.json`; `{}` where there is none, or settings are not applied.
+
+        Raises:
             StoreDamaged: it is not a JSON object.
             StoreTooNew: a newer version wrote it.
         """
@@ -124,53 +129,68 @@ class Store:
         values.pop("version", None)
         return {} if not_applied else values
 
-    def write_config(self, values: Mapping[str, Any]) -> None:
-        """Replaces all values. A damaged file is an error, not overwritten."""
-        self.update_config(lambda _: dict(values))
-
     def update_config(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-        """Replaces the values by what `change` makes of them; nobody writes in between."""
+        """Replace the values of `config.json` by those that `change` makes of them.
+
+        No other process writes in between. Returns the new values.
+
+            store.update_config(lambda values: {**values, "token_budget": 100_000})
+
+        Raises:
+            NotOurs: settings in this folder are not applied.
+            StoreDamaged: the file is damaged; it is not overwritten.
+            StoreTooNew: a newer version wrote it.
+        """
         with self._locked():
             config = self.read_config()
-            if why := self.not_applied:
-                raise NotOurs(f"{why} Nothing was changed.")
+            if reason := self.not_applied:
+                raise NotOurs(f"{reason} Nothing was changed.")
             values = change(config)
             document = {"version": files.FORMAT, **values}
             files.replace_file(self._config, files.to_json(document, indent=2) + b"\n")
-            if self._folders:
-                self._folders.wrote(self.folder)
+            if self._known_folders:
+                self._known_folders.renew_trust(self.folder)
         return values
 
     def add_summary(self, entry: Mapping[str, Any]) -> None:
-        """Appends to `summaries.json`; `entry["session"]` says whose it is."""
+        """Append a summary to `summaries.json`.
+
+        Args:
+            entry: JSON values; `entry["session"]` is the session's id, `entry["n"]` the number of
+                the compression that wrote it, if one did.
+
+        Raises:
+            StoreDamaged: the file is damaged; it is not overwritten.
+        """
         with self._locked():
-            self._write_summaries([*self._read_summaries(), dict(entry)])
+            self._summary_file.write([*self._read_summaries(), dict(entry)])
 
     def summaries(
         self, *, session: str | None = None, limit: int | None = None
     ) -> list[dict[str, Any]]:
-        """What was added, newest first: of one session or of all, `limit` at most.
+        """The summaries that were added, newest first.
 
-        Of a checkpoint that was kept more than once, the newest. That of a compression which was
-        killed before it counted is none.
+        A checkpoint that was kept several times comes once. The summary of a compression that was
+        killed before it ended is left out, and so are fields of a wrong type.
+
+        Args:
+            session: id of the only session whose summaries count; `None` for all.
+            limit: how many at most; `None` for all.
+
+        Raises:
+            StoreDamaged: the file is damaged.
         """
-        entries = [_whole(entry) for entry in reversed(self._read_summaries())]
+        entries = [usable_part(entry) for entry in reversed(self._read_summaries())]
         if session is not None:
             entries = [entry for entry in entries if entry.get("session") == session]
-        return list(islice(_different(filter(self._counts, entries)), limit))
-
-    def _counts(self, entry: Mapping[str, Any]) -> bool:
-        """Whether the compression of a summary was ended; what cannot be looked up counts."""
-        if "n" not in entry:
-            return True
-        with suppress(StoreError):
-            events = self.session(str(entry.get("session"))).events().items
-            made = (event.get("n") for event in events if event.get("type") == "compression")
-            return not events or entry["n"] in made
-        return True
+        return list(islice(without_repeats(filter(self._counts, entries)), limit))
 
     def session(self, id: str) -> SessionLog:
-        """The log of session `id`, whether it exists or not; the same object for the same id."""
+        """The log of a session, whether it exists or not; the same object for the same id.
+
+        Raises:
+            StoreError: `id` is not 1 to 128 letters, digits, `.`, `_` and `-`.
+        """
         check_owner(self.folder)
         files.no_link(self.folder / "sessions")
         if id not in self._logs:
@@ -178,98 +198,89 @@ class Store:
         return self._logs[id]
 
     def sessions(self) -> list[str]:
-        """The ids of all recorded sessions, the one last written to first."""
-        times: dict[str, int] = {}
-        for id in self._session_folders():
-            with suppress(OSError):
-                status = os.stat(f"{self.folder}/sessions/{id}/events.jsonl")
-                if status.st_size:
-                    times[id] = status.st_mtime_ns
-        return sorted(times, key=lambda id: (-times[id], id))
+        """The ids of all sessions in which something was recorded, the last written to first."""
+        return newest_first(self.folder, self._session_folders())
 
     def delete(
         self,
         id: str,
         *,
-        timeout: float = files.LOCK_SECONDS,
+        timeout: float = LOCK_SECONDS,
         if_stamp: tuple[int, int] | None = None,
     ) -> None:
-        """Deletes a session, its archive and its summaries; nothing of it can be restored.
+        """Delete a session, its archive and its summaries; nothing of it can be restored.
 
         Args:
             id: of the session.
             timeout: seconds to wait for a compression of it that is under way.
-            if_stamp: as `SessionLog.stamp` was; where something was added since, it stays.
+            if_stamp: `SessionLog.stamp` as it was; if something was added since, it is not deleted.
 
         Raises:
-            StoreError: somebody works in it, or it was written to; nothing was deleted.
+            StoreError: another process works in it, or wrote to it; nothing was deleted.
         """
         log = self.session(id)
 
-        def forgotten() -> None:
+        def forget() -> None:
             if if_stamp is not None and log.stamp != if_stamp:
                 raise StoreError(f"Something was recorded in {id} meanwhile; it was not deleted.")
-            if os.path.lexists(self.folder / INDEX):  # what stands in it can be told as yet
-                from context_compression.store import index
+            if os.path.lexists(self.folder / INDEX):
+                from context_compression.store.search import index_file  # imports sqlite3
 
                 if self.is_ours:
-                    index.forget(self.folder, [id])
+                    index_file.forget(self.folder, [id])
                 else:
-                    index.remove(self.folder)
+                    index_file.remove(self.folder)
 
-        log.remove(timeout, forgotten)
+        log.remove(timeout, forget)  # the index needs the texts to forget their words
         self._logs.pop(id, None)
         if self.summaries(session=id):
             with self._locked():
                 entries = self._read_summaries()
-                self._write_summaries([entry for entry in entries if entry.get("session") != id])
+                self._summary_file.write([entry for entry in entries if entry.get("session") != id])
 
     def prunable(
         self, older_than: float, *, keep: Collection[str] = (), now: float | None = None
-    ) -> "Prunable":
-        """What `prune` would delete with these arguments."""
-        from context_compression.store import tidying
-
-        return tidying.prunable(self, older_than, keep, now)
+    ) -> pruning.Prunable:
+        """What `prune` would delete with these arguments, and how many bytes."""
+        return pruning.prunable(self, older_than, keep, now)
 
     def prune(
         self, older_than: float, *, keep: Collection[str] = (), now: float | None = None
-    ) -> "Prunable":
-        """Deletes old sessions, and what killed work left behind; tells what went.
+    ) -> pruning.Prunable:
+        """Delete old sessions, and files that killed processes left behind; returns what went.
 
-        What a session that stays refers to stays, and what somebody works in.
+        Sessions to which another session refers stay, and those in which a process works.
+
+            store.prune(older_than=90 * 86_400).sessions    # ("an-old-one",)
 
         Args:
-            older_than: seconds since a session was written to last.
+            older_than: seconds since a session was last written to.
             keep: ids of sessions that stay in any case.
-            now: seconds since 1970; without it the time it is.
+            now: seconds since 1970; `None` for the time it is.
         """
-        from context_compression.store import tidying
-
-        return tidying.prune(self, older_than, keep, now)
+        return pruning.prune(self, older_than, keep, now)
 
     def size_of(self, id: str) -> int:
         """Bytes of all files of a session; 0 where there is none."""
-        from context_compression.store import tidying
-
-        return tidying.size_of(self.session(id).folder)
+        return disk_usage.folder_size(self.session(id).folder)
 
     def index_shares(self) -> dict[str, int]:
-        """About how many bytes of the search index each session takes; nothing where none is."""
+        """About how many bytes of the search index each session takes; `{}` without an index."""
         if not self.is_ours or not os.path.lexists(self.folder / INDEX):
             return {}
-        from context_compression.store import index
+        from context_compression.store.search import index_file  # imports sqlite3
 
-        return index.shares(self.folder)
+        return index_file.shares(self.folder)
 
     def locate(self, ref: str) -> SessionLog | None:
-        """The session that archived `ref`, the newest of several; `None` when none did.
+        """The session that archived a ref, the newest of several; `None` when none did.
 
-        `ref` may be cut to its first four or more characters; `SessionLog.full_ref` completes it.
+        Args:
+            ref: complete, or its first four or more digits. `SessionLog.full_ref` completes it.
 
         Raises:
-            UnknownRef: cut so short that it could be more than one; or it stands for one thing in
-                one session and for another in another, which somebody brought about.
+            UnknownRef: several refs begin so; or the ref stands for different originals in two
+                sessions, which does not happen by chance.
         """
         return self._owner(ref, lambda log: log.about(ref)) or self._owner(ref, SessionLog.refs)
 
@@ -281,122 +292,58 @@ class Store:
         session: str | None = None,
         limit: int = 5,
         skip: int = 0,
-    ) -> "Found":
-        """What is archived and fits a query best; with a pattern alone, the newest that holds it.
+    ) -> SearchResult:
+        """What is archived and fits a query best; with a pattern alone, the newest that matches.
+
+            store.search('"connection refused" tool:bash error:', limit=3).hits
 
         Args:
             query: words, names, phrases in quotation marks, `path:…`, `tool:…`, `error:`.
-            pattern: a regular expression; beside a query, what fits must also hold this.
-            session: look in this one only.
+            pattern: a regular expression; with a query, hits must match it, too.
+            session: id of the only session to search; `None` for all.
             limit: how many hits at most.
-            skip: so many of the best are left out.
+            skip: how many of the best hits are left out, for a further page.
 
         Raises:
             StoreError: the pattern is wrong or takes too long.
         """
-        from context_compression.store.search import search
-
-        return search(self, query, pattern=pattern, session=session, limit=limit, skip=skip)
+        logs = [self.session(id) for id in self.sessions()]
+        archive = Archive(self.folder, logs, session, self.is_ours)
+        return search(archive, query, pattern=pattern, limit=limit, skip=skip)
 
     def verify(self) -> list[str]:
-        """Everything that is wrong with the folder, in plain words; `[]` when it is sound."""
-        found: list[str] = []
-        with files.noting(found):
+        """A sentence for each thing that is wrong with the folder; `[]` when it is sound."""
+        problems: list[str] = []
+        with files.collecting(problems):
             self.read_config()
-        with files.noting(found):
-            for number, entry in enumerate(self._read_summaries(), 1):
-                if wrong := ", ".join(sorted(entry.keys() - _whole(entry).keys())):
-                    found.append(f"summaries.json: summary {number} says nothing usable in {wrong}")
-        with files.noting(found):
+        with files.collecting(problems):
+            check_owner(self.folder)
+            problems += self._summary_file.problems()
+        with files.collecting(problems):
             for id in self._session_folders():
-                found += SessionLog(self.folder, id).problems()
-        return found
+                problems += SessionLog(self.folder, id).problems()
+        return problems
 
-    def _owner(self, ref: str, refs_of: Callable[[SessionLog], Iterable[str]]) -> SessionLog | None:
-        owners: dict[str, list[SessionLog]] = {}
-        for id in self.sessions():
-            log = self.session(id)
-            with suppress(StoreError):  # what cannot be read here may be found elsewhere
-                for full in refs_of(log):
-                    owners.setdefault(full, []).append(log)
-        full = the_one(ref, owners)
-        return None if full is None else _newest(full, owners[full])
+    def _counts(self, summary: Mapping[str, Any]) -> bool:
+        """Whether the compression of a summary ended; if that cannot be looked up, it counts."""
+        with suppress(StoreError):
+            if "n" in summary:
+                return has_compression(self.session(str(summary.get("session"))), summary["n"])
+        return True
+
+    def _owner(
+        self, ref: str, refs_of: Callable[[SessionLog], Collection[str]]
+    ) -> SessionLog | None:
+        return owner_of(ref, map(self.session, self.sessions()), refs_of)
 
     def _session_folders(self) -> list[str]:
         check_owner(self.folder)
-        folder = files.no_link(self.folder / "sessions")
-        with files.reading(folder), suppress(FileNotFoundError):
-            return sorted(
-                name
-                for name in os.listdir(folder)
-                if FILE_NAME.fullmatch(name) and not os.path.islink(folder / name)
-            )
-        return []
+        return session_folders(self.folder)
 
     def _read_summaries(self) -> list[dict[str, Any]]:
         check_owner(self.folder)
-        entries = files.read_document(self._summaries).get("summaries", [])
-        if not isinstance(entries, list):
-            raise files.damaged(self._summaries, 'has no list of "summaries"')
-        if not all(isinstance(entry, dict) for entry in cast("list[Any]", entries)):
-            raise files.damaged(self._summaries, "holds a summary that is not a JSON object")
-        return cast("list[dict[str, Any]]", entries)
-
-    def _write_summaries(self, entries: list[dict[str, Any]]) -> None:
-        document = {"version": files.FORMAT, "summaries": entries}
-        files.replace_file(self._summaries, files.to_json(document, indent=2) + b"\n")
+        return self._summary_file.read()
 
     def _locked(self) -> AbstractContextManager[None]:
         check_owner(self.folder)
-        return files.holding(self.folder, "store", "another process is writing to the store")
-
-
-def _newest(ref: str, owners: Sequence[SessionLog]) -> SessionLog:
-    """The first of the logs in which something is archived under a ref, the same in all."""
-    if len(owners) == 1:
-        return owners[0]
-    held: dict[str, SessionLog] = {}
-    for log in owners:
-        with suppress(StoreError):
-            held.setdefault(log.digest(ref), log)
-    if len(held) > 1:
-        where = " and in ".join(log.id for log in held.values())
-        raise UnknownRef(
-            f"{ref} stands for different things in {where}: somebody made texts whose hashes begin "
-            "alike. Name the session, too."
-        )
-    return next(iter(held.values()), owners[0])
-
-
-def _whole(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary without what is of a wrong type: that counts as not said."""
-    return {name: value for name, value in entry.items() if _fits(name, value)}
-
-
-def _fits(name: str, value: Any) -> bool:
-    """Whether a value is of the type that this part of a summary has; other parts are not ours."""
-    match name, value:
-        case (("content" | "created_at" | "session" | "strategy"), str()):
-            return True
-        case (("tokens" | "n"), int()):
-            return not isinstance(value, bool)
-        case (("messages" | "turns"), [int(), int()]):
-            return True
-        case "key_points", list():
-            return all(isinstance(point, str) for point in cast("list[Any]", value))
-        case _:
-            return name not in SUMMARY
-
-
-def _different(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Of what is the same text in one session, the first; those of compressions all."""
-    known: set[tuple[str, str]] = set()
-    for entry in entries:
-        match entry:
-            case {"session": str(session), "content": str(text)} if "n" not in entry:
-                if (session, text) in known:
-                    continue
-                known.add((session, text))
-            case _:
-                pass
-        yield entry
+        return holding(self.folder, "store", "another process is writing to the store")

@@ -1,6 +1,6 @@
-"""Where the store of some work lies: in its project, or where the user says.
+"""Where the store for some work is: in the project, or where the user says.
 
-A linked git worktree is taken down when its branch is done: its store is that of the main worktree.
+A linked git worktree is removed when its branch is done, so it uses the store of the main worktree.
 """
 
 import os
@@ -9,24 +9,35 @@ from hashlib import sha256
 from pathlib import Path
 
 NAME = ".compression"
+"""Of the folder."""
 INDEX = "search.sqlite"
-"""The search index in it."""
-BESIDE_INDEX = ("-journal", "-wal", "-shm")
-"""Endings of what SQLite may leave next to that."""
+"""The name of the search index in it."""
+JOURNAL_ENDINGS = ("-journal", "-wal", "-shm")
+"""Endings of the files that SQLite may leave next to the index."""
 USER = "user"
 """As `CONTEXT_COMPRESSION_DIR`: a folder for each project among the user's own data."""
 LONGEST_POINTER = 10_000
 """Bytes read of a file in which git names a folder."""
+BACK = ("gitdir", "commondir")
+"""Files in git's folder for a linked worktree: they name its `.git`, and the repository."""
 
 
-def place_of(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
-    """The folder of the store for work done in `start`; it need not be there.
+def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
+    """The folder of the store for work done in `start`; it need not exist.
 
-    `CONTEXT_COMPRESSION_DIR` (relative to `start`; `user`: among the user's data), else the nearest
-    `.compression` upward to the repository's root, else one made there; in a linked worktree where
-    none lies, the same of the main worktree. Without a repository only `start` counts: what lies
-    above may be anybody's; so from `home`. From `/`, or where one cannot write, the one in `home`.
-    A link is not taken for one: who wrote the repository would decide where we write and may read.
+    1. What `CONTEXT_COMPRESSION_DIR` names: a path, relative to `start`, or `user`.
+    2. The nearest `.compression` from `start` up to the root of its repository.
+    3. In a linked worktree without one, the nearest in the main worktree.
+    4. `.compression` in the root of the (main) repository.
+
+    Without a repository, and in `home`, only `start` itself counts: the folders above may belong to
+    others. From `/`, and where the user cannot write, it is the one in `home`. A link is never
+    taken for a store: the author of the repository could choose where we write with it.
+
+    Args:
+        start: the folder in which the work is done.
+        home: the user's home folder.
+        environ: the environment variables.
     """
     start, home = start.resolve(), home.resolve()
     if named := environ.get("CONTEXT_COMPRESSION_DIR"):
@@ -48,10 +59,11 @@ def place_of(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def main_worktree(root: Path) -> Path | None:
-    """The main worktree of the linked one at `root`; `None` where it is not one.
+    """The main worktree of a linked worktree at `root`; `None` where that is no linked worktree.
 
-    Its `.git` is a file that names a folder of the repository, which names this file in turn: else
-    whoever wrote the file would decide where we write. A bare repository has no main worktree.
+    The `.git` of a linked worktree is a file that names a folder in the repository, and that folder
+    must name the file in turn: else the author of the file could choose where we write. A bare
+    repository has no main worktree.
     """
     own = root / ".git"
     pointed = pointer(own, "gitdir: ")
@@ -67,12 +79,8 @@ def main_worktree(root: Path) -> Path | None:
     return main if main != root else None
 
 
-BACK = ("gitdir", "commondir")
-"""Files in the folder of a linked worktree: where its `.git` is, and where all share the rest."""
-
-
 def pointer(file: Path, prefix: str = "") -> Path | None:
-    """The path that a file of git's names, from the file's folder on."""
+    """The path in a file of git's, relative to the file's folder; `None` where there is none."""
     try:
         if not file.is_file():
             return None
@@ -100,6 +108,7 @@ def _nearest(start: Path, root: Path) -> Path | None:
 
 
 def _among_user_data(root: Path) -> Path:
+    """The folder for a project among the user's own data: `<its name>-<8 digits of a hash>`."""
     from platformdirs import user_data_path
 
     project = main_worktree(root) or root
@@ -108,7 +117,7 @@ def _among_user_data(root: Path) -> Path:
 
 
 def _leads_away(start: Path, named: str) -> bool:
-    """Whether a relative path goes through a link, which whoever wrote the project made."""
+    """Whether a relative path goes through a link: the author of the project may have made it."""
     if Path(named).is_absolute():
         return False
     return any(map(os.path.islink, (start / named, *(start / named).parents)))

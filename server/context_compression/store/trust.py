@@ -1,8 +1,8 @@
-"""Whose a store is: settings and prompts are applied only where this user made it, or trusts it.
+"""Whether the user trusts a store: only then are the settings and prompts in it applied.
 
-A folder `.compression/` may come with a clone or an archive file. It has an id; `folders.json` in
-the user's own `~/.compression` says which ids were made where. What else is found in a folder can
-be read and restored.
+A folder `.compression/` may come with a clone or an archive file. Each has an id, and
+`folders.json` in the user's own `~/.compression` lists the ids that this user made, or trusts, and
+where. The sessions in a folder can be read and restored in any case.
 """
 
 import os
@@ -16,29 +16,31 @@ from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import NotOurs, StoreError
-from context_compression.store import files
+from context_compression.store import files, root_folder
 from context_compression.store.location import NAME, pointer
 
 KNOWN = "folders.json"
-LONGEST_GIT_INDEX = 2**26
-"""Bytes of git's list of files in which ours are looked for."""
-PLAIN_INDEX = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
-"""How a list of git's begins in which names stand whole."""
+"""The list of folders that the user made or trusts."""
 PROMPTS = "prompts"
+"""The folder for the user's own instructions for summaries."""
+LONGEST_GIT_INDEX = 2**26
+"""Bytes read of git's index, its list of tracked files."""
+PLAIN_GIT_INDEX = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
+"""The beginning of a git index that holds complete names."""
 
 
 def check_owner(folder: Path) -> None:
-    """Refuse a store into which somebody else may write, or whose owner could read along.
+    """Refuse a store that belongs to another user, or into which others may write.
 
     Raises:
-        NotOurs: with what to do.
+        NotOurs: the message says what to do.
     """
     if os.name == "nt":
         return
     try:
         status = folder.stat()
     except OSError:
-        return  # whoever reads or writes there will tell
+        return  # reading or writing there will raise the error
     other = "or set CONTEXT_COMPRESSION_DIR to a folder of your own"
     if status.st_uid != os.geteuid():
         raise NotOurs(
@@ -47,29 +49,35 @@ def check_owner(folder: Path) -> None:
         )
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise NotOurs(
-            f"{folder} can be written by others (mode {stat.S_IMODE(status.st_mode):o}). See that "
-            f"all in it is yours, then `chmod -R go-w {folder}`, {other}."
+            f"{folder} can be written by others (mode {stat.S_IMODE(status.st_mode):o}). Check "
+            f"that everything in it is yours, then `chmod -R go-w {folder}`, {other}."
         )
 
 
-class Folders:
-    """The stores that a user made or trusts."""
+class KnownFolders:
+    """The stores that a user made or trusts, as listed in the user's home folder."""
 
     def __init__(self, home: Path) -> None:
-        """Those that the store in the user's home folder knows of."""
+        """The list in the store of `home`; it is read when needed."""
         self._home = home / NAME
         self._file = self._home / KNOWN
 
-    def why_not(self, folder: Path) -> str:
-        """Why settings and prompts of a store are not applied; "" where they are, or are none."""
-        if not speaking(folder) or os.path.realpath(folder) == os.path.realpath(self._home):
+    def reason_not_applied(self, folder: Path) -> str:
+        """Why settings and prompts of a store are not applied; "" if they are, or there are none.
+
+        Raises:
+            StoreError: the folder cannot be read.
+        """
+        if not settings_and_prompts(folder) or os.path.realpath(folder) == os.path.realpath(
+            self._home
+        ):
             return ""
         entry = self._entry(folder)
         trust = f"`context-compression trust {folder}` applies them, once you have read them"
         if entry is None:
             return f"this user did not make that folder; {trust}"
         if "sha256" in entry:
-            changed = entry["sha256"] != digest_of(folder)
+            changed = entry["sha256"] != settings_digest(folder)
             return f"they changed since you trusted them; {trust}" if changed else ""
         if is_in_git(folder):
             return f"files of that folder are in the repository; {trust}"
@@ -78,38 +86,39 @@ class Folders:
     def owns(self, folder: Path) -> bool:
         """Whether the user made a store, or trusts it, and no repository writes into it.
 
-        Of any other not even the search index is opened: SQLite does what a journal beside it says.
+        The search index of any other store is not opened: SQLite replays a journal next to it.
         """
         home = os.path.realpath(folder) == os.path.realpath(self._home)
         return home or (self._entry(folder) is not None and not is_in_git(folder))
 
-    def made(self, folder: Path) -> None:
-        """Remember a folder that was just made, as far as the home folder lets us."""
+    def add_made(self, folder: Path) -> None:
+        """Add a folder that was just made. If the list cannot be written, it is not added."""
         if os.path.realpath(folder) != os.path.realpath(self._home):
             with suppress(StoreError):
-                self._remember(folder, {})
+                self._add(folder, {})
 
     def trust(self, folder: Path) -> None:
-        """Remember what a folder holds now as the user's own.
+        """Trust the settings and prompts that are in a folder now.
 
         Raises:
-            StoreError: it cannot be read, or remembered.
+            StoreError: the folder cannot be read, or the list not be written.
         """
-        if files.id_of(folder) is None:
-            files.name(folder)
-        self._remember(folder, {"sha256": digest_of(folder)})
+        if root_folder.id_of(folder) is None:
+            root_folder.give_id(folder)
+        self._add(folder, {"sha256": settings_digest(folder)})
 
-    def wrote(self, folder: Path) -> None:
-        """Follow a change of our own in a folder: what was trusted stays so."""
+    def renew_trust(self, folder: Path) -> None:
+        """Trust a folder again after we changed its settings, if it was trusted before."""
         if "sha256" in (self._entry(folder) or {}):
             self.trust(folder)
 
     def _entry(self, folder: Path) -> dict[str, Any] | None:
-        id, place = files.id_of(folder), os.path.realpath(folder)
+        """The newest entry for this very folder; a copy of it has another time."""
+        id, place = root_folder.id_of(folder), os.path.realpath(folder)
         with suppress(StoreError):
             for entry in reversed(self._entries()):
                 known = entry.get("id") == id and entry.get("folder") == place
-                if id is not None and known and entry.get("since") == files.id_since(folder):
+                if id is not None and known and entry.get("since") == root_folder.id_since(folder):
                     return entry
         return None
 
@@ -119,18 +128,27 @@ class Folders:
             raise files.damaged(self._file, 'has no list of "folders"')
         return [dict(entry) for entry in entries]
 
-    def _remember(self, folder: Path, more: dict[str, Any]) -> None:
+    def _add(self, folder: Path, more: dict[str, Any]) -> None:
         place, now = os.path.realpath(folder), datetime.now(UTC).isoformat(timespec="seconds")
-        since = files.id_since(folder)
-        entry = {"folder": place, "id": files.id_of(folder), "since": since, "at": now, **more}
-        with files.holding(self._home, KNOWN, "another process writes the list of folders"):
+        since = root_folder.id_since(folder)
+        entry = {
+            "folder": place,
+            "id": root_folder.id_of(folder),
+            "since": since,
+            "at": now,
+            **more,
+        }
+        busy = "another process is writing the list of folders"
+        with root_folder.holding(self._home, KNOWN, busy):
             kept = [e for e in self._entries() if e.get("folder") != place]
             document = {"version": files.FORMAT, "folders": [*kept, entry]}
             files.replace_file(self._file, files.to_json(document, indent=2) + b"\n")
 
 
-def speaking(folder: Path) -> list[Path]:
-    """The files of a store that would speak for the user: its settings and prompts.
+def settings_and_prompts(folder: Path) -> list[Path]:
+    """The files in a store that are applied only if the user made or trusts it.
+
+    They are `config.json` and `prompts/*.md`, those that exist.
 
     Raises:
         StoreError: the folder cannot be read.
@@ -140,18 +158,18 @@ def speaking(folder: Path) -> list[Path]:
         return [path for path in named if os.path.lexists(path)]
 
 
-def digest_of(folder: Path) -> str:
-    """The SHA-256 of the settings and prompts in a store."""
-    found = sha256()
-    for path in speaking(folder):
+def settings_digest(folder: Path) -> str:
+    """The SHA-256 of the settings and prompts in a store: 64 hex digits."""
+    digest = sha256()
+    for path in settings_and_prompts(folder):
         with files.reading(path):
             data = files.ordinary(path).read_bytes()
-        found.update(b"%b\0%d\0%b" % (os.fsencode(path.name), len(data), data))
-    return found.hexdigest()
+        digest.update(b"%b\0%d\0%b" % (os.fsencode(path.name), len(data), data))
+    return digest.hexdigest()
 
 
 def is_in_git(folder: Path) -> bool:
-    """Whether git tracks files of a store: then whoever writes the repository writes them."""
+    """Whether git tracks files of a store: then the authors of the repository can change them."""
     git = next(filter(os.path.lexists, (p / ".git" for p in folder.resolve().parents)), None)
     if git is None:
         return False
@@ -162,14 +180,14 @@ def is_in_git(folder: Path) -> bool:
             return False
         with open(repository / "index", "rb") as file:
             index = file.read(LONGEST_GIT_INDEX)
-        if index[:8] not in PLAIN_INDEX or any(repository.glob("sharedindex.*")):
-            return True  # names stand there in part only: as if it were
-        return any(_is_entry(index, found.start()) for found in re.finditer(re.escape(name), index))
+        if index[:8] not in PLAIN_GIT_INDEX or any(repository.glob("sharedindex.*")):
+            return True  # names are not complete there: assume the worst
+        return any(_is_entry(index, match.start()) for match in re.finditer(re.escape(name), index))
     return False
 
 
 def _is_entry(index: bytes, at: int) -> bool:
-    """Whether the name of a file begins there: before it stands how long it is."""
+    """Whether the name of a file begins at an offset of a git index: its length is before it."""
     length = min(index.find(b"\0", at) - at, 0xFFF)
     flags = (int.from_bytes(index[at - back : at - back + 2], "big") for back in (2, 4))
     return length in {each & 0xFFF for each in flags}

@@ -20,8 +20,8 @@ from context_compression.mcp_server.paging import page, sendable
 from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, answer, skipped
 from context_compression.session import NO_LINE, Session, select
 from context_compression.store import Store
-from context_compression.store.query import Query
-from context_compression.store.refs import if_too_short
+from context_compression.store.search.query import Query
+from context_compression.store.short_refs import too_short_note
 from context_compression.tokens import Counter
 
 NEWEST = 5  # refs named where one is unknown
@@ -170,4 +170,4 @@ def _summary(store: Store, ref: str) -> tuple[str, str, str]:
     searches = "context_restore(query=…) searches all that is archived."
     newer = f"The newest refs: {', '.join(newest)}. {searches}"
     known = newer if newest else f"Nothing is archived yet. {FILLED_BY}"
-    raise UnknownRef(f"Nothing is archived under {ref[:40]!r}{if_too_short(ref)}. {known}")
+    raise UnknownRef(f"Nothing is archived under {ref[:40]!r}{too_short_note(ref)}. {known}")

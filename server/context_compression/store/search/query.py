@@ -1,11 +1,11 @@
-"""What a search looks for: words, and what limits it.
+"""The language of queries: words, and limits by path, tool and failure.
 
     the build broke              words
     "connection refused"         words that stand together
-    path:src/app                 only where this path is spoken of; path:app is enough; of
-                                 path:src/*.py:12 the parts: src and .py
-    tool:bash                    only calls of a tool, and their results; tool:bash,read: of any
-    error:                       only what tells of a failure; error:timeout looks for a word, too
+    path:src/app                 only texts that name this path; path:app is enough; of
+                                 path:src/*.py:12 the parts count: src and .py
+    tool:bash                    only calls of a tool, and their results; tool:bash,read: of either
+    error:                       only what reports a failure; error:timeout searches a word, too
 
 Anything else is words: no query is wrong.
 """
@@ -21,12 +21,13 @@ from typing import TypeAlias
 from context_compression.evidence.words import kind_of, trimmed
 
 MOST_WORDS = 32
+"""Words of a query that are searched."""
 MANY, COMMON = 120, 0.15
-"""A word that is held by more texts than that, in number and share of all, tells little."""
+"""A word in more texts than that, in number and as a share of all, says little."""
 FEW = 3
-"""Words, the rarest of a query, that are looked for however common they are."""
+"""The rarest words of a query are searched however common they are: so many."""
 LONGEST_WORD = 200
-"""Characters; what is longer is looked for by its beginning."""
+"""Characters; of a longer word, the beginning is searched."""
 
 _PART = re.compile(
     r"(?:(path|tool|error):(?:(?<!error:)\s+(?!(?:path|tool|error):))?)?"
@@ -46,20 +47,20 @@ _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _BETWEEN = re.compile(r"[\s'\"`()\[\]{}<>,;=|，。、；：？！（）《》「」“”‘’…]+")
 _AROUND = "'\"`()[]{}<>,;:!?*"
 
-Sorted: TypeAlias = defaultdict[str, list[str]]
-"""Parts of a query: `name`, `word`, `sign`, `path`, `tool`."""
+Parts: TypeAlias = defaultdict[str, list[str]]
+"""Parts of a query by kind: `name`, `word`, `sign`, `path`, `tool`."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query, read.
+    """A query that was read.
 
     Attributes:
-        names: what names something: identifiers, and what stood in quotation marks.
+        names: identifiers, and phrases in quotation marks.
         words: the other words; signs where there is nothing else.
-        paths: parts of paths, all of which count.
-        tools: parts of tools' names, any of which counts.
-        failed: whether only failures count.
+        paths: parts of paths, all of which a document must name.
+        tools: parts of tools' names, one of which it must be of.
+        failed: whether it must report a failure.
     """
 
     names: tuple[str, ...] = ()
@@ -71,25 +72,25 @@ class Query:
     @classmethod
     def read(cls, text: str) -> "Query":
         """`Query.read("timeout in src/app.py tool:bash")`: a name, two words, a tool."""
-        found: Sorted = defaultdict(list)
+        parts: Parts = defaultdict(list)
         failed = False
         for prefix, quoted, plain in _PART.findall(_UNSENDABLE.sub(" ", text)):
             limit = prefix.lower()
-            said = quoted.strip() or plain.strip(_AROUND)
+            value = quoted.strip() or plain.strip(_AROUND)
             failed = failed or limit == "error" or plain.lower() == "error:"
-            if limit in ("path", "tool") and any(map(str.isalnum, said)):
-                found[limit] += _limits(limit, said)
+            if limit in ("path", "tool") and any(map(str.isalnum, value)):
+                parts[limit] += _limits(limit, value)
             elif quoted.strip():
-                found["name"].append(said)
+                parts["name"].append(value)
             elif plain.lower() != "error:":
-                _sort(plain, found)
-        names, words = _kept(found)
-        paths, tools = (tuple(_clipped(found[limit]))[:MOST_WORDS] for limit in ("path", "tool"))
+                _sort(plain, parts)
+        names, words = _kept(parts)
+        paths, tools = (tuple(_clipped(parts[limit]))[:MOST_WORDS] for limit in ("path", "tool"))
         return cls(names, words, paths, tools, failed)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is looked for, so that everything fits."""
+        """Whether the query has no words and no limits, so that everything fits."""
         return self == Query()
 
     @property
@@ -99,23 +100,23 @@ class Query:
 
     @property
     def apart(self) -> "Query | None":
-        """The same with the words of what stood in quotation marks; `None` where nothing did."""
+        """The query with the words of its phrases one by one; `None` where it has no phrase."""
         if not any(len(name.split()) > 1 for name in self.names):
             return None
-        found: Sorted = defaultdict(list)
+        parts: Parts = defaultdict(list)
         for word in " ".join(self.terms).split():
-            _sort(word.strip(_AROUND), found)
-        names, words = _kept(found)
+            _sort(word.strip(_AROUND), parts)
+        names, words = _kept(parts)
         return replace(self, names=names, words=words)
 
-    def telling(self, holding: Callable[[str], int], among: int) -> "Query":
-        """The same without words that so much holds that they tell nothing, as "is" and "the".
+    def without_common_words(self, holding: Callable[[str], int], among: int) -> "Query":
+        """The query without words that are in too many texts to say much, as "is" and "the".
 
-        The rarest stay however common they are; and all where nothing holds any other term.
+        The rarest stay, however common they are. All stay if no text holds another term.
 
         Args:
             holding: how many texts hold a term.
-            among: how many there are.
+            among: how many texts there are.
         """
         if len(self.words) <= FEW:
             return self
@@ -126,17 +127,17 @@ class Query:
         return replace(self, words=words) if any(map(numbers.get, self.names + words)) else self
 
 
-def _limits(limit: str, said: str) -> list[str]:
-    """The parts of a path, without a line's number; the names of tools."""
+def _limits(limit: str, value: str) -> list[str]:
+    """The parts of a path, without the number of a line; or the names of tools."""
     if limit == "path":
-        parts = map(trimmed, _PATTERN_SIGNS.split(said))
+        parts = map(trimmed, _PATTERN_SIGNS.split(value))
     else:
-        parts = map(str.strip, _TOOL_NAMES.split(said))
+        parts = map(str.strip, _TOOL_NAMES.split(value))
     return [part for part in parts if any(map(str.isalnum, part))]
 
 
 def _apart(word: str) -> Iterator[str]:
-    """The words in a piece of code; of what is written without spaces, each two letters."""
+    """The words in a piece of code; in a script without spaces, each two letters in a row."""
     for part in filter(None, _BETWEEN.split(word)):
         for run in filter(None, _RUN.split(part)):
             if not _CJK.match(run):
@@ -147,19 +148,19 @@ def _apart(word: str) -> Iterator[str]:
                 yield from (a + b for a, b in pairwise(run))
 
 
-def _sort(text: str, found: Sorted) -> None:
-    """Note the names, words and signs in a piece of code."""
+def _sort(text: str, parts: Parts) -> None:
+    """Add the names, words and signs in a piece of code."""
     for part in _apart(text):
         if kind_of(part) or is_humped(part):
-            found["name"].append(part)
+            parts["name"].append(part)
         else:
-            found["word" if any(map(str.isalnum, part)) else "sign"].append(part)
+            parts["word" if any(map(str.isalnum, part)) else "sign"].append(part)
 
 
-def _kept(found: Sorted) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names and words, as many as are looked for; signs where there is nothing else."""
-    names = tuple(_clipped(found["name"]))[:MOST_WORDS]
-    words = tuple(_clipped(found["word"] or (() if names else found["sign"])))
+def _kept(parts: Parts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names and words that are searched, `MOST_WORDS` at most; signs where there are none."""
+    names = tuple(_clipped(parts["name"]))[:MOST_WORDS]
+    words = tuple(_clipped(parts["word"] or (() if names else parts["sign"])))
     longest = set(sorted(words, key=len, reverse=True)[: MOST_WORDS - len(names)])
     return names, tuple(word for word in words if word in longest)
 
@@ -169,15 +170,19 @@ def _clipped(words: Iterable[str]) -> dict[str, None]:
 
 
 def weight_of(holding: int, among: int) -> float:
-    """How much it tells that a text holds a term: the more, the fewer texts do.
+    """How much a term in a text counts: the more, the fewer texts hold it.
 
-    By the third power two rare words outweigh all the others of a question.
+    With the third power, two rare words outweigh all the others of a question.
+
+    Args:
+        holding: how many texts hold the term.
+        among: how many texts there are.
     """
     return math.log((among + 1) / (holding + 1)) ** 3
 
 
 def indexable(text: str) -> str:
-    """A text as the index takes it: what is written without spaces, letter by letter.
+    """A text as it goes into the index: in scripts without spaces, each letter is a word.
 
     So a run of such letters is found wherever it stands, as words that follow each other.
     """
@@ -187,11 +192,11 @@ def indexable(text: str) -> str:
 
 
 def is_humped(word: str) -> bool:
-    """Whether a word is a name in camel case, and nothing else."""
+    """Whether a word is one name in camel case."""
     return _HUMPED.fullmatch(word) is not None
 
 
 def humps(words: Iterable[str]) -> str:
     """The parts of names in camel case: `humps(["src/parseURL.ts", "x_y"])` -> `"parse URL"`."""
-    found = {name for word in words for name in _HUMPED.findall(word[:LONGEST_WORD])}
-    return " ".join(" ".join(_HUMP.findall(name)) for name in sorted(found))
+    names = {name for word in words for name in _HUMPED.findall(word[:LONGEST_WORD])}
+    return " ".join(" ".join(_HUMP.findall(name)) for name in sorted(names))

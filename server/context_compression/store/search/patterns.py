@@ -8,42 +8,44 @@ import regex
 from context_compression.errors import StoreError
 
 LONGEST, MOST_REPEATS = 1_000, 10_000
+"""Characters of a pattern, and its repeats multiplied."""
 SECONDS = 2.0
-"""How long all searches with one pattern may take together."""
+"""Time for all searches with one pattern together."""
 REPEAT = re.compile(r"(?:\{|,)\s*(\d+)")
 RECURSION = re.compile(r"\(\?(?:R|[+-]?\d+|&|P>)")
-"""A group in place of which a part of the pattern stands once more: memory has no bound then."""
+"""A group that repeats a part of the pattern, without a bound for memory."""
 FUZZY = re.compile(r"\{(?:[\d<=\s]|#[^\n]*\n)*[deis]")
-"""How `{e}` or `{1<=e<=3}` begins, behind what may be found with errors in it. Such a search tries
-so much that it does not see its time run out, and nobody needs one in an archive."""
+"""The beginning of `{e}` or `{1<=e<=3}`, which allows errors in a match. Such a search tries so
+much that it does not notice when its time is over, and nobody needs it in an archive."""
 LITERALLY = re.compile(
     r"\(\?#[^)]*\)|\\[pP]\{\^?\w+\}|\\.|\[\^?\]?[^\]\\]*(?:\\.[^\]\\]*)*\]", re.DOTALL
 )
-"""What stands for itself: a comment, a property, a sign behind a backslash, a class of signs."""
+"""Parts in which signs have no meaning: comments, properties, escapes, character classes."""
 VERBOSE = re.compile(r"\(\?[a-zA-Z0-9]*x")
-"""A flag that lets a pattern hold other comments."""
+"""The flag that allows comments of another kind."""
 LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
-"""A pattern in which every character stands for itself, perhaps behind a backslash."""
+"""A pattern that is plain text: each character stands for itself, perhaps behind a backslash."""
 
 
 class Pattern:
-    r"""A regular expression that gives up before anybody waits too long for it.
+    r"""A regular expression whose searches are limited in time.
 
-    In one that stands for itself a slash is also found as a backslash, or as two, which is how
-    JSON writes one: it is mostly a path, and not everybody wrote that path the same way.
+    In plain text, `/` also matches a backslash, or two, which is how JSON writes one. Such a
+    pattern is mostly a path, and Windows writes paths in another way.
     """
 
     def __init__(self, pattern: str) -> None:
-        """Compile it; the time it may take begins with the first search.
+        """Compile a pattern. Its time begins with the first search.
 
         Raises:
-            StoreError: it is wrong, too long, or repeats so much that it would fill the memory.
+            StoreError: it is not a regular expression, or is too long, or could use too much time
+                or memory.
         """
         self.pattern = pattern
         _check(pattern)
-        wanted = pattern if self.literal is None else "|".join(map(regex.escape, self.spellings))
+        full = pattern if self.literal is None else "|".join(map(regex.escape, self.spellings))
         try:
-            self._wanted = regex.compile(wanted, regex.MULTILINE)
+            self._compiled = regex.compile(full, regex.MULTILINE)
         except RecursionError:
             raise StoreError("The pattern is nested too deep; use a simpler one.") from None
         except regex.error as problem:
@@ -52,26 +54,26 @@ class Pattern:
 
     @property
     def literal(self) -> str | None:
-        """The very text it looks for, where it looks for one text only."""
+        """The text it matches, if it is plain text; else `None`."""
         return re.sub(r"\\(.)", r"\1", self.pattern) if LITERAL.fullmatch(self.pattern) else None
 
     @property
     def spellings(self) -> list[str]:
-        """That text as it may be written; nothing where there is none."""
+        """The ways in which that text may be written; `[]` if the pattern is not plain text."""
         text = self.literal
         if text is None:
             return []
         return [text, *(text.replace("/", slash) for slash in ("\\", "\\\\") if "/" in text)]
 
     def is_in(self, text: str) -> bool:
-        """Whether it is found in a text; raises what `place_in` raises."""
+        """Whether it matches somewhere in a text; raises what `place_in` raises."""
         return self.place_in(text) is not None
 
     def place_in(self, text: str) -> int | None:
-        """Where it is found first in a text.
+        """The offset of its first match in a text; `None` where there is no match.
 
         Raises:
-            StoreError: it takes too long, or too much memory.
+            StoreError: the search took too long, or too much memory.
         """
         if self._until is None:
             self._until = monotonic() + SECONDS
@@ -79,12 +81,14 @@ class Pattern:
             left = self._until - monotonic()
             if left <= 0:
                 raise TimeoutError
-            found = self._wanted.search(text, timeout=left)
+            match = self._compiled.search(text, timeout=left)
         except TimeoutError:
             raise StoreError(f"{self.pattern!r} takes too long; use a simpler pattern.") from None
         except MemoryError:
-            raise StoreError(f"{self.pattern!r} takes too much; use a simpler pattern.") from None
-        return found.start() if found else None
+            raise StoreError(
+                f"{self.pattern!r} takes too much memory; use a simpler pattern."
+            ) from None
+        return match.start() if match else None
 
 
 def _check(pattern: str) -> None:
@@ -97,11 +101,11 @@ def _check(pattern: str) -> None:
             f"{{9}} of {MOST_REPEATS:,} in all. Use a simpler one."
         )
     plain = LITERALLY.sub("x", pattern)
-    told = pattern if VERBOSE.search(plain) else plain
-    if RECURSION.search(told):
+    checked = pattern if VERBOSE.search(plain) else plain
+    if RECURSION.search(checked):
         raise StoreError("The pattern calls itself; use one without (?R), (?1) or (?&name).")
-    if found := FUZZY.search(told):
+    if match := FUZZY.search(checked):
         raise StoreError(
-            f"The pattern is a fuzzy one, by {found[0]!r}: its search cannot be stopped in time. "
+            f"The pattern is a fuzzy one, by {match[0]!r}: its search cannot be stopped in time. "
             "Use one without; for the brace itself write \\{."
         )

@@ -1,0 +1,267 @@
+"""Append-only files of JSON lines. One append is one write; a torn line does not spoil the others.
+
+The first line is a header, `{"type": kind, "version": 1, ...}`. After a crash the last line may be
+torn. The next append ends it with a newline, so that it stays in the file as a line of its own: it
+is reported, never lost.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from context_compression.display.plurals import how_many
+from context_compression.store import files
+from context_compression.store.checksums import object_in_line, was_changed, with_checksum
+
+HEAD_BYTES = 4096
+"""More than any header has."""
+CHUNK_BYTES = 2**20
+"""Read at once when a file is searched for a text."""
+ENDING_BYTES = 64
+"""By so many last bytes a later read checks that the file only grew since."""
+SHOWN_CHARS = 60
+"""Characters of an unreadable line that its warning quotes."""
+
+
+@dataclass(frozen=True)
+class Events:
+    """The lines of a file, oldest first. The dicts are those of the cache: only read them."""
+
+    items: list[dict[str, Any]]
+    warnings: list[str] = field(default_factory=list[str])
+    """one sentence for each line that could not be read"""
+
+
+NOTHING = Events([])
+
+
+@dataclass(frozen=True)
+class _Progress:
+    """How far a file was read. A torn end does not count: it is read again when the file grows."""
+
+    stamp: tuple[int, int] = (0, 0)
+    """size and mtime_ns of the file"""
+    offset: int = 0
+    """bytes of complete lines"""
+    number: int = 0
+    """how many lines these are"""
+    ending: bytes = b""
+    """the last bytes before `offset`; where others stand there, the file did not just grow"""
+    complete: Events = NOTHING
+    """the complete lines"""
+    lines: Events = NOTHING
+    """the complete lines, and the torn end if there is one"""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place between two lines of a file, from which a later read goes on.
+
+    Attributes:
+        offset: bytes before it.
+        ending: the last of them; where others stand there, the file did not just grow.
+    """
+
+    offset: int = 0
+    ending: bytes = b""
+
+
+class Line(NamedTuple):
+    """A line that was read: its object, the offset of its first byte in the file, its bytes."""
+
+    item: dict[str, Any]
+    start: int
+    data: bytes
+
+
+class LineFile:
+    """One file of JSON lines. The caller of `append` holds a lock; reading needs none."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        """The file at `path`, whose header has the type `kind`. Nothing is read or written yet."""
+        self.path = path
+        self.kind = kind
+        self._progress = _Progress()
+
+    @property
+    def torn(self) -> bool:
+        """Whether the last `read` met an end without newline: torn, or being written just then."""
+        return self._progress.lines is not self._progress.complete
+
+    def read(self) -> Events:
+        """All lines but the header. Where the file only grew, only the new lines are read."""
+        with files.reading(self.path):
+            try:
+                with open(files.ordinary(self.path), "rb") as file:
+                    self._progress = self._read_on(self._progress, file)
+            except FileNotFoundError:
+                self._progress = _Progress()
+        return self._progress.lines
+
+    def lines_with(self, key: str) -> Iterator[dict[str, Any]]:
+        """The readable lines that hold `key` as a JSON string. Nothing is kept in memory."""
+        literal = files.to_json(key)
+        with (
+            files.reading(self.path),
+            suppress(FileNotFoundError),
+            open(files.ordinary(self.path), "rb") as file,
+        ):
+            for line in file:
+                if literal in line and (item := object_in_line(line)) is not None:
+                    yield item
+
+    def data(self) -> bytes:
+        """The bytes of the file; `b""` where there is no file."""
+        with files.reading(self.path), suppress(FileNotFoundError):
+            return files.ordinary(self.path).read_bytes()
+        return b""
+
+    def holds(self, text: str) -> bool:
+        """Whether a text stands in a string of the file, in one of the ways `to_json` writes it."""
+        spellings = {files.to_json(text)[1:-1], json.dumps(text)[1:-1].encode()}
+        longest = max(map(len, spellings))
+        with (
+            files.reading(self.path),
+            suppress(FileNotFoundError),
+            open(files.ordinary(self.path), "rb") as file,
+        ):
+            data = b""
+            while chunk := file.read(CHUNK_BYTES):
+                data = data[-longest:] + chunk
+                if any(spelling in data for spelling in spellings):
+                    return True
+        return False
+
+    def has(self, mark: Mark) -> bool:
+        """Whether the file is unchanged up to the mark, as far as its ending shows."""
+        with files.reading(self.path), suppress(FileNotFoundError), open(self.path, "rb") as file:
+            file.seek(mark.offset - len(mark.ending))
+            return file.read(len(mark.ending)) == mark.ending
+        return not mark.offset
+
+    def lines_after(self, mark: Mark, at_least: int) -> tuple[list[Line], Mark]:
+        """The complete lines of about `at_least` bytes after a mark, and the mark after them.
+
+        Unreadable lines are left out; a torn end is left for the next call. Nothing is kept in
+        memory.
+        """
+        with files.reading(self.path), open(files.ordinary(self.path), "rb") as file:
+            file.seek(mark.offset)
+            data = file.read(at_least) + file.readline()
+        complete = data[: data.rfind(b"\n") + 1]
+        lines: list[Line] = []
+        start = mark.offset
+        for line in complete.split(b"\n"):
+            item = object_in_line(line)
+            if item is not None and not self._is_header(item):
+                lines.append(Line(item, start, line))
+            start += len(line) + 1
+        ending = (mark.ending + complete)[-ENDING_BYTES:]
+        return lines, Mark(mark.offset + len(complete), ending)
+
+    def append(self, values: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
+        """Write a line for each value, and return once the disk has them.
+
+        Args:
+            values: the objects.
+            about: what the header says besides its type and version, where the file is new.
+
+        Raises:
+            StoreUnwritable: the disk refused; the file is cut back to what it was.
+            StoreNotDurable: the disk refused to sync the name of a new file; the lines stay.
+            StoreTooNew: a newer version wrote the file.
+        """
+        added = b"".join(map(_line, values))
+        header = files.to_json({"type": self.kind, "version": files.FORMAT, **about}) + b"\n"
+        with (
+            files.writing(self.path),
+            open(self.path, "a+b", buffering=0, opener=_private) as file,
+        ):
+            file.seek(0)
+            head = file.read(HEAD_BYTES)
+            self._is_header(object_in_line(head.partition(b"\n")[0]))
+            size = file.seek(0, os.SEEK_END)
+            if b"\n" not in head and size <= HEAD_BYTES:  # new, or its very header was torn
+                added = header + added
+            file.seek(max(size - 1, 0))
+            if file.read(1) not in {b"", b"\n"}:
+                added = b"\n" + added
+            try:
+                left = memoryview(added)
+                while left:  # once; again where the system took less: then it says why
+                    left = left[file.write(left) or 0 :]
+                os.fsync(file.fileno())
+            except BaseException:
+                with suppress(OSError):
+                    file.truncate(size)
+                raise
+            if not size:
+                files.sync_name(self.path)
+
+    def _read_on(self, before: _Progress, file: BinaryIO) -> _Progress:
+        status = os.fstat(file.fileno())
+        stamp = (status.st_size, status.st_mtime_ns)
+        if stamp == before.stamp:
+            return before
+        file.seek(before.offset - len(before.ending))
+        data = file.read()
+        if not data.startswith(before.ending):
+            before = _Progress()
+            file.seek(0)
+            data = file.read()
+        added, newline, tail = data[len(before.ending) :].rpartition(b"\n")
+        items, warnings = list(before.complete.items), list(before.complete.warnings)
+        lines = added.split(b"\n") if newline else []
+        for number, line in enumerate(lines, before.number + 1):
+            item = object_in_line(line)
+            if item is None and line.strip():
+                problem = "was changed" if was_changed(line) else "cannot be read"
+                warnings.append(f"{self.path.name}: line {number} {problem} {_excerpt(line)}")
+            if item is not None and not self._is_header(item):
+                items.append(item)
+                if number == 1:
+                    warnings.append(f"{self.path.name}: the first line is not its header")
+        complete = Events(items, warnings)
+        return _Progress(
+            stamp=stamp,
+            offset=before.offset + len(added + newline),
+            number=before.number + len(lines),
+            ending=(before.ending + added + newline)[-ENDING_BYTES:],
+            complete=complete,
+            lines=self._with_torn(complete, tail) if tail else complete,
+        )
+
+    def _with_torn(self, complete: Events, tail: bytes) -> Events:
+        """An end that lacks only its newline is read, as it will be when a newline follows."""
+        item = object_in_line(tail)
+        last = [] if item is None or self._is_header(item) else [item]
+        warning = f"{self.path.name}: the last line is torn {_excerpt(tail)}"
+        return Events(complete.items + last, [*complete.warnings, warning])
+
+    def _is_header(self, item: dict[str, Any] | None) -> bool:
+        """Whether `item` is a header; that of a newer version is a `StoreTooNew`."""
+        if item is None or item.get("type") != self.kind:
+            return False
+        files.check_version(item, self.path)
+        return True
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return with_checksum(files.to_json(dict(value))) + b"\n"
+
+
+def _excerpt(line: bytes) -> str:
+    """The beginning of a line, for a warning: `(6 bytes), it was not lost: '{"a":1'`."""
+    text = line.decode("utf-8", "replace")
+    return f"({how_many(len(line), 'byte')}), it was not lost: {text[:SHOWN_CHARS]!r}" + (
+        "…" if len(text) > SHOWN_CHARS else ""
+    )
+
+
+def _private(path: str, flags: int) -> int:
+    """Opens 0600. A link is not followed: it could lead the conversation out of the folder."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)

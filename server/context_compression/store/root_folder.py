@@ -1,0 +1,119 @@
+"""The root folder of a store: private to its user, with an id of its own and a place for locks."""
+
+import errno
+import shutil
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+
+from filelock import FileLock, Timeout
+
+from context_compression.errors import StoreDamaged, StoreError
+from context_compression.store.files import ordinary, replace_file, sync_name, writing
+
+LOCKS = ".locks"
+"""The folder for what belongs to this machine: locks, and the random id of the store."""
+LONGEST_ID = 200
+"""Bytes of an id that are read."""
+LOCK_SECONDS = 30.0
+"""Seconds to wait for a lock."""
+
+
+@contextmanager
+def holding(root: Path, name: str, busy: str, timeout: float = LOCK_SECONDS) -> Generator[None]:
+    """Holds a lock against other threads and processes; it is not reentrant.
+
+    The system releases the lock when the process ends, however it ends.
+
+    Args:
+        root: of the store.
+        name: of the lock.
+        busy: who may hold it, for the error: "another process is writing to the store".
+        timeout: seconds to wait.
+
+    Raises:
+        StoreError: the lock was not free in time.
+        StoreUnwritable: the disk refused.
+    """
+    path = make_folder(root, LOCKS) / name
+    lock = FileLock(path, mode=0o600)
+    with writing(path):
+        try:
+            lock.acquire(timeout=timeout, poll_interval=0.01)
+        except Timeout:
+            raise StoreError(f"{busy}; waited {timeout:g} s. Try again later.") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def make_folder(root: Path, *inside: str) -> Path:
+    """Make the folder `root/inside/...`, each level with mode 0700, and return its path.
+
+    The root gets an id, and a `.gitignore` that excludes everything.
+
+    Raises:
+        StoreUnwritable: the disk refused, or one of the levels is a link or a file.
+    """
+    folder = root
+    with writing(root):
+        root.parent.mkdir(parents=True, exist_ok=True)
+        for level in ("", *inside):
+            folder = folder / level
+            if level and folder.is_symlink():
+                raise OSError(errno.ENOTDIR, f"{folder} is a link, and links are not followed here")
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, exist_ok=True)
+                sync_name(folder)
+                if not level:
+                    give_id(root)
+        ignore = root / ".gitignore"
+        if not ignore.exists():
+            replace_file(ignore, b"*\n")
+    return folder
+
+
+def remove_unused(root: Path) -> None:
+    """Remove a root folder that holds no more than `make_folder` puts there."""
+    if {path.name for path in root.iterdir()} <= {".gitignore", LOCKS}:
+        shutil.rmtree(root)
+
+
+_on_creation: dict[Path, Callable[[Path], object]] = {}
+
+
+def when_made(root: Path, call: Callable[[Path], object]) -> None:
+    """Have `call` called with `root` when this process makes that folder.
+
+    Nothing but the id is in the folder then: so `call` can write the id down before anything else
+    is kept there.
+    """
+    _on_creation[root] = call
+
+
+def id_of(root: Path) -> str | None:
+    """The id of a root folder, 32 hex digits; `None` where it has none."""
+    with suppress(OSError, UnicodeDecodeError, StoreDamaged):
+        if not (root / LOCKS).is_symlink():
+            with open(ordinary(root / LOCKS / "id"), "rb") as file:
+                return file.read(LONGEST_ID).decode("ascii").strip() or None
+    return None
+
+
+def id_since(root: Path) -> int | None:
+    """When the file of the id was last written, renamed or copied: ns since 1970 (`st_ctime`).
+
+    A copy of the folder, or one unpacked from an archive, has another time.
+    """
+    with suppress(OSError):
+        return (root / LOCKS / "id").lstat().st_ctime_ns
+    return None
+
+
+def give_id(root: Path) -> None:
+    """Give a root folder a new id."""
+    replace_file(make_folder(root, LOCKS) / "id", token_hex(16).encode() + b"\n")
+    if call := _on_creation.get(root):
+        call(root)

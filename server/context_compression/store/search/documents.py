@@ -1,0 +1,182 @@
+"""The documents that a search can find in a session: what it archived, event by event.
+
+What we wrote ourselves and archived later (a summary that went into another summary, the preview of
+a tool result) can be found, too, but is marked as ours.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, cast
+
+from context_compression.conversation.messages import Block, Message, Text, ToolResult, texts_of
+from context_compression.conversation.refs import DIGITS, digest_of, is_proven, ref_of
+from context_compression.errors import ContextCompressionError
+from context_compression.evidence.facts import exit_status
+from context_compression.evidence.ledger.outcomes import reported_errors
+from context_compression.store.json_lines import Line
+from context_compression.store.search.messages import (
+    NO_CALL,
+    Call,
+    RecordedMessage,
+    parse_message,
+    texts_in,
+)
+from context_compression.store.search.spans import OriginalsFile, Span, span_in_line
+from context_compression.store.search.spellings import Spellings, lacks
+
+BATCH_BYTES = 2**22
+"""Bytes of a log that are read at once: others wait no longer for the index than that takes."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Something archived: a text, or a message that says more than its long texts.
+
+    Attributes:
+        what: it is, in a few words.
+        message: ref of the message it is, or stands in; "" for a text of no message.
+        span: where its text stands.
+        source: its text, or a function that reads it when it is needed.
+        call: the call it is the result of; for a message, the names of the tools it calls.
+        failed: whether it reports a failure.
+        by_us: whether we wrote it.
+        data: the bytes of its span, where they were read.
+    """
+
+    ref: str
+    what: str
+    message: str
+    span: Span
+    source: str | Callable[[], str]
+    call: Call = NO_CALL
+    failed: bool = False
+    by_us: bool = False
+    data: bytes | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """All of its text."""
+        return self.source if isinstance(self.source, str) else self.source()
+
+    def lacks(self, spellings: Spellings) -> bool:
+        """Whether a text is certainly not in it; its own text is not read for that."""
+        in_parts = bool(self.span.parts)
+        return self.data is not None and lacks(self.data, spellings, in_parts=in_parts)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its ref stands for a text, so that it has lines."""
+        return self.message != self.ref
+
+    @property
+    def searched(self) -> str:
+        """The text in which words are searched: its own and the call it answers, casefolded."""
+        return f"{self.text} {self.call}".casefold()
+
+
+def documents(
+    line: Line,
+    originals: Callable[[str], OriginalsFile],
+    recorded: Callable[[str], RecordedMessage | None],
+) -> Iterator[Document]:
+    """The documents that an event archived, those whose original is there.
+
+    Args:
+        line: an event of any type.
+        originals: gives a file of originals, by its name.
+        recorded: gives the recorded message of a ref, `None` where none was recorded.
+    """
+    refs = line.item.get("refs")
+    if not isinstance(refs, dict):
+        return
+    entries = cast("dict[str, Any]", refs)
+    match line.item:
+        case {"type": "offload"}:
+            for ref, entry in entries.items():
+                match entry:
+                    case {"text": str(text), "what": str(what)} if is_proven(ref, entry, text):
+                        yield Document(
+                            ref, what, "", span_in_line(line.start, line.data, text), text
+                        )
+                    case _:
+                        pass
+        case {"type": "compression", "originals": str(file)}:
+            with suppress(ContextCompressionError):  # gone or damaged: nothing can be restored
+                yield from _Compression(originals(file), entries, recorded).documents()
+        case _:
+            pass
+
+
+class _Compression:
+    """One compression: the entries of its refs, and the messages it archived."""
+
+    def __init__(
+        self,
+        originals: OriginalsFile,
+        entries: Mapping[str, Any],
+        recorded: Callable[[str], RecordedMessage | None],
+    ) -> None:
+        self._entries = entries
+        self._span = originals.span
+        self._recorded = lru_cache(1)(recorded)  # the refs of one message follow each other
+
+        @lru_cache(1)
+        def original(position: int) -> tuple[str, Message]:
+            raw = originals.messages[position]
+            return digest_of(raw), parse_message(raw)
+
+        self._original = original
+
+    def documents(self) -> Iterator[Document]:
+        """Its documents, in the order of its refs."""
+        for ref, entry in self._entries.items():
+            with suppress(ContextCompressionError, IndexError):
+                match entry:
+                    case {"what": str(what), "message": int(position), "block": int(slot)}:
+                        document = self._text(ref, what, position, slot)
+                    case {"what": str(what), "message": int(position), "block": None}:
+                        document = self._message(ref, what, position)
+                    case _:  # the ledger: it is made of what is archived here
+                        document = None
+                if document:
+                    yield document
+
+    def _text(self, ref: str, what: str, position: int, slot: int) -> Document | None:
+        digest, message = self._original(position)
+        message_ref, block = digest[:DIGITS], message.blocks[slot]
+        if not isinstance(block, Text | ToolResult) or not digest_of(block.text).startswith(ref):
+            return None
+        recorded = self._recorded(message_ref)
+        call = recorded.answers.get(slot, NO_CALL) if recorded else NO_CALL
+        span = self._span(position, slot, [block.text])
+        return Document(
+            ref, what, message_ref, span, block.text,
+            call, _reports_failure(block), recorded is None,
+        )  # fmt: skip
+
+    def _message(self, ref: str, what: str, position: int) -> Document | None:
+        digest, message = self._original(position)
+        if not digest.startswith(ref) or all(map(self._is_covered, message.blocks)):
+            return None
+        texts = texts_in(message)
+        tools = " ".join(call.name for call in message.calls)
+        recorded = self._recorded(digest[:DIGITS])
+        return Document(
+            ref, what, ref, self._span(position, None, texts), "\n".join(texts),
+            Call(tools, ""), any(map(_reports_failure, message.blocks)), recorded is None,
+        )  # fmt: skip
+
+    def _is_covered(self, block: Block) -> bool:
+        """Whether a block has no text, or its text has a ref of its own."""
+        if isinstance(block, Text | ToolResult):
+            return not block.text.strip() or ref_of(block.text) in self._entries
+        return not any(map(str.strip, texts_of(block)))
+
+
+def _reports_failure(block: Block) -> bool:
+    if not isinstance(block, ToolResult):
+        return False
+    failed = block.is_error or exit_status(block.text) not in (None, "0")
+    return failed or bool(reported_errors(block.text, failed))

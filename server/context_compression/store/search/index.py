@@ -1,0 +1,202 @@
+"""The open search index of a store, and how it is brought up to date with the logs.
+
+Of each log the index knows how far it was read. What was appended since is read in batches, each in
+a transaction of its own. So several processes may search and index at once, and no process that
+archives something waits for the index.
+"""
+
+import sqlite3
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from context_compression.errors import ContextCompressionError
+from context_compression.store.json_lines import Line
+from context_compression.store.log import SessionLog
+from context_compression.store.search import tables
+from context_compression.store.search.documents import BATCH_BYTES, Document, documents
+from context_compression.store.search.indexed_session import IndexedSession, stamp_of
+from context_compression.store.search.messages import ConversationReader
+from context_compression.store.search.spans import OriginalsFile, checksum, events_in
+
+FEW_BYTES = 2**16
+"""So much of a log with nothing for the index in it is read again rather than noted as read."""
+CHUNK = 512
+"""Messages in one row of the table of messages."""
+IS_KNOWN = "SELECT 1 FROM documents WHERE log = ? AND ref = ?"
+
+
+class Index:
+    """The open index of one store."""
+
+    def __init__(self, database: sqlite3.Connection, root: Path) -> None:
+        """The index in a database, for the store at `root`."""
+        self._do = database.execute
+        self._root = root
+        self._logs: dict[str, SessionLog] = {}
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows that a query gives."""
+        return self._do(query, values).fetchall()
+
+    @contextmanager
+    def transaction(self, kind: str = "") -> Generator[None]:
+        """Makes all changes or none, and keeps others from changing anything in between."""
+        self._do(f"BEGIN {kind}")
+        try:
+            yield
+            self._do("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._do("ROLLBACK")
+            raise
+
+    def prepare(self) -> None:
+        """Make the tables in a new file; tables of another version are a `DatabaseError`."""
+        self._do(f"PRAGMA page_size = {tables.PAGE_BYTES}")  # of a new file
+        self._do("PRAGMA secure_delete = ON")
+        self._do("PRAGMA trusted_schema = OFF")  # the folder may have come with a repository
+        if not self._is_made():
+            with self.transaction("IMMEDIATE"):
+                for statement in () if self._is_made() else tables.TABLES:  # perhaps by another
+                    self._do(statement)
+
+    def catch_up(self, logs: Sequence[SessionLog]) -> None:
+        """Add the new events of these logs, one at least, which are all logs of the store.
+
+        Raises:
+            LookupError: a log that the index knows is gone, or was replaced. Its words can only be
+                removed while its texts are there, so a new index has to be made.
+        """
+        self._logs = {log.id: log for log in logs}
+        known = {name: stamp for name, *stamp in self.rows("SELECT name, size, time FROM logs")}
+        for name in known.keys() - self._logs.keys():
+            if _is_gone(self._root, name):  # else it is newer than the list of logs
+                raise LookupError(f"session {name} is gone")
+        for log in reversed(logs):
+            with suppress(ContextCompressionError):  # an unreadable log must not hide the others
+                while [*(log.stamp or ())] != known.get(log.id):
+                    known[log.id] = self._read_on(log)
+
+    def forget(self, logs: Iterable[SessionLog]) -> None:
+        """Remove all documents of these sessions, also from the bytes of the file."""
+        with self.transaction("IMMEDIATE"):
+            for log in logs:
+                for (id,) in self.rows("SELECT id FROM logs WHERE name = ?", log.id):
+                    self._clear(id, log)
+                    self._do("DELETE FROM logs WHERE id = ?", (id,))
+            self._do("DELETE FROM kinds WHERE id NOT IN (SELECT kind FROM documents)")
+            self._do("INSERT INTO words (words) VALUES ('optimize')")
+        with suppress(sqlite3.OperationalError):  # another process reads, or there is no room
+            self._do("VACUUM")
+
+    def session(self, id: int) -> IndexedSession:
+        """The session with an id in the table of logs."""
+        [(name,)] = self.rows("SELECT name FROM logs WHERE id = ?", id)
+        return IndexedSession(self.rows, id, self._logs.get(name) or SessionLog(self._root, name))
+
+    def _is_made(self) -> bool:
+        [(version,)] = self.rows("PRAGMA user_version")
+        if version != tables.VERSION and self.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
+            raise sqlite3.DatabaseError("it is of another version")
+        return version == tables.VERSION
+
+    def _read_on(self, log: SessionLog) -> list[int]:
+        """Add one batch; returns the log's stamp if nothing was left, else `[]`."""
+        stamp = [*(log.stamp or ())]
+        with self.transaction("IMMEDIATE"):
+            self._do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
+            query = "SELECT id, offset, ending, reading FROM logs WHERE name = ?"
+            [(id, *progress)] = self.rows(query, log.id)
+            mark, reader = tables.progress_from_row(*progress)
+            if not log.has(mark):
+                raise LookupError(f"the log of {log.id} was replaced")
+            lines, next_mark = log.lines_after(mark, BATCH_BYTES)
+            added = self._add(id, log, lines, reader)
+            if next_mark != mark and next_mark.offset < stamp[0]:
+                stamp = []
+            if added or not stamp or next_mark.offset - mark.offset > FEW_BYTES:
+                self._do(
+                    "UPDATE logs SET size = ?, time = ?, offset = ?, ending = ?, reading = ?"
+                    " WHERE id = ?",
+                    (*(stamp or (None, None)), *tables.progress_to_row(next_mark, reader), id),
+                )
+        return stamp
+
+    def _add(
+        self, id: int, log: SessionLog, lines: Iterable[Line], reader: ConversationReader
+    ) -> bool:
+        """Add the messages and documents of some lines; whether there were any."""
+        originals = lru_cache(1)(partial(OriginalsFile, log))
+        file = cache(partial(self._file, id, log))
+        lexicon = tables.lexicon()
+        length, added = reader.length, False
+        session = IndexedSession(self.rows, id, log)
+        new: list[tables.MessageRow] = []
+        for line in lines:
+            for event, span in events_in(line, originals):
+                number = reader.number
+                if message := reader.read(event):
+                    back = number - reader.caller if message.answers else 0
+                    position = -1 if span.position is None else span.position
+                    where = (file(span.file), span.start, span.length, position)
+                    new.append(tables.MessageRow(message.ref, message.at, back, *where))
+                    session.add(message)
+            for document in documents(line, originals, session.recorded):
+                if self.rows(IS_KNOWN, id, bytes.fromhex(document.ref)):
+                    continue
+                span, words = document.span, tables.words_of(document, lexicon)
+                data = log.part(span.file, span.start, span.length)
+                sums = (checksum(document.ref, data), tables.sum_of(words))
+                kind, number = self._kind(document)
+                row = tables.document_to_row(document, kind, number, file(span.file), sums)
+                inserted = self._do(tables.ADD_DOCUMENT, (id, *row))
+                self._do(tables.ADD_WORDS, (inserted.lastrowid, *words))
+                added = True
+        for at in range(0, len(new), CHUNK):
+            add = "INSERT INTO messages (log, refs, packed) VALUES (?, ?, ?)"
+            self._do(add, (id, *tables.packed(new[at : at + CHUNK])))
+        return added or reader.length != length
+
+    def _kind(self, document: Document) -> tuple[int, int | None]:
+        """The id of a document's kind, and its number."""
+        about, tool, number = tables.kind_to_row(document)
+        self._do("INSERT OR IGNORE INTO kinds (about, tool) VALUES (?, ?)", (about, tool))
+        [(kind,)] = self.rows("SELECT id FROM kinds WHERE about = ?", about)
+        return kind, number
+
+    def _file(self, id: int, log: SessionLog, name: str) -> int:
+        """The id of a file of originals; a `LookupError` where it was changed."""
+        query = "SELECT id, stamp FROM files WHERE log = ? AND name = ?"
+        for file, stamp in self.rows(query, id, name):
+            if stamp != stamp_of(log, name):
+                raise LookupError(f"{name} was changed")
+            return file
+        add = "INSERT INTO files (log, name, stamp) VALUES (?, ?, ?)"
+        return self._do(add, (id, name, stamp_of(log, name))).lastrowid or 0
+
+    def _clear(self, id: int, log: SessionLog) -> None:
+        """Remove the documents of a session. Removing words needs the words, so texts are read."""
+        lexicon = tables.lexicon()
+        session = IndexedSession(self.rows, id, log)
+        for columns in self.rows(f"{tables.SELECT_DOCUMENT} WHERE documents.log = ?", id):
+            row = tables.DocumentRow(*columns)
+            document = session.documents([row])[row.id]
+            call = session.call(row) or document.call
+            words = tables.words_of(replace(document, call=call), lexicon)
+            if tables.sum_of(words) != row.words:
+                raise ValueError(f"the words of {document.ref} are not known any more")
+            self._do(tables.REMOVE_WORDS, (row.id, *words))
+        for table in ("documents", "messages", "files"):
+            self._do(f"DELETE FROM {table} WHERE log = ?", (id,))
+
+
+def _is_gone(root: Path, name: str) -> bool:
+    """Whether a store has no session of a name, or could have none."""
+    try:
+        return not SessionLog(root, name).exists
+    except ContextCompressionError:
+        return True

@@ -1,0 +1,102 @@
+"""The order of candidates: names as they are written go first; of equal texts, one is kept."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from context_compression.store.search.excerpt import is_letter
+from context_compression.store.search.sources import Candidate
+from context_compression.store.search.spellings import Spellings
+
+_GOES_ON = re.compile(r"[./\\:-]+\w")
+_GOES_BEFORE = frozenset("/\\.-")
+ALONE, BEHIND_A_PATH, WITHIN_A_NAME, ABSENT = 3, 2, 1, 0
+"""How exactly a name stands in a text."""
+
+Levels = Mapping[int, Mapping[str, int]]
+"""By candidate's key and name, how exactly the name stands in the candidate."""
+
+
+def ranked(
+    candidates: Sequence[Candidate], before: Iterable[Candidate], names: Sequence[str]
+) -> list[Candidate]:
+    """The candidates, the best first, without those that say the same as another.
+
+    Args:
+        candidates: in any order.
+        before: those on earlier pages; what says the same as one of them is left out.
+        names: what should stand in a hit as it is written.
+    """
+    spellings = {name: Spellings(name) for name in names}
+    levels = {
+        candidate.key: {
+            name: ABSENT if document.lacks(way) else exactness(name, document.text)
+            for name, way in spellings.items()
+        }
+        for candidate in candidates
+        if (document := candidate.document)
+    }
+
+    def closeness(candidate: Candidate) -> tuple[float, ...]:
+        named = sum(levels[candidate.key].values())
+        by_us = candidate.document.by_us
+        return named, candidate.weight, not by_us, candidate.score, candidate.key
+
+    ordered = _different(before, sorted(candidates, key=closeness, reverse=True))
+    return _covering(ordered, levels, names)
+
+
+def exactness(name: str, text: str) -> int:
+    """How a name stands in a text: 3 alone, 2 behind a path, 1 within a longer name, 0 not at all.
+
+    A name that is only signs counts as alone wherever it stands.
+    """
+    if not any(map(str.isalnum, name)):
+        return ALONE if name in text else ABSENT
+    if "/" in name and "\\" in text:
+        text = re.sub(r"\\\\?", "/", text)
+    best = ABSENT
+    at = text.find(name)
+    while at >= 0 and best < ALONE:
+        end = at + len(name)
+        before = text[at - 1 : at]
+        if not (is_letter(before) or is_letter(text[end : end + 1])):
+            level = BEHIND_A_PATH if before in _GOES_BEFORE else ALONE
+            best = max(best, WITHIN_A_NAME if _GOES_ON.match(text, end) else level)
+        at = text.find(name, end)
+    return best
+
+
+def _different(before: Iterable[Candidate], candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Of candidates that say the same, the first; none that says the same as one of those before.
+
+    One text in two sessions says the same, and so do a message and a text in it.
+    """
+    kept: list[Candidate] = []
+    texts = {candidate.document.ref: candidate.document.text for candidate in before}
+    messages = {candidate.document.message for candidate in before}
+    for candidate in candidates:
+        ref, message, text = (
+            candidate.document.ref, candidate.document.message, candidate.document.text,
+        )  # fmt: skip
+        is_new = ref not in texts and message not in texts and ref not in messages
+        if is_new or texts.get(ref, text) != text:  # two texts made so that their refs are alike
+            texts[ref] = text
+            messages.add(message)
+            kept.append(candidate)
+    return kept
+
+
+def _covering(
+    ordered: Sequence[Candidate], levels: Levels, names: Iterable[str]
+) -> list[Candidate]:
+    """The best candidate; then, for each name not yet shown, the best with it; then the others."""
+    highest = {name: max((levels[c.key][name] for c in ordered), default=0) for name in names}
+    missing = {name for name, level in highest.items() if level}
+    first: list[Candidate] = []
+    others: list[Candidate] = []
+    for candidate in ordered:
+        here = levels[candidate.key]
+        shown = {name for name in missing if here[name] == highest[name]}
+        missing -= shown
+        (first if shown or not first else others).append(candidate)
+    return first + others

@@ -1,0 +1,146 @@
+"""Runs a search over the archive: by words, by a pattern, or by both.
+
+Words are looked up in an index (BM25). Where there can be no index, everything that is archived is
+read. The closest candidates are then put in order here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from context_compression.errors import StoreUnwritable
+from context_compression.evidence.ledger.outcomes import reported_errors
+from context_compression.store.log import SessionLog
+from context_compression.store.search.excerpt import BEST_LINES, best_lines
+from context_compression.store.search.patterns import Pattern
+from context_compression.store.search.query import Query
+from context_compression.store.search.ranking import ranked
+from context_compression.store.search.results import Hit, SearchResult
+from context_compression.store.search.scan import Scan
+from context_compression.store.search.sources import Candidate, Source
+
+MOST_RANKED = 60
+"""Candidates that are put in order together."""
+MOST_COUNTED = 120
+"""Up to so many candidates are all looked at, so that the total counts equal ones once."""
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Where a search looks.
+
+    Attributes:
+        folder: of the store.
+        logs: of all its sessions, the newest first.
+        session: id of the only session to search; `None` for all.
+        may_index: whether an index may be opened and written. Not in a folder that another user
+            made: SQLite does what a journal next to the index says.
+    """
+
+    folder: Path
+    logs: Sequence[SessionLog]
+    session: str | None
+    may_index: bool
+
+
+def search(
+    archive: Archive, query: str = "", *, pattern: str | None = None, limit: int = 5, skip: int = 0
+) -> SearchResult:
+    """The documents that fit best, see `Store.search` for the arguments and the errors."""
+    compiled = None if pattern is None else Pattern(pattern)
+    search = _Search(Query.read(query), compiled, limit, skip)
+    result = _run(search, archive)
+    apart = None if compiled else search.query.apart
+    if result.total or not apart:
+        return result
+    note = "no text holds all words in the quotation marks together: they were searched apart"
+    result = _run(replace(search, query=apart), archive)
+    return replace(result, note="; ".join(filter(None, (note, result.note))))
+
+
+def _run(search: "_Search", archive: Archive) -> SearchResult:
+    """The result from the index, or from a scan where there can be no index."""
+    if not archive.logs:
+        return SearchResult((), 0, 0, search.query.terms)
+    try:
+        if not archive.may_index:
+            raise StoreUnwritable("this user did not make the folder, and did not trust it")
+        from context_compression.store.search import index_file  # imports sqlite3
+        from context_compression.store.search.index import Index
+        from context_compression.store.search.lookup import IndexLookup
+
+        def look_up(index: Index) -> SearchResult:
+            with index.transaction():
+                return search.run(IndexLookup(index, archive.session))
+
+        return index_file.using(archive.folder, archive.logs, look_up)
+    except (StoreUnwritable, ImportError) as error:
+        result = search.run(Scan(archive.logs, archive.session))
+        return replace(result, note=f"searched without an index, which is slower: {error}")
+
+
+@dataclass(frozen=True)
+class _Search:
+    query: Query
+    pattern: Pattern | None
+    limit: int
+    skip: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What should stand in a hit as it is written."""
+        literal = self.pattern.literal if self.pattern else None
+        return (*self.query.names, *((literal,) if literal else ()))
+
+    def run(self, source: Source) -> SearchResult:
+        """The result, from candidates of a source."""
+        return replace(self, query=source.without_common_words(self.query))._run(source)
+
+    def _run(self, source: Source) -> SearchResult:
+        blocks, total = self._blocks(source)
+        end = self.skip + self.limit
+        ordered: list[Candidate] = []
+        seen = 0
+        for block in blocks:
+            seen += len(block)
+            ordered += ranked(block, ordered, self.names)
+            if len(ordered) > end and (total is None or total > MOST_COUNTED):
+                break
+        shown = ordered[self.skip : end]
+        hits = tuple(self._hit(source, candidate) for candidate in shown)
+        return SearchResult(
+            hits, total if total is None else total - seen + len(ordered), source.count(),
+            self.query.terms, exact=total in (None, seen), more=len(ordered) > end,
+        )  # fmt: skip
+
+    def _blocks(self, source: Source) -> tuple[Iterator[list[Candidate]], int | None]:
+        """The candidates in blocks, and how many there are in all, if that is known.
+
+        Each block is put in order by itself, whichever page is shown: so no page repeats another's
+        hits.
+        """
+        least = 2 * self.limit  # some may say the same
+        most = max(least, MOST_RANKED)
+        if self.pattern and self.query.empty:
+            return source.with_pattern(self.pattern, least, most), None
+        return source.with_words(self.query, most, self.pattern)
+
+    def _held(self, source: Source, candidate: Candidate) -> int:
+        """How many words of the query stand in its text or in the call it answers."""
+        text = candidate.document.text.casefold()
+        terms = [term.casefold() for term in self.query.terms]
+        elsewhere = [term for term in terms if term not in text]
+        call = str(source.call(candidate)).casefold() if elsewhere else ""
+        return len(terms) - sum(term not in call for term in elsewhere)
+
+    def _hit(self, source: Source, candidate: Candidate) -> Hit:
+        document = candidate.document
+        terms: Sequence[str] = self.query.terms
+        if self.query.failed and not terms:
+            terms = reported_errors(document.text, failed=True)[-BEST_LINES:]
+        lines = tuple(best_lines(document.text, terms, self.pattern))
+        before, after = source.neighbours(candidate)
+        return Hit(
+            document.ref, document.what, candidate.session, self._held(source, candidate), lines,
+            document.is_text, before, after,
+        )  # fmt: skip

@@ -1,0 +1,251 @@
+"""The tables of the search index, and the rows in them.
+
+The texts stay in the plain files. The tables hold only their spans, and the words in them.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+from context_compression.evidence.words import Lexicon, kind_of
+from context_compression.store.json_lines import Mark
+from context_compression.store.search.documents import Document
+from context_compression.store.search.messages import Call, ConversationReader
+from context_compression.store.search.query import humps, indexable
+from context_compression.store.search.spans import Span, checksum, text_from
+
+VERSION = 6
+"""Of the tables. An index of another version is made again from the plain files."""
+NUMBER = "#"
+"""Stands in a kind for the number of the message."""
+REF_DIGITS = 12
+"""Hex digits of each ref in the table of messages."""
+PAGE_BYTES = 1024
+"""Half a page stays empty in every table, so small pages suit small archives."""
+TABLES = (
+    "CREATE TABLE logs (id INTEGER PRIMARY KEY, name TEXT UNIQUE, size INTEGER, time INTEGER,"
+    " offset INTEGER DEFAULT 0, ending BLOB DEFAULT x'', reading TEXT DEFAULT '[0, {}, 0, 0]')",
+    "CREATE TABLE files (id INTEGER PRIMARY KEY, log INTEGER, name TEXT, stamp TEXT)",
+    "CREATE TABLE kinds (id INTEGER PRIMARY KEY, about TEXT UNIQUE, tool TEXT)",
+    "CREATE TABLE messages (id INTEGER PRIMARY KEY, log INTEGER, refs BLOB, packed BLOB)",
+    "CREATE TABLE documents (id INTEGER PRIMARY KEY, log INTEGER, ref BLOB, message BLOB,"
+    " kind INTEGER, number INTEGER, failed INTEGER, ours INTEGER, file INTEGER, start INTEGER,"
+    " length INTEGER, position INTEGER, block INTEGER, parts TEXT, checksum INTEGER,"
+    " words INTEGER, UNIQUE (log, ref))",
+    "CREATE INDEX documents_by_message ON documents (log, message) WHERE message > x''",
+    "CREATE VIRTUAL TABLE words USING fts5 (text, humps, paths, about, content = '',"
+    " tokenize = 'unicode61 remove_diacritics 2')",
+    f"INSERT INTO words (words, rank) VALUES ('pgsz', {PAGE_BYTES - 48})",
+    f"PRAGMA user_version = {VERSION}",
+)
+"""`words` keeps no text of its own: to remove a row, the words that it was made of are needed."""
+ADD_DOCUMENT = (
+    "INSERT INTO documents (log, ref, message, kind, number, failed, ours, file, start,"
+    " length, position, block, parts, checksum, words)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+ADD_WORDS = "INSERT INTO words (rowid, text, humps, paths, about) VALUES (?, ?, ?, ?, ?)"
+REMOVE_WORDS = (
+    "INSERT INTO words (words, rowid, text, humps, paths, about) VALUES ('delete', ?, ?, ?, ?, ?)"
+)
+SELECT_DOCUMENT = (
+    "SELECT documents.id, documents.log, ref, message, about, number, failed, ours,"
+    " files.name, stamp, start, length, position, block, parts, checksum, words FROM documents"
+    " JOIN kinds ON kinds.id = kind JOIN files ON files.id = file"
+)
+"""Selects the columns of a `DocumentRow`."""
+
+_NUMBERED = re.compile(r"(message )(0|[1-9]\d{0,15})\b")
+
+
+class DocumentRow(NamedTuple):
+    """A document as the index knows it: all but its text and its call.
+
+    Attributes:
+        message: ref of the message it stands in; `None` where the document is that message, empty
+            for a text of no message.
+        about: its kind, as `kind_to_row` makes it.
+        number: of the message, if its kind has one.
+        by_us: whether we wrote it.
+        stamp: of the file, when it was read.
+        start: with `length`, `position`, `block` and `parts`, its span.
+        checksum: of the bytes of its span, see `spans.checksum`.
+        words: checksum of its words, see `sum_of`.
+    """
+
+    id: int
+    log: int
+    ref: bytes
+    message: bytes | None
+    about: str
+    number: int | None
+    failed: int
+    by_us: int
+    file: str
+    stamp: str
+    start: int
+    length: int
+    position: int | None
+    block: int | None
+    parts: str | None
+    checksum: int
+    words: int
+
+    @property
+    def span(self) -> Span:
+        """The span of its text."""
+        parts = tuple(json.loads(self.parts)) if self.parts else ()
+        return Span(self.file, self.start, self.length, self.position, self.block, parts)
+
+    @property
+    def message_ref(self) -> str:
+        """The ref of the message it is, or stands in; "" for a text of no message."""
+        return (self.ref if self.message is None else self.message).hex()
+
+    def document(self, data: bytes, call: Call | None = None) -> Document:
+        """The document, from the bytes of its span.
+
+        Args:
+            data: the bytes.
+            call: the call it is the result of; without it, only the tool is known.
+
+        Raises:
+            ValueError: the bytes were changed.
+        """
+        ref, span = self.ref.hex(), self.span
+        if checksum(ref, data) != self.checksum:
+            raise ValueError(f"bytes of {self.file or 'the log'} were changed")
+        what, tool = _kind(self.about)
+        what = what if self.number is None else what.replace(NUMBER, str(self.number), 1)
+        return Document(
+            ref, what, self.message_ref, span, lambda: text_from(data, span, ref),
+            call or Call(tool, ""), bool(self.failed), bool(self.by_us), data,
+        )  # fmt: skip
+
+
+@lru_cache
+def _kind(about: str) -> tuple[str, str]:
+    what, tool = json.loads(about)
+    return what, tool
+
+
+class MessageRow(NamedTuple):
+    """A recorded message: its ref, its place in the conversation, its span.
+
+    Attributes:
+        at: its place in the conversation, from 1.
+        back: how many messages before it the one with its calls is; 0 where it answers none.
+        file: id in the table of files.
+        position: of the message, where the span is the complete file; else -1.
+    """
+
+    ref: str
+    at: int
+    back: int
+    file: int
+    start: int
+    length: int
+    position: int
+
+
+def progress_from_row(offset: int, ending: bytes, reading: str) -> tuple[Mark, ConversationReader]:
+    """How far a log was read, and the reader that goes on from there."""
+    length, calls, number, caller = json.loads(reading)
+    waiting = {key: Call(*call) for key, call in calls.items()}
+    return Mark(offset, ending), ConversationReader(length, waiting, number, caller)
+
+
+def progress_to_row(mark: Mark, reader: ConversationReader) -> tuple[int, bytes, str]:
+    """The columns that `progress_from_row` reads."""
+    calls = {key: (call.tool, call.arguments) for key, call in reader.calls.items()}
+    reading = json.dumps([reader.length, calls, reader.number, reader.caller])
+    return mark.offset, mark.ending, reading
+
+
+def packed(messages: Sequence[MessageRow]) -> tuple[bytes, bytes]:
+    """The refs of messages, and their other columns packed: mostly a few bytes for each."""
+    refs, *columns = zip(*messages, strict=True)
+    steps = [[b - a for a, b in pairwise((0, *column))] for column in columns]
+    return bytes.fromhex("".join(refs)), zlib.compress(json.dumps(steps).encode(), 9)
+
+
+def unpacked(refs: bytes, data: bytes) -> Iterator[MessageRow]:
+    """The messages that `packed` packed; a `ValueError` where the data is damaged."""
+    try:
+        steps = json.loads(zlib.decompress(data))
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    digits = refs.hex()
+    named = (digits[at : at + REF_DIGITS] for at in range(0, len(digits), REF_DIGITS))
+    return map(MessageRow._make, zip(named, *map(accumulate, steps), strict=True))
+
+
+def span_of(message: MessageRow, names: Mapping[int, str]) -> Span:
+    """The span of a recorded message, given the names of the files by their ids."""
+    position = None if message.position < 0 else message.position
+    return Span(names[message.file], message.start, message.length, position)
+
+
+def kind_to_row(document: Document) -> tuple[str, str, int | None]:
+    """The kind of a document as JSON, its tool as it is searched, and its number.
+
+    `message 7 (user)` is of the kind `message # (user)`, with the number 7.
+    """
+    tool, what, number = document.call.tool, document.what, None
+    match = _NUMBERED.match(what)
+    if match and NUMBER not in what:
+        what, number = _NUMBERED.sub(rf"\g<1>{NUMBER}", what), int(match[2])
+    return json.dumps([what, tool]), indexable(tool), number
+
+
+def document_to_row(
+    document: Document, kind: int, number: int | None, file: int, sums: tuple[int, int]
+) -> tuple[Any, ...]:
+    """The columns of a document, all but its log.
+
+    Args:
+        document: of the index.
+        kind: id in the table of kinds.
+        number: of the message, if its kind has one.
+        file: id in the table of files.
+        sums: checksums of the bytes of its span and of its words.
+    """
+    span, ref = document.span, bytes.fromhex(document.ref)
+    return (
+        ref, None if document.message == document.ref else bytes.fromhex(document.message),
+        kind, number, document.failed, document.by_us, file, span.start, span.length,
+        span.position, span.block, json.dumps(span.parts) if span.parts else None, *sums,
+    )  # fmt: skip
+
+
+def lexicon() -> Lexicon:
+    """The lexicon of `words_of`. It has weak words, too: who searches for a word means it."""
+    return Lexicon(kind_of)
+
+
+def words_of(document: Document, lexicon: Lexicon) -> tuple[str, ...]:
+    """The columns of `words` for a document; they are the same each time.
+
+    Its text; the parts of names in camel case; paths; and the call it is the result of, with the
+    word "error" where it reports a failure.
+    """
+    text = document.text
+    about = f"{document.call.tool} {document.call.arguments}"
+    names = sorted(lexicon.words(f"{about}\n{text}"))
+    paths = " ".join(name for name, kind in names if kind in ("path", "url"))
+    columns = (
+        text,
+        humps(name for name, _ in names),
+        paths,
+        f"{about} error" if document.failed else about,
+    )
+    return tuple(map(indexable, columns))
+
+
+def sum_of(words: Sequence[str]) -> int:
+    """A CRC-32 of words: another one shows that they are not those that were added."""
+    return zlib.crc32("\0".join(words).encode("utf-8", "surrogatepass"))

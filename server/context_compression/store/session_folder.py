@@ -1,0 +1,113 @@
+"""The folder of one session: its locks, its offloaded texts, and how it is deleted.
+
+There are two locks, both outside the session's folder, so that the folder can be deleted: a short
+one around each append, and the long one of `SessionFolder.locked`, which a compression holds from
+start to end.
+"""
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Any
+
+from context_compression.errors import StoreError
+from context_compression.store import files
+from context_compression.store.json_lines import Events, LineFile
+from context_compression.store.names import checked_name
+from context_compression.store.root_folder import LOCK_SECONDS, holding, make_folder
+
+
+class SessionFolder:
+    """The folder `sessions/<id>/` of a store. It is made when something is first written."""
+
+    def __init__(self, root: Path, id: str) -> None:
+        """The session `id` of the store at `root`; an id that cannot be is a `StoreError`."""
+        self.id = checked_name(id, "A session's id")
+        self.root = root
+        self.folder = root / "sessions" / id
+
+    def locked(self, timeout: float = LOCK_SECONDS) -> AbstractContextManager[None]:
+        """Keeps other threads and processes from compressing this conversation; appends go on.
+
+        Args:
+            timeout: seconds to wait; then it is a `StoreError`, also for a thread that holds the
+                lock itself.
+        """
+        busy = "another process is compressing this conversation"
+        return holding(self.root, f"{self.id}.compression", busy, timeout)
+
+    def archiving(self) -> AbstractContextManager[None]:
+        """Keeps other threads and processes from giving refs in this conversation."""
+        busy = "another process is archiving in this conversation"
+        return holding(self.root, f"{self.id}.refs", busy)
+
+    def offloaded_path(self, ref: str) -> Path:
+        """Where the text of `ref` is, or would be."""
+        return self.folder / "offloaded" / f"{checked_name(ref, 'A ref')}.txt"
+
+    def write_offloaded(self, ref: str, text: str) -> Path:
+        """Write a text in UTF-8, with its line ends and lone surrogates as they are."""
+        path = self.offloaded_path(ref)
+        make_folder(self.root, "sessions", self.id, "offloaded")
+        files.replace_file(path, text.encode("utf-8", "surrogatepass"))
+        return path
+
+    def remove_offloaded(self, refs: Iterable[str]) -> tuple[list[str], list[str]]:
+        """The refs whose files were removed, and a warning for each file that could not be.
+
+        A file that is already gone is in neither list.
+        """
+        removed: list[str] = []
+        warnings: list[str] = []
+        for ref in refs:
+            path = self.offloaded_path(ref)
+            try:
+                path.unlink()
+                removed.append(ref)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                warnings.append(f"{path} could not be removed: {error.strerror or error}")
+        return removed, warnings
+
+    def remove(
+        self,
+        timeout: float = LOCK_SECONDS,
+        before: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Delete everything in the folder, once nobody works in it.
+
+        Args:
+            timeout: seconds to wait for those who do; then it is a `StoreError`.
+            before: is called when nobody does; if it raises, nothing is deleted.
+        """
+        gone = self.folder.with_name(f".deleted-{self.id}")
+        with files.writing(self.folder):
+            if not self.folder.exists() and not gone.exists():
+                return
+            with self.locked(timeout), self._writing():
+                before()
+                if gone.exists():  # an earlier deletion was killed
+                    shutil.rmtree(gone)
+                if self.folder.exists():
+                    self.folder.rename(gone)
+                    shutil.rmtree(gone)
+
+    def _read(self, file: LineFile) -> Events:
+        lines = file.read()
+        if file.torn:  # perhaps another process is just writing: look again when none is
+            with suppress(StoreError), self._writing():
+                lines = file.read()
+        return lines
+
+    def _append(
+        self, file: LineFile, values: Iterable[Mapping[str, Any]], created_at: str | None
+    ) -> None:
+        with self._writing():
+            make_folder(self.root, "sessions", self.id)
+            file.append(values, {"id": self.id, "created_at": created_at})
+
+    def _writing(self) -> AbstractContextManager[None]:
+        busy = "another process is writing to this conversation"
+        return holding(self.root, f"{self.id}.log", busy)

@@ -1,0 +1,85 @@
+"""Which sessions a store has, and which of them archived a ref."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from context_compression.errors import StoreError, UnknownRef
+from context_compression.store import files
+from context_compression.store.log import SessionLog
+from context_compression.store.names import FILE_NAME
+from context_compression.store.short_refs import complete_ref
+
+
+def session_folders(folder: Path) -> list[str]:
+    """The names of all folders of sessions in a store, in alphabetical order.
+
+    Raises:
+        StoreDamaged: the folder cannot be read, or is a link.
+    """
+    sessions = files.no_link(folder / "sessions")
+    with files.reading(sessions), suppress(FileNotFoundError):
+        return sorted(
+            name
+            for name in os.listdir(sessions)
+            if FILE_NAME.fullmatch(name) and not os.path.islink(sessions / name)
+        )
+    return []
+
+
+def newest_first(folder: Path, names: Iterable[str]) -> list[str]:
+    """Those sessions in which something was recorded, the one last written to first."""
+    times: dict[str, int] = {}
+    for name in names:
+        with suppress(OSError):
+            status = os.stat(f"{folder}/sessions/{name}/events.jsonl")
+            if status.st_size:
+                times[name] = status.st_mtime_ns
+    return sorted(times, key=lambda name: (-times[name], name))
+
+
+def has_compression(log: SessionLog, n: int) -> bool:
+    """Whether the compression with the number `n` ended in a session, or nothing was recorded."""
+    events = log.events().items
+    ended = (event.get("n") for event in events if event.get("type") == "compression")
+    return not events or n in ended
+
+
+def owner_of(
+    ref: str, logs: Iterable[SessionLog], refs_of: Callable[[SessionLog], Iterable[str]]
+) -> SessionLog | None:
+    """The first log that archived a ref; `None` when none did.
+
+    Args:
+        ref: complete, or its first four or more digits.
+        logs: the newest first.
+        refs_of: gives the refs of a log that may be it.
+
+    Raises:
+        UnknownRef: several refs begin so; or the ref stands for another original in another log.
+    """
+    owners: dict[str, list[SessionLog]] = {}
+    for log in logs:
+        with suppress(StoreError):  # what cannot be read here may be found elsewhere
+            for full in refs_of(log):
+                owners.setdefault(full, []).append(log)
+    full = complete_ref(ref, owners)
+    return None if full is None else _first_owner(full, owners[full])
+
+
+def _first_owner(ref: str, owners: Sequence[SessionLog]) -> SessionLog:
+    """The first of the logs that has the original of a ref, which must be the same in all."""
+    if len(owners) == 1:
+        return owners[0]
+    by_digest: dict[str, SessionLog] = {}
+    for log in owners:
+        with suppress(StoreError):
+            by_digest.setdefault(log.digest(ref), log)
+    if len(by_digest) > 1:
+        where = " and in ".join(log.id for log in by_digest.values())
+        raise UnknownRef(
+            f"{ref} stands for different things in {where}: their hashes begin alike, which does "
+            "not happen by chance. Name the session, too."
+        )
+    return next(iter(by_digest.values()), owners[0])

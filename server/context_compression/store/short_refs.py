@@ -1,0 +1,36 @@
+"""Refs that a person or a model cut short: at least four of their first digits name one."""
+
+import re
+from collections.abc import Iterable
+
+from context_compression.conversation.refs import SHORTEST
+from context_compression.errors import UnknownRef
+
+MOST_LISTED = 20
+"""Refs that the error for an ambiguous one lists."""
+
+
+def too_short_note(ref: str) -> str:
+    """`"6da"` -> `" (at least 4 digits name a ref)"`; `""` for a ref that is long enough."""
+    return f" (at least {SHORTEST} digits name a ref)" * (len(ref) < SHORTEST)
+
+
+def complete_ref(ref: str, known: Iterable[str]) -> str | None:
+    """The known ref that `ref` is, or begins: `complete_ref("c3f9", ["c3f91a20"])` -> `"c3f91a20"`.
+
+    `None` when no known ref begins so.
+
+    Raises:
+        UnknownRef: several begin so; the message lists them.
+    """
+    refs = set(known)
+    if ref in refs:
+        return ref
+    if not re.fullmatch(r"[0-9a-fA-F]{4,}", ref):
+        return None
+    matches = sorted(full for full in refs if full.startswith(ref.lower()))
+    if len(matches) > 1:
+        raise UnknownRef(
+            f"{ref} is the beginning of several refs; take one: {', '.join(matches[:MOST_LISTED])}."
+        )
+    return matches[0] if matches else None
