@@ -21,8 +21,8 @@ from context_compression.evidence import constraints
 from context_compression.planning.cuts import Cutter, spans
 from context_compression.planning.pieces import Pool, Source
 from context_compression.planning.plan import Plan
-from context_compression.strategies import competing, filling, gaps
-from context_compression.strategies import extract as extraction
+from context_compression.strategies import measured
+from context_compression.strategies.filling import attempt, competing
 from context_compression.strategies.forms import Form, Forms, outer_parts
 from context_compression.strategies.keep import cost
 from context_compression.strategies.quoting import outcome
@@ -663,7 +663,7 @@ def test_an_old_turn_goes_before_the_mark_that_says_what_is_missing() -> None:
         for n in range(30)
     )
     messages = session(*turns, said("user", "Thank you."))
-    least = count_tokens(messages[-1:]) + gaps.BARE_TOKENS
+    least = count_tokens(messages[-1:]) + measured.BARE_NOTE_TOKENS
 
     for room in range(least, 6 * least):
         shown = compress(messages, target_tokens=room, strategy="extract").messages
@@ -765,7 +765,7 @@ def test_in_a_small_room_the_newest_messages_stay_where_the_view_tells_no_less_b
         return texts(view).count("handle_")
 
     found = told()
-    monkeypatch.setattr(extraction, "RIVAL_ROOM", 0)
+    monkeypatch.setattr(measured, "RIVAL_ROOM_TOKENS", 0)
     assert found == told() if newest_tell else found > 1.2 * told()
 
 
@@ -1172,7 +1172,7 @@ def test_a_view_that_came_out_too_large_is_corrected_in_few_rounds(
         rounds += 1
         return cost(*args)
 
-    monkeypatch.setattr(filling, "cost", counted)
+    monkeypatch.setattr(attempt, "cost", counted)
     compress(
         messages,
         target_tokens=200,
