@@ -1,6 +1,6 @@
-"""What the strategies share: clips, landmarks of a text, digests, receipts.
+"""Clips, landmarks, digests and receipts: the few lines of a long text that stay in its place.
 
-They answer one question: which few lines of a long text does later work refer back to?
+They answer one question: which lines does later work refer back to?
 """
 
 import re
@@ -64,7 +64,7 @@ def tokens_of_text(block: Block, counter: Counter) -> int:
 
 
 def shortened(text: str, most: int) -> str:
-    """Its beginning and its end: of a path the file's name tells most.
+    """A text as its beginning and its end: of a path the end, the file's name, says most.
 
     Half a secret could not be told from other text any more: what is cut holds none.
     """
@@ -74,7 +74,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
-    """The receipt at the beginning of a preview written by us; `None` for texts that look like one."""
+    """The receipt at the beginning of a preview written by us; `None` for any other text."""
     match = RECEIPT.match(text)
     if not match or match[1] not in archive.refs:
         return None
@@ -157,7 +157,7 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
 
 
 def digest(messages: Sequence[Message], max_chars: int) -> str:
-    """What happened in some messages, by code, in at most `max_chars` characters.
+    """What happened in some messages, found by code, in at most `max_chars` characters.
 
     What the user asked comes first, then their constraints, decisions, files, commands, errors; a
     section gets no room that an earlier one needs.

@@ -27,7 +27,7 @@ def propose(plan: Plan) -> Proposal:
 
 
 def to_preview(plan: Plan, least: int) -> Shorten:
-    """How a result of `least` tokens or more becomes its preview."""
+    """A function that replaces a result of `least` tokens or more by its preview."""
 
     def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
         tokens = tokens_of_text(result, plan.counter)  # pictures stay
@@ -35,7 +35,7 @@ def to_preview(plan: Plan, least: int) -> Shorten:
         if tokens < least or not text:
             return result
         spans = [*preview(result, index, plan), *shown]
-        if earlier := receipt_of(text, plan.archive):  # a preview already: it names the whole
+        if earlier := receipt_of(text, plan.archive):  # a preview already: it names the full text
             kept = result.with_text(render(text, [earlier.span(), *spans]))
         else:
             what = describe(result, name, tokens)
@@ -49,8 +49,8 @@ def to_preview(plan: Plan, least: int) -> Shorten:
 def preview(result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
     """Where the parts of an output stand that later work most likely needs.
 
-    The outer lines and those of errors, then the pieces that hold most evidence, that which is said
-    or passed to a tool before all.
+    The outer lines and those of errors, then the pieces that hold most evidence; words that the
+    user or the model says or passes to a tool count most.
     """
     key = result.text, (*plan.outdated.spans(result, result.text),)
     known = plan.previews.get(key)
