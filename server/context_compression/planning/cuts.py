@@ -40,7 +40,7 @@ class Cutter:
         stops: where each ends.
         words: the evidence words of all pieces, by number, piece after piece.
         ends: where in `words` those of the pieces before a piece end; one more than pieces.
-        fails: 1 for a piece that tells of a failure.
+        fails: 1 for a piece that speaks of a failure.
     """
 
     def __init__(self, *, prose: bool = False) -> None:

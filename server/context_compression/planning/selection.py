@@ -56,7 +56,7 @@ def _clipped(text: str, start: int, stop: int, named: str) -> str:
 
 
 def tokens_of_text(block: Block, counter: Counter) -> int:
-    """Tokens of a block with what wraps it, without the pictures beside its text."""
+    """Tokens of a block with what wraps it, without the pictures next to its text."""
     if isinstance(block, ToolResult):
         texts = tuple(part for part in block.content if isinstance(part, Text))
         block = block if len(texts) == len(block.content) else replace(block, content=texts)
@@ -66,7 +66,7 @@ def tokens_of_text(block: Block, counter: Counter) -> int:
 def shortened(text: str, most: int) -> str:
     """A text as its beginning and its end: of a path the end, the file's name, says most.
 
-    Half a secret could not be told from other text any more: what is cut holds none.
+    Half a secret would not be recognised any more: secrets are removed before the cut.
     """
     if len(text) > most:
         text = redact(text)
@@ -137,7 +137,7 @@ def end_of_output(text: str) -> int:
 
 
 def landmarks(text: str, max_chars: float) -> list[Span]:
-    """Where the lines stand that tell what an output is: the outer ones and those of errors.
+    """Where the lines stand that show what an output is: the outer ones and those of errors.
 
     Of a line too long for a preview the beginning. What the host adds at the end is no line of it.
     """

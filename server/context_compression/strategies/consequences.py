@@ -54,8 +54,8 @@ def shrinks(plan: Plan, edit: Edit) -> bool:
 def without_bound(plan: Plan, edits: Sequence[Edit], first: int | None = None) -> Sequence[Edit]:
     """Edits that leave no bound thinking behind the first changed place.
 
-    It goes for whole tool loops: where the loop in which the first change stands thought before,
-    that is changed first.
+    It goes for complete tool loops: where the loop of the first change holds thinking before it,
+    that thinking goes first.
 
     Args:
         plan: of the conversation.

@@ -43,7 +43,7 @@ def anchored(plan: Plan, room: int) -> dict[int, Message]:
     Where the previews do not fit, the newest that do; the other messages as small as they get.
     """
     if leaves_half(plan, room):
-        return _shaped(plan, Form.WHOLE)
+        return _shaped(plan, Form.FULL)
     previews = _shaped(plan, Form.PREVIEW)
     if cost(plan, previews, {}) <= room:
         return previews
@@ -64,7 +64,7 @@ def anchored_forms(plan: Plan, form: Form) -> dict[int, Form]:
 
     def form_of(index: int) -> Form:
         if index < plan.head or index in plan.pins:
-            return Form.WHOLE
+            return Form.FULL
         return Form.PREVIEW if form is Form.LEAST and index in partners else form
 
     return {index: form_of(index) for index in sorted(plan.anchored)}

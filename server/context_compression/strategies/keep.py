@@ -57,7 +57,7 @@ def keep_only(
             reasons = {index: why[index]} if index in why else {}
             edits.append(Edit(index, index + 1, (kept[index],), reason, reasons))
     if plan.bound and not plan.drops_thinking:
-        edits = [*_with_whole_loops(plan, [edit for edit in edits if shrinks(plan, edit)])]
+        edits = [*_with_uniform_loops(plan, [edit for edit in edits if shrinks(plan, edit)])]
     return with_consequences(plan, edits)
 
 
@@ -77,7 +77,7 @@ def _user_is_due(plan: Plan, before: Message | None, after: Message | None) -> b
     return before is None or before.role not in ("user", "tool")
 
 
-def _with_whole_loops(plan: Plan, edits: Sequence[Edit]) -> Iterator[Edit]:
+def _with_uniform_loops(plan: Plan, edits: Sequence[Edit]) -> Iterator[Edit]:
     """The same edits; where a tool loop would show part of its thinking, notes divide it.
 
     All edits of such a turn become one, so that all of a turn is changed or nothing.

@@ -4,7 +4,7 @@ Where a comment says "measured on recorded sessions", other values were tried on
 evidence at the same size. `benchmarks/tune.py` tries the weights again. The other numbers are
 prices of marks that are written here, or sizes beyond which a text counts as something else.
 
-A name says its unit: `_TOKENS`, `_CHARS`; `_SHARE` is a part of a whole, `_WORTH` and `_WEIGHT` are
+A name says its unit: `_TOKENS`, `_CHARS`; `_SHARE` is a part of 1, `_WORTH` and `_WEIGHT` are
 on the scale of `planning.measured`.
 """
 
@@ -168,7 +168,7 @@ PAYLOAD_QUERY_CHARS = 80
 
 HOST_NOTE_CHARS = 600
 """Characters up to which a note of a host stays unshortened; half of them of longer notes. Of what
-a command of the host printed only the tag: the model is told to leave it alone."""
+a command of the host printed only the tag: the host tells the model to leave it alone."""
 SKILL_CHARS = 6_000
 """Characters up to which a skill that the host loaded stays unshortened like the user's words."""
 MOST_LOADS = 20

@@ -26,19 +26,19 @@ class Level:
     """One form of the must-keep set.
 
     Attributes:
-        first: messages before this one are dropped, but for what is anchored.
+        first: messages before this one are dropped, unless they are anchored.
         recent: messages from this one on stay, in the form `newest`.
         newest: that form.
         skeletons: whether older tool steps stay as skeletons.
-        spare: share of the room it must leave free to be taken, and at least what the user's rules
-            in dropped messages cost; negative for one that is taken in any case.
-        left_out: of the newest messages those that it leaves out, but for the user's.
-        rival: another form, which may show more where it leaves out any.
+        spare: share of the room that it must leave free to be taken, and at least what the user's
+            constraints in dropped messages cost; negative for one that is taken in any case.
+        left_out: those of the newest messages that it leaves out, unless they are the user's.
+        rival: another level, which may show more where this one leaves out any.
     """
 
     first: int
     recent: int
-    newest: Form = Form.WHOLE
+    newest: Form = Form.FULL
     skeletons: bool = True
     spare: float = 0
     left_out: range = range(0)
@@ -57,9 +57,9 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
     spare = 1 - measured.MUST_KEEP_SHARE
     with_skeletons = (
         Level(head, min(recent, plan.tail), spare=spare),
-        Level(head, recent, spare=spare),
-        Level(head, recent, Form.PREVIEW, spare=spare),
-        Level(head, recent, clipped, spare=spare),
+        Level(head, recent, spare=spare),  # fewer of the newest messages unshortened
+        Level(head, recent, Form.PREVIEW, spare=spare),  # their results with previews
+        Level(head, recent, clipped, spare=spare),  # their long texts clipped, too
     )
     smallest = Level(head, end, Form.LEAST, skeletons=False)
     few = Level(
@@ -70,9 +70,12 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
     return with_skeletons, (
         Level(head, recent, clipped, skeletons=False, spare=1 - measured.QUOTED_SHARE),
         few,
+        # the newest messages compete with all others: the open step with previews, then smaller
         Level(head, end, clipped, skeletons=False, spare=measured.PREVIEWS_SPARE),
         smallest,
+        # the last turns only, fewer and fewer
         *(Level(turn, max(turn, fewest), clipped, skeletons=False) for turn in turns),
+        # what is anchored, with previews; then the floor
         Level(end, end, clipped, spare=measured.FEWEST_SPARE),
         Level(end, end, Form.LEAST, spare=float("-inf")),
     )
@@ -90,13 +93,13 @@ def must_keep(
         always: indices of records and of what the user said.
         again: indices of messages that a later one repeats.
     """
-    fits = level.newest is Form.WHOLE and leaves_half(plan, room)
+    fits = level.newest is Form.FULL and leaves_half(plan, room)
     least = level.newest is Form.LEAST
     kept = anchored_forms(plan, level.newest if fits or least else Form.PREVIEW)
     unseen = plan.open_step or ()
     unseen_tokens = sum(plan.tokens[index] for index in unseen)
     if level.spare >= 0 and unseen_tokens <= measured.UNSEEN_SHARE * room:
-        kept |= dict.fromkeys(unseen, Form.WHOLE)
+        kept |= dict.fromkeys(unseen, Form.FULL)
     first_turn = plan.turns[0].stop if plan.turns else plan.head
     older = Form.CLIPPED if level.newest in (Form.CLIPPED, Form.LEAST) else Form.PREVIEW
     for index in range(max(level.first, plan.head), len(plan.messages)):

@@ -109,8 +109,8 @@ def is_name(word: str, kind: Kind, *, plain: bool) -> bool:
     Args:
         word: the word.
         kind: what it is evidence of.
-        plain: whether plain words name something: where no other stands beside them in an argument
-            of a tool, or of a command.
+        plain: whether plain words name something: where no other word stands with them in an
+            argument of a tool, or of a command.
     """
     if len(word) >= measured.LONGEST_NAME_CHARS or ESCAPES.search(word):
         return False

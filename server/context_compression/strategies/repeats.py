@@ -13,7 +13,7 @@ def repeated_texts(
     """Where texts stand in the user's role that a later one repeats: the message and its block.
 
     It says the same, or is the same skill with arguments behind all that the older one says, short
-    enough to stay whole.
+    enough to stay unshortened.
 
     Args:
         messages: of a conversation.

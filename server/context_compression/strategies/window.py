@@ -1,7 +1,7 @@
-"""`window`: the last turns whole, a digest of what came before, and the messages that matter.
+"""`window`: the last turns in full, a digest of what came before, and the messages that matter.
 
 Older than the last `keep_recent` turns stays what scores at or above `importance_threshold`, of the
-last `max_turns` turns; the recent turns stay whole while they fit, then fewer of them, then part of
+last `max_turns` turns; the recent turns stay full while they fit, then fewer of them, then part of
 the last one.
 """
 

@@ -1,4 +1,4 @@
-"""What a word is worth: by its kind, the messages it is seen in, and whether somebody uses it."""
+"""What a word is worth: by its kind, the messages it is seen in, and whether it is used."""
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence

@@ -103,7 +103,7 @@ class Competing:
         """The texts of a message that compete, with what it costs to show anything of them."""
         base, quoting = self.base, self.base.quoting
         message, shown = base.plan.messages[index], base.shown.get(index)
-        if shown is message or base.kept.get(index) is Form.WHOLE:
+        if shown is message or base.kept.get(index) is Form.FULL:
             return
         unshortened = {id(block) for block in shown.blocks} if shown else ()
         for slot, block in enumerate(message.blocks):

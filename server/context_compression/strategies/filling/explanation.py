@@ -50,7 +50,7 @@ def explanation(
     why: dict[int, str] = {}
     for index in range(base.plan.head, len(base.plan.messages)):
         form = base.kept.get(index)
-        if form is Form.WHOLE:
+        if form is Form.FULL:
             continue
         quoted = "quoted" if shown[index] or index in contents else "left out"
         of = [f"{shown[index]} of {parts[index]} parts"] if parts[index] else []

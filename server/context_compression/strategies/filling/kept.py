@@ -40,7 +40,7 @@ class KeptMessages:
 
     def may_lose_pictures(self, index: int) -> bool:
         """Whether pictures of a message need not be shown."""
-        return self.kept.get(index) not in (Form.WHOLE, Form.RESULTS)
+        return self.kept.get(index) not in (Form.FULL, Form.RESULTS)
 
     @property
     def lacks_much(self) -> bool:

@@ -24,7 +24,7 @@ def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
     """
     assert plan.room is not None
     truncated = {edit.start: edit.becomes[0] for edit in edits if edit.reason == "truncate"}
-    kept = dict.fromkeys(range(len(plan.messages)), Form.WHOLE)
+    kept = dict.fromkeys(range(len(plan.messages)), Form.FULL)
     kept |= {index: Form.RESULTS for index in with_results(plan) if index not in truncated}
     filling = Filling(Forms(plan), kept, plan.room, 0, truncated)
     left_out = plan.total - (plan.room - filling.left)

@@ -39,7 +39,7 @@ from context_compression.strategies.tool_results import (
 class Form(Enum):
     """How much of a message stays."""
 
-    WHOLE = auto()
+    FULL = auto()
     RESULTS = auto()
     """Large results at preview size."""
     PREVIEW = auto()
@@ -87,7 +87,7 @@ class Forms:
     def shaped(self, index: int, form: Form, slots: Slots = NO_SLOTS) -> Message:
         """A message in a form with the chosen spans; itself when that shortens nothing."""
         message = self.plan.messages[index]
-        if form is Form.WHOLE:
+        if form is Form.FULL:
             return message
         shaped = self._shaped(message, index, form, slots)
         if form is Form.RESULTS or not units_in(message):
@@ -96,7 +96,7 @@ class Forms:
 
     def _shaped(self, message: Message, index: int, form: Form, slots: Slots) -> Message:
         match form:
-            case Form.WHOLE:
+            case Form.FULL:
                 return message
             case Form.RESULTS:
                 return self._with_results(message, index, slots, self._large)

@@ -193,7 +193,7 @@ def _ref_in_gaps(quoting: Quoting, index: int, block: Block, key: str) -> str:
 
 
 def _labels_are_real(message: Message, block: Block) -> bool:
-    """Whether labels in a text are what they seem: in the user's words and quotes of ours."""
+    """Whether labels in a text are what they seem: in the user's words and in our own quotes."""
     if message.role != "user" or not isinstance(block, Text):
         return False
     return not is_note(block.text) or holds_excerpts(block.text)
