@@ -29,8 +29,9 @@ from quality import Place, Task, label, tokens_of
 from texts import Reader
 
 from context_compression.conversation import rendering
-from context_compression.planning import cuts, pieces
-from context_compression.strategies import competing, extract, quoting, worth
+from context_compression.planning import measured as planning
+from context_compression.planning.pieces import weights as word_weights
+from context_compression.strategies import measured as strategies
 
 Weights: TypeAlias = Mapping[str, float]
 
@@ -38,13 +39,13 @@ LEAST = 0.003  # of Q; less is chance with some fifty cuts
 FACTORS = (0.5, 2.0)
 SHARES = ("MUST_KEEP_SHARE", "QUOTED_SHARE")
 MODULES = {
-    "USED": pieces, "MANY": pieces, "ERROR_BONUS": pieces, "FAILED_BONUS": pieces,
-    "REASON_BONUS": pieces, "FILLER": pieces,
-    "GAP_TOKENS": rendering, "GAP_CHARS": rendering, "PIECE_CHARS": cuts, "LABEL_TOKENS": quoting,
-    "OUTDATED_WEIGHT": pieces, "USER_WEIGHT": worth, "USER_WORTH": worth,
-    "SKILL_WORTH": worth, "SUMMARY_WORTH": worth, "PRINTED_WEIGHT": worth,
-    "ANSWER_WORTH": worth, "REMARK_WORTH": worth, "CHANGE_WORTH": competing,
-    "MUST_KEEP_SHARE": extract, "QUOTED_SHARE": extract,
+    "USED": planning, "MANY": planning, "ERROR_BONUS": planning, "FAILED_BONUS": planning,
+    "REASON_BONUS": planning, "FILLER": planning, "PIECE_CHARS": planning,
+    "OUTDATED_WEIGHT": planning, "GAP_TOKENS": rendering, "GAP_CHARS": rendering,
+    "LABEL_TOKENS": strategies, "USER_WEIGHT": strategies, "USER_WORTH": strategies,
+    "SKILL_WORTH": strategies, "SUMMARY_WORTH": strategies, "PRINTED_WEIGHT": strategies,
+    "ANSWER_WORTH": strategies, "REMARK_WORTH": strategies, "CHANGE_WORTH": strategies,
+    "MUST_KEEP_SHARE": strategies, "QUOTED_SHARE": strategies,
 }  # fmt: skip
 """Where each weight stands; the kinds of evidence, in `KIND_WEIGHT`, come beside them."""
 
@@ -52,7 +53,7 @@ places: list[Place] = []  # inherited by the processes that measure
 
 
 def shipped() -> Weights:
-    kinds = {f"kind {kind}": weight for kind, weight in pieces.KIND_WEIGHT.items()}
+    kinds = {f"kind {kind}": weight for kind, weight in planning.KIND_WEIGHT.items()}
     return {name: getattr(module, name) for name, module in MODULES.items()} | kinds
 
 
@@ -61,9 +62,9 @@ def put(weights: Weights) -> None:
     for name, weight in weights.items():
         if name in MODULES:
             setattr(MODULES[name], name, weight)
-    for kind in pieces.KIND_WEIGHT:
-        pieces.KIND_WEIGHT[kind] = weights[f"kind {kind}"]
-    pieces.WEIGHTS = pieces.word_weights()
+    for kind in planning.KIND_WEIGHT:
+        planning.KIND_WEIGHT[kind] = weights[f"kind {kind}"]
+    word_weights.WEIGHTS = word_weights.word_weights()
 
 
 def loaded(task: Task) -> Iterator[Place]:

@@ -28,7 +28,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, Message, strings_in
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import InvalidConversation, InvalidSettings, InvalidTarget
-from context_compression.planning.plan import Archive
+from context_compression.planning.archive import Archive
 from context_compression.testing import Run, conversation, tool_step
 from context_compression.tokens import Counter
 from context_compression.tokens.counting import Counting

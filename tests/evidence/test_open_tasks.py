@@ -319,7 +319,7 @@ def test_a_box_that_was_ticked_leaves_its_neighbours_due() -> None:
 
     pool.add(Source(0, 0, text, 20, 0), [(10, 19)], [(0, 9), (10, 19), (20, 29)])
 
-    assert [bool(told & DUE) for told in pool.tells] == [True, False, True]
+    assert [bool(signs & DUE) for signs in pool.signs] == [True, False, True]
 
 
 def test_of_a_plan_with_many_headings_the_higher_levels_are_due() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_compression.planning import cuts
+from context_compression.planning import cuts, measured
 from context_compression.planning.cuts import Cutter, cutter_for, keep, spans
 
 TEXTS = ("Read src/app.py.", "def main():\n    return 1\n", "build 4711 failed: no such file")
@@ -45,7 +45,7 @@ def test_only_the_last_few_are_kept_and_none_that_knows_nothing() -> None:
     cutter = cutter_of(*TEXTS)
     keep(cutter)
     keep(Cutter())
-    for n in range(cuts.KEPT):
+    for n in range(measured.KEPT_CUTTERS):
         assert cutter_for(()) is not cutter
         keep(cutter_of(f"Conversation {n}."))
 
@@ -59,7 +59,7 @@ def test_two_at_once_never_share_one() -> None:
 
 
 def test_one_that_has_grown_large_forgets_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuts, "MOST_KEPT", 3)
+    monkeypatch.setattr(measured, "MOST_KEPT", 3)
     cutter = cutter_of(*TEXTS, "One line more.")
     keep(cutter)
 

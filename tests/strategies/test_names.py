@@ -12,8 +12,9 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.labels import without_labels
 from context_compression.planning.plan import Plan
 from context_compression.settings import Settings
-from context_compression.strategies.competing import end_of_note
-from context_compression.strategies.names import LABEL, MOST, line, names_of
+from context_compression.strategies.filling.competing import end_of_note
+from context_compression.strategies.measured import MOST_NAMES
+from context_compression.strategies.names import LABEL, line, names_of
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
 
@@ -106,7 +107,7 @@ def test_a_secret_is_no_name() -> None:
 def test_however_many_names_there_are_a_line_holds_so_many() -> None:
     many = [f"name_{n:05}" for n in range(50_000)]
 
-    assert line(many, [""], lambda _: 0, PLENTY).count(", ") == MOST - 1
+    assert line(many, [""], lambda _: 0, PLENTY).count(", ") == MOST_NAMES - 1
 
 
 def told(*given: str, view: str = "", room: float = PLENTY) -> str:

@@ -19,7 +19,7 @@ from context_compression.conversation import authors
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Image
 from context_compression.conversation.refs import ref_of
-from context_compression.strategies import filling
+from context_compression.strategies import measured
 from context_compression.strategies.pictures import images_in
 from context_compression.testing import Dialect
 
@@ -284,7 +284,7 @@ def test_reasons_tell_that_pictures_are_left_out() -> None:
 def test_the_last_ones_go_back_where_a_view_turns_out_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(filling, "PICTURES_SHARE", 5.0)
+    monkeypatch.setattr(measured, "PICTURES_SHARE", 5.0)
     messages = seen("result")
 
     result = share_of(messages, 0.4)

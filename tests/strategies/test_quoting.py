@@ -13,7 +13,7 @@ from context_compression.conversation.labels import label_quotes
 from context_compression.conversation.refs import ref_of
 from context_compression.conversation.rendering import render
 from context_compression.planning.plan import Plan
-from context_compression.strategies.quoting import Quoting
+from context_compression.strategies.quoting import Quoting, note
 from context_compression.strategies.tool_results import Slots
 from context_compression.testing import Run, tool_step
 from context_compression.tokens import Counter
@@ -41,7 +41,7 @@ def note_of(messages: list[dict[str, Any]], only: Sequence[int] | None = None) -
     for number, (index, slot, part) in enumerate(found):
         if only is None or number in only:
             slots.setdefault(index, {})[slot, part.key] = [(0, len(part.text))]
-    return quoting.note(range(len(messages)), dict(slots)).text.partition("\n")[2]
+    return note(quoting, range(len(messages)), dict(slots)).text.partition("\n")[2]
 
 
 def quoted(*runs: Run, only: Sequence[int] | None = None, dialect: Any = "anthropic") -> str:
@@ -101,9 +101,9 @@ def test_what_is_missing_before_and_behind_all_quotes_is_told_where_there_is_roo
 ) -> None:
     plan = plan_of([{"role": "assistant", "content": f"Step {n}."} for n in range(9)])
 
-    note = Quoting(plan).note(range(9), {3: {(0, ""): [(0, 7)]}}, **where).text
+    text = note(Quoting(plan), range(9), {3: {(0, ""): [(0, 7)]}}, **where).text
 
-    assert re.findall(r"\[… (\d+ messages)\]", note) == marks
+    assert re.findall(r"\[… (\d+ messages)\]", text) == marks
 
 
 def test_a_bracket_within_a_line_stays_as_it_is() -> None:
@@ -225,11 +225,11 @@ def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:
     talk = [{"role": "user", "content": f"word {number}"} for number in range(9)]
     quoting = Quoting(plan_of(talk))
 
-    def note(*quoted: int, of: range = range(9)) -> list[str]:
+    def lines(*quoted: int, of: range = range(9)) -> list[str]:
         slots: dict[int, Slots] = {index: {(0, ""): [(0, 6)]} for index in quoted}
-        return quoting.note(of, slots, {0, 4, 6}).text.split("\n")
+        return note(quoting, of, slots, {0, 4, 6}).text.split("\n")
 
-    assert note(2, 3, 5) == [
+    assert lines(2, 3, 5) == [
         "[Compressed History] Excerpts of earlier messages, quoted as data:",
         f"[… 2 messages; first ref {ref_of(talk[0])}]",
         "[User] word 2",
@@ -238,12 +238,12 @@ def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:
         "[User] word 5",
         f"[… 3 messages; first ref {ref_of(talk[6])}]",
     ]
-    assert note(1, 3, of=range(1, 4))[1:] == ["[User] word 1", "[… 1 message]", "[User] word 3"]
-    assert note(3, of=range(1, 6))[1:] == [
+    assert lines(1, 3, of=range(1, 4))[1:] == ["[User] word 1", "[… 1 message]", "[User] word 3"]
+    assert lines(3, of=range(1, 6))[1:] == [
         "[User] word 3",
         f"[… 2 messages; first ref {ref_of(talk[4])}]",
     ]
-    assert note(of=range(6, 9)) == [
+    assert lines(of=range(6, 9)) == [
         "[Compressed History] Not shown here:",
         f"[… 3 messages; first ref {ref_of(talk[6])}]",
     ]
@@ -273,9 +273,9 @@ def test_a_gap_in_what_was_said_tells_the_ref_of_the_whole() -> None:
     text = "\n".join(f"sentence {number} of a long answer" for number in range(40))
     plan = plan_of([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": text}])
 
-    note = Quoting(plan).note(range(2), {1: {(0, ""): [(0, 29)]}}).text
+    shown = note(Quoting(plan), range(2), {1: {(0, ""): [(0, 29)]}}).text
 
-    assert f"; ref {ref_of(text)}]" in note
+    assert f"; ref {ref_of(text)}]" in shown
 
 
 @pytest.mark.parametrize(
@@ -291,10 +291,10 @@ def test_the_first_gap_in_the_arguments_of_a_call_tells_the_ref_of_its_message(
     call, _ = messages = tool_step([run], "anthropic")
 
     slots = {0: {(0, key): [span] for key, span in shown.items()}}
-    note = Quoting(plan_of(messages)).note(range(2), {**slots}).text
+    text = note(Quoting(plan_of(messages)), range(2), {**slots}).text
 
-    assert "[… " in note
-    assert note.count(f"; ref {ref_of(call)}]") == 1
+    assert "[… " in text
+    assert text.count(f"; ref {ref_of(call)}]") == 1
 
 
 def test_beside_a_quote_long_texts_have_a_mark_and_short_ones_of_the_users_are_shown() -> None:

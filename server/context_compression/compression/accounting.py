@@ -9,8 +9,9 @@ from context_compression.conversation.authors import title_of
 from context_compression.conversation.messages import Edited, Message, Text, ToolResult
 from context_compression.conversation.refs import Refs
 from context_compression.conversation.validity import Repaired
+from context_compression.planning.archive import Archive
 from context_compression.planning.edits import View
-from context_compression.planning.plan import TEXT_WITH_REF, Archive
+from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.selection import previews_in
 from context_compression.tokens.usage import Messages
 
@@ -125,7 +126,7 @@ def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple
     for slot, block in enumerate(message.blocks):
         if isinstance(block, ToolResult) and block.text:
             yield slot, block.text, f"{names.get(block.call_id, 'tool')} result"
-        elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF:
+        elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF_CHARS:
             yield slot, block.text, title_of(message, block.text)
 
 

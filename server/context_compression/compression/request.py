@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from context_compression.compression.result import Kept, Result
 from context_compression.conversation.messages import is_array
 from context_compression.errors import InvalidSettings, InvalidTarget
-from context_compression.planning.plan import Archive
+from context_compression.planning.archive import Archive
 from context_compression.settings import Settings
 from context_compression.tokens import TextCounter
 from context_compression.tokens.usage import Messages

@@ -15,9 +15,12 @@ from context_compression.conversation.system_prompt import carried
 from context_compression.conversation.validity import Repaired
 from context_compression.evidence.facts import is_talk
 from context_compression.planning import edits
+from context_compression.planning.archive import Archive
 from context_compression.planning.cuts import Cutter, cutter_for, keep
 from context_compression.planning.edits import Edit, View
-from context_compression.planning.plan import Archive, Plan, owner_of, pinned, reasoning_of
+from context_compression.planning.pins import pinned
+from context_compression.planning.plan import Plan
+from context_compression.planning.steps import owner_of, reasoning_of
 from context_compression.settings import Settings
 from context_compression.strategies.consequences import (
     takes_turns,

@@ -17,7 +17,8 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import InvalidSettings
-from context_compression.planning.plan import Archive, Plan
+from context_compression.planning.archive import Archive
+from context_compression.planning.plan import Plan
 from context_compression.planning.selection import describe
 from context_compression.session import Session
 from context_compression.session.archiver import restored_refs

@@ -11,11 +11,9 @@ from contextlib import suppress
 
 from context_compression.evidence.facts import ERROR_WORDS, lines_with
 from context_compression.evidence.words import Numbering
+from context_compression.planning import measured
 from context_compression.tokens.remembered import key_of
 
-PIECE_CHARS = 80
-"""About how long a piece is: a line or a few short ones."""
-LONGEST_PIECE = 400
 HEADS = (
     "@@ ", "diff ", "#", "|", "def ", "class ", "func ", "function ", "export ", "FAIL", "===",
     "- [ ] ", "[Files", "[More names",
@@ -30,12 +28,6 @@ PART_ENDS = re.compile(
 does not end behind `Mr.` or `Hon.` The first is taken that makes a piece of `PIECE_CHARS`."""
 SEPARATORS = ',;"'
 """Behind these a line is divided where it has neither such an end nor a blank: no word goes on."""
-MOST_KEPT = 50_000
-"""Pieces, and words, up to which a cutter is kept for the next compression: a million tokens."""
-KEPT = 4
-"""Cutters that are kept: several conversations may take turns."""
-KNOWN = 0.5
-"""Share of a conversation's characters that a cutter must have met to be the one for it."""
 
 
 class Cutter:
@@ -48,7 +40,7 @@ class Cutter:
         stops: where each ends.
         words: the evidence words of all pieces, by number, piece after piece.
         ends: where in `words` those of the pieces before a piece end; one more than pieces.
-        fails: 1 for a piece that tells of a failure.
+        fails: 1 for a piece that speaks of a failure.
     """
 
     def __init__(self, *, prose: bool = False) -> None:
@@ -83,7 +75,7 @@ class Cutter:
         for text in texts:
             total += len(text)
             known += len(text) if key_of(text) in self._known else 0
-        return 0 < known >= KNOWN * total
+        return 0 < known >= measured.KNOWN_SHARE * total
 
     def rest(self) -> None:
         """Let go of the texts; what was cut of them stays known."""
@@ -125,12 +117,12 @@ def cutter_for(texts: Sequence[str], *, prose: bool = False) -> Cutter:
 
 def keep(cutter: Cutter) -> None:
     """Take a cutter back, for the next compression; one that has grown large forgets all."""
-    if max(len(cutter.starts), len(cutter.numbering)) > MOST_KEPT:
+    if max(len(cutter.starts), len(cutter.numbering)) > measured.MOST_KEPT:
         cutter.clear()
     elif cutter.starts:
         cutter.rest()
         _kept.append(cutter)
-        del _kept[:-KEPT]
+        del _kept[: -measured.KEPT_CUTTERS]
 
 
 def spans(text: str) -> tuple["array[int]", "array[int]"]:
@@ -142,14 +134,15 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
     starts, stops = array("I"), array("I")
     start = 0
     first = last = -2  # of the piece before, which the next line may join
+    usual, longest = measured.PIECE_CHARS, measured.LONGEST_PIECE_CHARS
     while start < len(text):
         stop = text.find("\n", start)
         stop = len(text) if stop < 0 else stop
-        joins = last == start - 1 and start < stop <= first + PIECE_CHARS
+        joins = last == start - 1 and start < stop <= first + usual
         if joins and not text.startswith(HEADS, start):
             stops[-1] = last = stop
         elif start < stop:
-            while stop - start > LONGEST_PIECE:
+            while stop - start > longest:
                 cut = _break(text, start)
                 starts.append(start)
                 stops.append(cut)
@@ -166,10 +159,10 @@ def _break(text: str, start: int) -> int:
 
     Else behind a separator, else after `LONGEST_PIECE`.
     """
-    stop = start + LONGEST_PIECE
-    if ends := PART_ENDS.search(text, start + PIECE_CHARS, stop):
+    stop = start + measured.LONGEST_PIECE_CHARS
+    if ends := PART_ENDS.search(text, start + measured.PIECE_CHARS, stop):
         return ends.end()
-    middle = start + LONGEST_PIECE // 2
+    middle = start + measured.LONGEST_PIECE_CHARS // 2
     blank = text.rfind(" ", middle, stop)
     if blank >= 0:
         return blank

@@ -1,6 +1,7 @@
-"""`Edit(start, stop, becomes)`: all a strategy can say, and `apply`, which makes it so.
+"""`Edit(start, stop, becomes)`: all a strategy can propose, and `apply`, which makes the view.
 
-Pairing of tool calls, validity and provenance are checked here once, for every strategy.
+Here messages are replaced. Pairing of tool calls, validity and provenance are checked here once,
+for every strategy.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ class Edit:
 
     `why` may say more of single messages of the span. `origins` names, for each message of
     `becomes`, the one it stands for; without it, a single message stands for a single one.
-    `record` is what a summary was made of. One that is `needed` is made even where it saves
+    `record` is what a summary was made of. An edit that is `needed` is made even where it saves
     nothing: the provider would refuse the view without it.
     """
 
@@ -33,7 +34,7 @@ class Edit:
     needed: bool = False
 
     def origins_in(self, messages: Sequence[Message]) -> Sequence[int | None]:
-        """Which of the messages each message of it stands for; `None` for new ones."""
+        """The index of the message that each of `becomes` stands for; `None` for new ones."""
         if self.origins:
             return self.origins
         alone = self.stop - self.start == len(self.becomes) == 1

@@ -1,6 +1,6 @@
-"""What the strategies share: clips, landmarks of a text, digests, receipts.
+"""Clips, landmarks, digests and receipts: the few lines of a long text that stay in its place.
 
-They answer one question: which few lines of a long text does later work refer back to?
+They answer one question: which lines does later work refer back to?
 """
 
 import re
@@ -15,19 +15,18 @@ from context_compression.display.plurals import how_many
 from context_compression.evidence import facts as evidence
 from context_compression.evidence.redaction import MARK, beginning, redact
 from context_compression.evidence.words import Lexicon
-from context_compression.planning.plan import TEXT_WITH_REF, Archive, Counter, Plan
+from context_compression.planning import measured
+from context_compression.planning.archive import Archive
+from context_compression.planning.plan import Counter, Plan
 
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
-LONGEST_PREVIEW_LINE = 300
 REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
 """Between these stands what Claude Code adds to what a tool answered."""
-CHARS_PER_TOKEN = 3.3
-"""Only for choosing; what was chosen is counted exactly afterwards."""
 RECEIPT = re.compile(
     r"\[[^\n]{1,200}: [\d,]+ tokens, [^\n]{1,200};"
     rf" ref ({REF})[;\]][^\n]{{0,400}}(?:\n|\Z)"
 )
-"""How a preview of ours begins."""
+"""How a preview written by us begins."""
 
 
 def clip(text: str, max_chars: int, ref: str | None = None) -> str:
@@ -57,7 +56,7 @@ def _clipped(text: str, start: int, stop: int, named: str) -> str:
 
 
 def tokens_of_text(block: Block, counter: Counter) -> int:
-    """Tokens of a block with what wraps it, without the pictures beside its text."""
+    """Tokens of a block with what wraps it, without the pictures next to its text."""
     if isinstance(block, ToolResult):
         texts = tuple(part for part in block.content if isinstance(part, Text))
         block = block if len(texts) == len(block.content) else replace(block, content=texts)
@@ -65,9 +64,9 @@ def tokens_of_text(block: Block, counter: Counter) -> int:
 
 
 def shortened(text: str, most: int) -> str:
-    """Its beginning and its end: of a path the file's name tells most.
+    """A text as its beginning and its end: of a path the end, the file's name, says most.
 
-    Half a secret could not be told from other text any more: what is cut holds none.
+    Half a secret would not be recognised any more: secrets are removed before the cut.
     """
     if len(text) > most:
         text = redact(text)
@@ -75,33 +74,33 @@ def shortened(text: str, most: int) -> str:
 
 
 def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
-    """The receipt a preview of ours begins with; `None` for a text that only looks like one."""
-    found = RECEIPT.match(text)
-    if not found or found[1] not in archive.refs:
+    """The receipt at the beginning of a preview written by us; `None` for any other text."""
+    match = RECEIPT.match(text)
+    if not match or match[1] not in archive.refs:
         return None
     digest = digest_of(text)  # of which older versions kept the beginning alone
     is_made = digest in archive.previews or digest[:DIGITS] in archive.previews
-    return found if is_made or found[1] in archive.wholes else None
+    return match if is_made or match[1] in archive.wholes else None
 
 
 def previews_in(before: Message, after: Message, archive: Archive) -> Iterator[str]:
     """The hashes of results in a message that are previews of those it had before."""
-    wholes = {result.call_id: result.text for result in before.results}
+    full_texts = {result.call_id: result.text for result in before.results}
     for result in after.results:
-        whole, found = wholes.get(result.call_id, result.text), RECEIPT.match(result.text)
-        if found and result.text != whole and found[1] == ref_of_whole(whole, archive):
+        full, match = full_texts.get(result.call_id, result.text), RECEIPT.match(result.text)
+        if match and result.text != full and match[1] == ref_of_full(full, archive):
             yield digest_of(result.text)
 
 
 def own_ref(text: str, archive: Archive) -> str:
-    """The ref of a text, where it has one beside that of its message; else nothing."""
-    return archive.ref_of(text) if len(text) > TEXT_WITH_REF else ""
+    """The ref of a text, where it has one besides that of its message; else nothing."""
+    return archive.ref_of(text) if len(text) > measured.TEXT_WITH_REF_CHARS else ""
 
 
-def ref_of_whole(text: str, archive: Archive) -> str:
-    """The ref of a text; of a preview that of the whole, which holds all of it."""
-    found = receipt_of(text, archive)
-    return found[1] if found else archive.ref_of(text)
+def ref_of_full(text: str, archive: Archive) -> str:
+    """The ref of a text; of a preview the ref of the full text."""
+    match = receipt_of(text, archive)
+    return match[1] if match else archive.ref_of(text)
 
 
 def receipt(what: str, ref: str, archive: Archive, *, with_file: bool = False) -> str:
@@ -138,7 +137,7 @@ def end_of_output(text: str) -> int:
 
 
 def landmarks(text: str, max_chars: float) -> list[Span]:
-    """Where the lines stand that tell what an output is: the outer ones and those of errors.
+    """Where the lines stand that show what an output is: the outer ones and those of errors.
 
     Of a line too long for a preview the beginning. What the host adds at the end is no line of it.
     """
@@ -149,8 +148,8 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
     chosen: set[Span] = set()
     tests = evidence.count_of_tests(text)
     for start, stop in (first, last, *([tests] if tests else ()), *errors[-2:], *errors[:2]):
-        line = (start, min(stop, start + LONGEST_PREVIEW_LINE))
-        cost = line[1] - start + 8
+        line = (start, min(stop, start + measured.LONGEST_PREVIEW_LINE_CHARS))
+        cost = line[1] - start + measured.PREVIEW_MARK_CHARS
         if cost <= max_chars and line not in chosen and text[start:stop].strip():
             chosen.add(line)
             max_chars -= cost
@@ -158,27 +157,37 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
 
 
 def digest(messages: Sequence[Message], max_chars: int) -> str:
-    """What happened in some messages, by code, in at most `max_chars` characters.
+    """What happened in some messages, found by code, in at most `max_chars` characters.
 
     What the user asked comes first, then their constraints, decisions, files, commands, errors; a
     section gets no room that an earlier one needs.
     """
-    asked, lexicon = authors.question_calls(messages), Lexicon()
-    said = [text for m in messages if (text := " ".join(authors.words_of_user(m, asked).split()))]
-    found = [evidence.facts(message, lexicon, asked) for message in messages]
-    paths = _by_frequency([facts["paths"] for facts in found])
+    questions, lexicon = authors.question_calls(messages), Lexicon()
+    words = (authors.words_of_user(message, questions) for message in messages)
+    requests = [text for each in words if (text := " ".join(each.split()))]
+    facts = [evidence.facts(message, lexicon, questions) for message in messages]
+    paths = _by_frequency([each["paths"] for each in facts])
     sections = (
-        ("User asked", [shortened(text, 160) for text in (*said[:1], *said[:0:-1])]),
-        ("Constraints", _newest([facts["constraints"] for facts in found])),
-        ("Decisions", _newest([facts["decisions"] for facts in found])),
+        (
+            "User asked",
+            [shortened(text, measured.REQUEST_CHARS) for text in (*requests[:1], *requests[:0:-1])],
+        ),
+        ("Constraints", _newest([each["constraints"] for each in facts])),
+        ("Decisions", _newest([each["decisions"] for each in facts])),
         ("Files", paths),
         (
             "Commands",
-            [beginning(" ".join(c.split()), 100) for c in _newest([f["commands"] for f in found])],
+            [
+                beginning(" ".join(c.split()), measured.COMMAND_CHARS)
+                for c in _newest([f["commands"] for f in facts])
+            ],
         ),
         (
             "Errors",
-            [beginning(line, 120) for line in _newest([facts["errors"] for facts in found])],
+            [
+                beginning(line, measured.ERROR_CHARS)
+                for line in _newest([each["errors"] for each in facts])
+            ],
         ),
     )
     lines: list[str] = []
@@ -187,7 +196,7 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
         line, taken = f"{title}: ", 0
         for item in dict.fromkeys(items):
             joined = item if not taken else "; " + item
-            if len(line) + len(joined) + 1 > room or taken == 8:
+            if len(line) + len(joined) + 1 > room or taken == measured.DIGEST_ITEMS:
                 break
             line += joined
             taken += 1

@@ -14,7 +14,7 @@ from context_compression.conversation.refs import REF, canonical
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import StoreError
 from context_compression.evidence.ledger import entries, from_json, merge, to_json
-from context_compression.planning.plan import Archive
+from context_compression.planning.archive import Archive
 from context_compression.session.keeping import digest_under, refs_beside
 from context_compression.session.quoting import told
 from context_compression.session.state import State, made_in, state_of, timestamp

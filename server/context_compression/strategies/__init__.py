@@ -1,18 +1,30 @@
-"""Ways to make a view smaller, one file each; each proposes edits, the core applies them.
+"""Ways to make a view smaller: each proposes edits, and `planning.edits.apply` makes them.
 
-    offload    tool results to files, previews in their place        no model
-    truncate   long tool outputs to first and last half              no model
-    window     the last turns, a digest, and what matters            no model
-    extract    must-keep set, then pieces chosen by evidence         no model
-    summarize  head, a summary of the middle, the recent messages    a model
+    offload     tool results to files, previews in their place        no model
+    truncate    long tool outputs to first and last half              no model
+    window      the last turns, a digest, and what matters            no model
+    extract     must-keep set, then pieces chosen by evidence         no model
+    summarize/  head, a summary of the middle, the recent messages    a model
 
-What they are made of: `base` (what a strategy is), `floor` (the smallest view there is),
-`tool_results` (shortening them one by one), `forms` (whole, preview, clipped, skeleton), `quoting`
-(what is quoted of dropped messages), `rules` (the user's constraints, quoted first), `repeats`
-(what is said again in the user's role), `worth` (what a piece is worth by who says it), `competing`
-(which texts compete for the room), `filling` (the room that pieces fill), `files` and
-`names` (a line of those worked on, and of those used), `gaps` (which of them a view tells of),
-`keep` (from what stays to edits).
+Read first `base` (what a strategy is), then `tool_results` (results shortened one by one) with
+`truncate`, the shortest one. What `extract` is made of, in the order it is used:
 
-Beside them stands `thinking`, which nobody chooses: a session mends a refused request with it.
+    must_keep       what stays at each level, and in which form
+    forms/          a message full, with previews, clipped, as a skeleton
+    filling/        the room that is left, filled with pieces chosen by evidence
+    quoting/        notes with quotes of messages that are left out
+    pictures        which pictures stay
+    payloads        what a provider's own tools returned, left out
+    repeats         texts that a later message repeats
+    files, names    a line of the files that were worked on, a line of names that were used
+
+What several strategies need:
+
+    measured        all numbers that were chosen or measured
+    floor           the smallest view there is
+    keep            the edits that leave just the messages that stay
+    consequences    further edits, so that the provider accepts the view
+    declared        declarations of tools that stay with their calls
+
+Nobody chooses `thinking`: a session repairs a refused request with it.
 """

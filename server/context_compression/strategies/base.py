@@ -1,4 +1,7 @@
-"""What a strategy is: it reads a plan and proposes edits; only a summary asks a model."""
+"""What a strategy is: it reads a plan and proposes edits; only `summarize` asks a model.
+
+It changes nothing itself: `planning.edits.apply` makes the edits, for every strategy alike.
+"""
 
 from collections.abc import Generator, Sequence
 from typing import Protocol, TypeAlias
@@ -8,17 +11,18 @@ from context_compression.planning.plan import Plan
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
 
 Proposal: TypeAlias = Generator[SummaryRequest, SummaryReply, Sequence[Edit]]
+"""Yields requests to a model, receives its replies, returns the edits."""
 
 
 class Strategy(Protocol):
-    """A way to make the view smaller: a module with this function."""
+    """A way to make the view smaller: a module with this function, such as `truncate`."""
 
     def propose(self, plan: Plan) -> Proposal:
-        """Edits for the plan's conversation, asking for texts on the way where it needs them."""
+        """Edits for the plan's conversation; yields a request where a model has to write a text."""
         ...
 
 
 def without_model(edits: Sequence[Edit]) -> Proposal:
-    """A proposal that asks for nothing."""
+    """A proposal of these edits that makes no request."""
     yield from ()
     return edits

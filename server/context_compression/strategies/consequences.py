@@ -1,4 +1,4 @@
-"""What follows from edits for the rest of the view, so that the provider takes it.
+"""The further edits that follow from edits, so that the provider accepts the view.
 
 A strategy says what it removes. From that follows which thinking goes with what it is bound to,
 which item may no longer name the reasoning it came with, and where notes have to stand so that
@@ -29,11 +29,11 @@ Entry: TypeAlias = tuple[Message, int | None]
 NOTE = user(f"{COMPRESSED} Messages are shortened or not shown here.")
 """Stands where roles would get out of order, or a tool loop shows some of its thinking only."""
 NO_ANSWER = assistant(f"{COMPRESSED} My answer is not shown here.")
-"""Stands between two messages of the user's whose answer left, where roles alternate."""
+"""Stands between two messages of the user's whose answer was removed, where roles alternate."""
 
 
 def with_consequences(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
-    """The edits that are made, and those that follow from them."""
+    """The edits that are made, and the edits that follow from them."""
     bound = plan.bound and plan.drops_thinking
     if not (bound or plan.rules.reasoning_apart or plan.rules.alternates):
         return edits
@@ -41,12 +41,12 @@ def with_consequences(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
     if bound:
         made = without_bound(plan, made)
     if plan.rules.reasoning_apart:
-        made = _with_reasoning_beside(plan, made)
+        made = _with_reasoning(plan, made)
     return _alternating(plan, made) if plan.rules.alternates and made else made
 
 
 def shrinks(plan: Plan, edit: Edit) -> bool:
-    """Whether an edit will be made; what an edit that is not made shows stays shown."""
+    """Whether an edit makes its messages smaller; one that does not is not made."""
     tokens = sum(plan.tokens[edit.start : edit.stop])
     return sum(map(plan.counter.message, edit.becomes)) < tokens
 
@@ -54,8 +54,8 @@ def shrinks(plan: Plan, edit: Edit) -> bool:
 def without_bound(plan: Plan, edits: Sequence[Edit], first: int | None = None) -> Sequence[Edit]:
     """Edits that leave no bound thinking behind the first changed place.
 
-    It goes for whole tool loops: where the loop in which the first change stands thought before,
-    that is changed first.
+    It goes for complete tool loops: where the loop of the first change holds thinking before it,
+    that thinking goes first.
 
     Args:
         plan: of the conversation.
@@ -80,7 +80,7 @@ def without_stale_thinking(messages: Sequence[Message], repaired: Repaired) -> R
 
     Args:
         messages: as they came.
-        repaired: the same, mended.
+        repaired: the same, repaired.
     """
     pairs = enumerate(zip(repaired.messages, repaired.origins, strict=True))
     changed = (at for at, (m, _) in pairs if at >= len(messages) or m is not messages[at])
@@ -115,7 +115,7 @@ def unbound(message: Message) -> Message:
     return message.with_blocks(tuple(left))
 
 
-def _with_reasoning_beside(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
+def _with_reasoning(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
     """Edits after which each piece of reasoning stands before what it belongs to, or is gone.
 
     What lost its reasoning does not name it any more; what cannot do without leaves with it.
@@ -173,16 +173,16 @@ def _changed(
     """The edits with some messages changed wherever they stand; one left empty goes."""
     at = {*indices}
     covered: set[int] = set()
-    found: list[Edit] = []
+    changed: list[Edit] = []
     for edit in edits:
         covered.update(at.intersection(range(edit.start, edit.stop)))
-        found.append(_rewritten(plan, edit, at, change))
+        changed.append(_rewritten(plan, edit, at, change))
     for index in indices:
         if index not in covered:
             made = change(plan.messages[index], index)
             becomes = (made,) if made.blocks else ()
-            found.append(Edit(index, index + 1, becomes, reason, needed=True))
-    return sorted(found, key=lambda edit: edit.start)
+            changed.append(Edit(index, index + 1, becomes, reason, needed=True))
+    return sorted(changed, key=lambda edit: edit.start)
 
 
 def _rewritten(
@@ -215,7 +215,7 @@ def _alternating(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
         kept_at_end = back
     middle = after[start : len(after) - kept_at_end]
     record = next((edit.record for edit in edits if edit.record), None)
-    why = {index: said for edit in edits for index, said in edit.why.items()}
+    why = {index: reason for edit in edits for index, reason in edit.why.items()}
     return [
         Edit(
             start, len(messages) - kept_at_end, tuple(m for m, _ in middle), edits[0].reason, why,
@@ -245,24 +245,24 @@ def alternated(view: Sequence[Entry], *, results_apart: bool) -> list[Entry]:
         view: its messages.
         results_apart: whether calls and results count as nobody's turn; else each message has one.
     """
-    found: list[Entry] = []
-    last: int | None = None  # where in `found` the message stands whose turn was the last
+    taken: list[Entry] = []
+    last: int | None = None  # where in `taken` the message stands whose turn was the last
     for entry in view:
         message = entry[0]
         if message.is_system or (results_apart and _calls_or_answers(message)):
-            found.append(entry)
+            taken.append(entry)
             continue
-        if last is None or found[last][0].role != message.role:
+        if last is None or taken[last][0].role != message.role:
             if last is None and message.role == "assistant":
-                found.append((NOTE, None))
-        elif is_note(message) or not results_apart or last == len(found) - 1:
-            found[last] = _joined(found[last], entry)
+                taken.append((NOTE, None))
+        elif is_note(message) or not results_apart or last == len(taken) - 1:
+            taken[last] = _joined(taken[last], entry)
             continue
         else:
-            found.append((NO_ANSWER if message.role == "user" else NOTE, None))
-        found.append(entry)
-        last = len(found) - 1
-    return found
+            taken.append((NO_ANSWER if message.role == "user" else NOTE, None))
+        taken.append(entry)
+        last = len(taken) - 1
+    return taken
 
 
 def _calls_or_answers(message: Message) -> bool:
@@ -270,11 +270,11 @@ def _calls_or_answers(message: Message) -> bool:
 
 
 def is_note(message: Message) -> bool:
-    """Whether nothing stands in a message but a note of ours."""
+    """Whether nothing stands in a message but a note written by us."""
     return all(isinstance(block, Text) and is_ours(block.text) for block in message.blocks)
 
 
 def _joined(first: Entry, second: Entry) -> Entry:
-    """One message of two, which stands for that of them which is no note."""
+    """One message made of two; it stands for the one of them that is no note."""
     (before, at), (message, origin) = first, second
     return one_of([before, message]), origin if at is None else at

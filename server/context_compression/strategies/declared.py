@@ -1,4 +1,4 @@
-"""Tools that were found by a search: what declares them stays while they are called in the view."""
+"""Tools that a search brought: the message that declares one stays while the view calls it."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,9 @@ from context_compression.planning.plan import Plan
 
 
 def with_declarations(plan: Plan, kept: Mapping[int, Message]) -> Mapping[int, Message]:
-    """What stays, with what declares the tools that are called there.
+    """The kept messages, with the declarations of the tools that are called there.
 
-    Of a message that would leave only the declaration stays, with the call it answers.
+    Of a message that was not kept only the declaration is added, with the call it answers.
 
     Args:
         plan: of the conversation.
@@ -28,7 +28,7 @@ def with_declarations(plan: Plan, kept: Mapping[int, Message]) -> Mapping[int, M
 
 
 def _declaration(plan: Plan, at: int) -> dict[int, Message]:
-    """What declares tools in the message at an index, with the call that it answers."""
+    """The declarations of tools in the message at an index, with the call that they answer."""
     blocks = plan.messages[at].blocks
     calls = {
         b.call_id for b in blocks if isinstance(b, ToolResult) and any(map(_declares, b.content))
@@ -46,13 +46,13 @@ def _declaration(plan: Plan, at: int) -> dict[int, Message]:
             case _:
                 return False
 
-    found: dict[int, Message] = {}
+    declaring: dict[int, Message] = {}
     for index in plan.step_of(at) or (at,):
         message = plan.messages[index]
         left = tuple(filter(belongs, message.blocks))
         if left:
-            found[index] = message if left == message.blocks else message.with_blocks(left)
-    return found
+            declaring[index] = message if left == message.blocks else message.with_blocks(left)
+    return declaring
 
 
 def _declares(part: Block) -> bool:

@@ -14,9 +14,10 @@ from context_compression.evidence.ledger import Entry, actions_in
 from context_compression.evidence.ledger.entry import STATES
 from context_compression.evidence.ledger.file_actions import ABSOLUTE
 from context_compression.planning.plan import Plan
+from context_compression.strategies import measured
 
 CHANGED, DELETED, READ = "changed", "deleted", "read"
-"""The headings of a line, in its order: what became of a file, as far as calls tell."""
+"""The headings of a line, in its order: the state of a file after the calls that are known."""
 LINE = re.compile(r"^\[Files(?: in ([^\]\n]+))?\] (.+)$", re.MULTILINE)
 SEPARATOR = re.compile(r"[/\\]")
 DOUBLED = re.compile(r"(?<=[^/:])//+")
@@ -24,14 +25,10 @@ ROOT = re.compile(r"(?:[A-Za-z]:|~)?[/\\]+")
 """What an absolute path begins with before its first folder."""
 OTHERS = "; …"
 """At the end of a line: it does not name all."""
-LONGEST = 200
-"""Characters from which on nobody reads a path: it is left out."""
 UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\.?\Z')
 """What a path holds that would not be read as one in a line: our signs, patterns; or a folder."""
 BEFORE, BEHIND = re.compile(r"[\w.-]"), re.compile(r"[\w-]|\.\w")
 """What stands before and behind a name where it is only part of another one."""
-MOST = 0.9
-"""Share of all paths that lie at least in the folder that is named once for them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class Files:
     """The files that the calls of a conversation worked on.
 
     Attributes:
-        headings: what became of each, by path: those that were only read come last, else the most
+        headings: the state of each, by path: those that were only read come last, else the most
             used first, of those used alike the newest.
         folder: that holds nearly all of them, with the sign behind it; empty where none does.
     """
@@ -54,10 +51,10 @@ class Files:
         return frozenset(chain(self.headings, within))
 
     def line(self, texts: Iterable[str], count: Callable[[str], int], room: float) -> str:
-        """The line of those that some texts do not name; empty where there are none.
+        """The line of the files that some texts do not name; empty where there are none.
 
-        A line among the texts counts for the files that it tells the same of. Where some are left
-        out for want of room, it ends with `…`.
+        A line among the texts counts for the files that it lists in the same state. Where some are
+        left out for want of room, the new line ends with `…`.
 
         Args:
             texts: of the view.
@@ -65,7 +62,7 @@ class Files:
             room: tokens that the line may take, about: names are counted one by one.
         """
         view = "\n".join(texts)
-        told = {(path, heading) for line in LINE.finditer(view) for path, heading in told_in(line)}
+        listed = {entry for line in LINE.finditer(view) for entry in files_in(line)}
         view = LINE.sub("", view)
         label = f"[Files in {self.folder[:-1]}]" if self.folder else "[Files]"
         left = room - count(f"{label}{OTHERS}")
@@ -73,7 +70,7 @@ class Files:
         named: dict[str, list[str]] = {CHANGED: [], DELETED: [], READ: []}
         for path, heading in self.headings.items():
             name = path.removeprefix(self.folder)
-            if (path, heading) in told or names(view, name, self.folder):
+            if (path, heading) in listed or names(view, name, self.folder):
                 continue
             left -= count(f", {name}" if named[heading] else f" {heading}: {name}")
             if left < 0:
@@ -81,38 +78,38 @@ class Files:
                 break
             named[heading].append(name)
         parts = (f"{heading}: {', '.join(paths)}" for heading, paths in named.items() if paths)
-        said = "; ".join(parts)
-        return f"{label} {said}{others}" if said else ""
+        files = "; ".join(parts)
+        return f"{label} {files}{others}" if files else ""
 
 
 def files_of(plan: Plan) -> Files:
     """The files of a plan's conversation, and of what was compressed before it."""
     actions = [
-        (deed, DOUBLED.sub("/", path), DOUBLED.sub("/", to))
-        for deed, path, to in chain(_compressed(plan.archive.ledger), actions_in(plan.messages))
-        if len(path) < LONGEST and len(to) < LONGEST
+        (kind, DOUBLED.sub("/", path), DOUBLED.sub("/", to))
+        for kind, path, to in chain(_compressed(plan.archive.ledger), actions_in(plan.messages))
+        if len(path) < measured.LONGEST_PATH_CHARS and len(to) < measured.LONGEST_PATH_CHARS
     ]
-    whole = _by_ending({path for _, *paths in actions for path in paths})
-    times, found = Counter[str](), dict[str, str]()
-    for deed, path, to in actions:
-        path, to = whole.get(path, path), whole.get(to, to)
+    absolute = _by_ending({path for _, *paths in actions for path in paths})
+    times, states = Counter[str](), dict[str, str]()
+    for kind, path, to in actions:
+        path, to = absolute.get(path, path), absolute.get(to, to)
         if to:
-            found[path] = DELETED
+            states[path] = DELETED
             path = to
         times[path] += 1
-        known = found.pop(path, READ)
-        if deed == READ:  # it is there then, whoever made it again
-            found[path] = READ if known == DELETED else known
+        known = states.pop(path, READ)
+        if kind == READ:  # it is there then, whoever made it again
+            states[path] = READ if known == DELETED else known
         else:
-            found[path] = DELETED if deed == DELETED else CHANGED
-    folders = {path[: sign.start()] for path in found for sign in SEPARATOR.finditer(path)}
-    newest_first = [*reversed(found)]
-    order = sorted(newest_first, key=lambda path: (found[path] == READ, -times[path]))
+            states[path] = DELETED if kind == DELETED else CHANGED
+    folders = {path[: sign.start()] for path in states for sign in SEPARATOR.finditer(path)}
+    newest_first = [*reversed(states)]
+    order = sorted(newest_first, key=lambda path: (states[path] == READ, -times[path]))
     fit = (p for p in order if p.isprintable() and not UNFIT.search(p) and p not in folders)
-    headings = {path: found[path] for path in fit}
+    headings = {path: states[path] for path in fit}
     folder = folder_of_most(headings)
     if folder:  # what is relative would seem to lie there
-        headings = {path: told for path, told in headings.items() if ABSOLUTE.match(path)}
+        headings = {path: heading for path, heading in headings.items() if ABSOLUTE.match(path)}
     return Files(headings, folder)
 
 
@@ -146,23 +143,23 @@ def folder_of_most(paths: Iterable[str]) -> str:
         if root := ROOT.match(path):
             signs = SEPARATOR.finditer(path, root.end())
             within.update(path[: sign.end()] for sign in signs)
-    least = max(2.0, MOST * len(paths))
+    least = max(2.0, measured.FOLDER_SHARE * len(paths))
     return max((f for f, n in within.items() if n >= least and "]" not in f), key=len, default="")
 
 
-def told_in(line: re.Match[str]) -> Iterator[tuple[str, str]]:
+def files_in(line: re.Match[str]) -> Iterator[tuple[str, str]]:
     """The files of a line, each with its heading."""
-    folder, said = line.groups()
+    folder, files = line.groups()
     sign = SEPARATOR.search(folder or "")
     folder = f"{folder}{sign[0]}" if sign else ""
-    for part in said.removesuffix(OTHERS).split("; "):
+    for part in files.removesuffix(OTHERS).split("; "):
         heading, _, paths = part.partition(": ")
         for name in paths.split(", "):
             yield name if ABSOLUTE.match(name) else folder + name, heading
 
 
 def names(text: str, name: str, folder: str) -> bool:
-    """Whether a text names a file of a folder, by its name there or its whole path.
+    """Whether a text names a file of a folder, by its name there or its full path.
 
     Part of another name is none: `a.py` in `data.py`, in `/other/a.py`.
     """

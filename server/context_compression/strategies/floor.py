@@ -1,8 +1,8 @@
 """The floor: the smallest view there is, and what it is made of.
 
-Head, pins and the last user message whole; the open tool step with its calls, of their arguments
-the long strings shortened once they are answered, and its results, one line for each that is larger
-than a preview; nothing else.
+Head, pins and the last user message are unshortened. Of the open tool step the calls stay, with
+long arguments shortened once they are answered, and the results, one line for each that is larger
+than a preview. Nothing else stays.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from context_compression.strategies.keep import cost, keep_only
 
 @dataclass(frozen=True)
 class Floor:
-    """The edits that lead to the floor, its tokens, and those tokens by what they are spent on."""
+    """The edits that lead to the floor, its tokens, and the tokens that each part takes."""
 
     edits: Sequence[Edit]
     tokens: int
@@ -38,12 +38,12 @@ def floor(plan: Plan) -> Floor:
 
 
 def anchored(plan: Plan, room: int) -> dict[int, Message]:
-    """What is anchored: whole where that leaves half of the room free, else with previews.
+    """The anchored messages: unshortened where that leaves half of the room, else with previews.
 
-    Where those do not fit, they are the newest that do, beside the rest as small as it gets.
+    Where the previews do not fit, the newest that do; the other messages as small as they get.
     """
     if leaves_half(plan, room):
-        return _shaped(plan, Form.WHOLE)
+        return _shaped(plan, Form.FULL)
     previews = _shaped(plan, Form.PREVIEW)
     if cost(plan, previews, {}) <= room:
         return previews
@@ -56,7 +56,7 @@ def anchored(plan: Plan, room: int) -> dict[int, Message]:
 
 
 def anchored_forms(plan: Plan, form: Form) -> dict[int, Form]:
-    """The form of what is anchored, by index: head and pins are whole, the rest is in `form`.
+    """The form of each anchored message, by index: head and pins in full, the rest in `form`.
 
     The partners of pins, calls of results or results of calls, are not smaller than with previews.
     """
@@ -64,19 +64,19 @@ def anchored_forms(plan: Plan, form: Form) -> dict[int, Form]:
 
     def form_of(index: int) -> Form:
         if index < plan.head or index in plan.pins:
-            return Form.WHOLE
+            return Form.FULL
         return Form.PREVIEW if form is Form.LEAST and index in partners else form
 
     return {index: form_of(index) for index in sorted(plan.anchored)}
 
 
 def leaves_half(plan: Plan, room: int) -> bool:
-    """Whether half of the room is free with all whole that is anchored."""
+    """Whether the anchored messages, unshortened, leave half of the room free."""
     return cost(plan, {index: plan.messages[index] for index in plan.anchored}, {}) <= room // 2
 
 
 def smallest(plan: Plan) -> dict[int, Message]:
-    """What is anchored, as small as it may get."""
+    """The anchored messages, as small as they may get."""
     return _shaped(plan, Form.LEAST)
 
 

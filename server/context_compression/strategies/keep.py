@@ -1,4 +1,4 @@
-"""From what shall stay to the edits that leave just that."""
+"""The edits that leave just the messages that stay."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +22,11 @@ def keep_only(
 
     Args:
         plan: whose messages they are.
-        kept: what stays, by index, whole or shortened; whole tool steps. Of those that nothing is
-            left in there is no message.
+        kept: what stays, by index, full or shortened; never a part of a tool step. A message
+            without blocks is left out.
         notes: what stands in place of a dropped run, by the run's first index.
         reason: goes with every edit.
-        why: what more there is to say of single messages.
+        why: details for single messages, by index.
     """
     why = why or {}
     edits: list[Edit] = []
@@ -45,19 +45,19 @@ def keep_only(
             if not given and _user_is_due(plan, spoken, after):
                 given = [NOTE]
             spoken = given[-1] if given else spoken
-            said = {i: why[i] for i in range(start, index) if i in why}
+            reasons = {i: why[i] for i in range(start, index) if i in why}
             nobody = (None,) * len(given)
-            edits.append(Edit(start, index, tuple(given), reason, said, origins=nobody))
+            edits.append(Edit(start, index, tuple(given), reason, reasons, origins=nobody))
         start = index + 1
         if index == len(plan.messages):
             break
         if not kept[index].is_system:
             spoken = kept[index]
         if kept[index] is not plan.messages[index]:
-            said = {index: why[index]} if index in why else {}
-            edits.append(Edit(index, index + 1, (kept[index],), reason, said))
+            reasons = {index: why[index]} if index in why else {}
+            edits.append(Edit(index, index + 1, (kept[index],), reason, reasons))
     if plan.bound and not plan.drops_thinking:
-        edits = [*_with_whole_loops(plan, [edit for edit in edits if shrinks(plan, edit)])]
+        edits = [*_with_uniform_loops(plan, [edit for edit in edits if shrinks(plan, edit)])]
     return with_consequences(plan, edits)
 
 
@@ -77,10 +77,10 @@ def _user_is_due(plan: Plan, before: Message | None, after: Message | None) -> b
     return before is None or before.role not in ("user", "tool")
 
 
-def _with_whole_loops(plan: Plan, edits: Sequence[Edit]) -> Iterator[Edit]:
+def _with_uniform_loops(plan: Plan, edits: Sequence[Edit]) -> Iterator[Edit]:
     """The same edits; where a tool loop would show part of its thinking, notes divide it.
 
-    All edits of such a turn become one, so that a turn is changed as a whole or not at all.
+    All edits of such a turn become one, so that all of a turn is changed or nothing.
     """
     turn_of = {index: turn for turn in plan.turns for index in turn}
     for turn, group in groupby(edits, lambda edit: turn_of.get(edit.start)):
@@ -120,6 +120,8 @@ def _divided(plan: Plan, turn: range, changes: Sequence[Edit]) -> Edit | None:
         index = edit.stop if edit else index + 1
     if not notes:
         return None
-    said = {i: reason for edit in changes for i, reason in edit.why.items()}
+    reasons = {i: reason for edit in changes for i, reason in edit.why.items()}
     first = changes[0]
-    return Edit(first.start, turn.stop, tuple(becomes), first.reason, said, origins=tuple(origins))
+    return Edit(
+        first.start, turn.stop, tuple(becomes), first.reason, reasons, origins=tuple(origins)
+    )

@@ -16,18 +16,10 @@ from context_compression.evidence.ledger.shell import steps
 from context_compression.evidence.redaction import MARK, redact
 from context_compression.evidence.words import JOINED, Kind, Lexicon
 from context_compression.planning.plan import Plan
+from context_compression.strategies import measured
 
 LABEL = "[More names used]"
 LINE = re.compile(rf"^{re.escape(LABEL)} .*", re.MULTILINE)
-LONGEST = 100
-"""Characters from which on nobody means a name by it."""
-OLDEST = 0.3
-"""What it counts that a name was used last in the first message; in the last it counts 1 more."""
-CHARS_PER_TOKEN, BETWEEN = 4, 1
-"""About how many characters of names make a token, and tokens between two."""
-LEAST, MOST, MOST_TRIED = 2, 200, 2_000
-"""Tokens that no name is shorter than, names of a line, and those that are tried: time shall not
-hang on what a counter says."""
 GAP = re.compile(r"\[…[^\]\n]*\]")
 """The mark of a gap, whose ref names nothing that was used."""
 TORN = re.compile(rf"(?![{JOINED}])[^\W\x00-\x7f]")
@@ -43,11 +35,11 @@ FIGURE = re.compile(r"(?!#\d{1,5}\Z)[^.]*(?:\.[^.]*)?")
 
 
 def names_of(plan: Plan) -> Sequence[str]:
-    """The names somebody used: those in most messages, and last, before the others; long ones late.
+    """The names that were used; first those in most messages, and used last; long ones late.
 
-    What only a tool put out was not used; what a note of ours tells was, once. Of secrets that are
-    known by their looks there is none. (Measured on recorded sessions: so a line holds most of what
-    later steps need.)
+    Names that only a tool put out were not used; names in a note written by us were used once.
+    Secrets that are known by their looks are left out. (Measured on recorded sessions: in this
+    order a line holds most of what later steps need.)
     """
     lexicon, times, last = Lexicon(), Counter[str](), dict[str, int]()
     for index, message in enumerate(plan.messages):
@@ -56,52 +48,56 @@ def names_of(plan: Plan) -> Sequence[str]:
         last |= dict.fromkeys(used, index)
 
     def worth(name: str) -> float:
-        age = OLDEST + last[name] / len(plan.messages)
-        return times[name] * age / (BETWEEN + len(name) / CHARS_PER_TOKEN)
+        age = measured.OLDEST_NAME_WORTH + last[name] / len(plan.messages)
+        return (
+            times[name]
+            * age
+            / (measured.TOKENS_BETWEEN_NAMES + len(name) / measured.NAME_CHARS_PER_TOKEN)
+        )
 
     return sorted(times, key=lambda name: (-worth(name), -last[name], name))
 
 
 def names_in(message: Message, lexicon: Lexicon) -> set[str]:
-    """The names that somebody uses in a message."""
-    said = [message.text if message.role == "assistant" else user_words(message)]
-    said += map(answer_of, message.results)
+    """The names that the user or the model uses in a message."""
+    texts_with_names = [message.text if message.role == "assistant" else user_words(message)]
+    texts_with_names += map(answer_of, message.results)
     for block in message.blocks:
         if isinstance(block, Text) and is_ours(block.text):
-            said += quoted_in(block.text)
+            texts_with_names += quoted_in(block.text)
     alone: list[str] = []
     for call in message.calls:
         arguments = [argument(name, text) for name, text in named_strings(call.arguments)]
-        said += arguments
+        texts_with_names += arguments
         lines = (MARK.sub("", redact(line)) for line in commands_of(call))
         words = (word for line in lines for step in steps(line) for word in step.words)
         alone += (text for text in chain(arguments, words) if not BLANK.search(text))
     return {
         word
-        for texts, plain in ((said, False), (alone, True))
+        for texts, plain in ((texts_with_names, False), (alone, True))
         for text in texts
-        for word, kind in lexicon.words(whole(redact(text)))
+        for word, kind in lexicon.words(untorn(redact(text)))
         if is_name(word, kind, plain=plain)
     }
 
 
 def argument(name: str, text: str) -> str:
     """An argument; empty for what its name says is a secret."""
-    if not name or len(text) >= LONGEST:
+    if not name or len(text) >= measured.LONGEST_NAME_CHARS:
         return text
-    told = redact(f"{name}={text}")
-    return text if told.endswith(text) else MARK.sub("", told.removeprefix(f"{name}="))
+    shown = redact(f"{name}={text}")
+    return text if shown.endswith(text) else MARK.sub("", shown.removeprefix(f"{name}="))
 
 
 def quoted_in(note: str) -> Iterator[str]:
-    """What a note of ours tells that was used, and not put out by a tool; its names, too."""
+    """The texts of a note written by us that were used, not put out by a tool; its names, too."""
     for label, start, stop in sections(note):
         if not label.startswith("[Result"):
             yield GAP.sub("", note[start:stop])
 
 
-def whole(text: str) -> str:
-    """A text without words of which only a part would be found."""
+def untorn(text: str) -> str:
+    """A text without words of which a search would find only a part."""
     if text.isascii():
         return text
     return RUN.sub(lambda run: " " if TORN.search(run[0]) else run[0], text)
@@ -113,10 +109,10 @@ def is_name(word: str, kind: Kind, *, plain: bool) -> bool:
     Args:
         word: the word.
         kind: what it is evidence of.
-        plain: whether plain words name something: where no other stands beside them in an argument
-            of a tool, or of a command.
+        plain: whether plain words name something: where no other word stands with them in an
+            argument of a tool, or of a command.
     """
-    if len(word) >= LONGEST or ESCAPES.search(word):
+    if len(word) >= measured.LONGEST_NAME_CHARS or ESCAPES.search(word):
         return False
     if kind == "number":
         return not FIGURE.fullmatch(word)
@@ -137,17 +133,17 @@ def line(
     """
     view = "\n".join(texts)
     left = room - count(LABEL)
-    told: list[str] = []
-    for name in islice(names, MOST_TRIED):
-        if left < LEAST or len(told) == MOST:
+    taken: list[str] = []
+    for name in islice(names, measured.MOST_NAMES_TRIED):
+        if left < measured.LEAST_NAME_TOKENS or len(taken) == measured.MOST_NAMES:
             break
-        if stands_in(view, name) or any(name in other or other in name for other in told):
+        if stands_in(view, name) or any(name in other or other in name for other in taken):
             continue
         tokens = count(f", {name}")
         if tokens <= left:
             left -= tokens
-            told.append(name)
-    return f"{LABEL} {', '.join(told)}" if told else ""
+            taken.append(name)
+    return f"{LABEL} {', '.join(taken)}" if taken else ""
 
 
 def stands_in(text: str, name: str) -> bool:

@@ -5,16 +5,17 @@ from itertools import chain
 
 from context_compression.conversation.messages import ToolResult
 from context_compression.conversation.rendering import Span, render
+from context_compression.planning.measured import CHARS_PER_TOKEN, PREVIEW_MARK_CHARS
 from context_compression.planning.pieces import Pool, Source
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import (
-    CHARS_PER_TOKEN,
     describe,
     landmarks,
     receipt,
     receipt_of,
     tokens_of_text,
 )
+from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import Shorten, shorten_results
 
@@ -26,7 +27,7 @@ def propose(plan: Plan) -> Proposal:
 
 
 def to_preview(plan: Plan, least: int) -> Shorten:
-    """How a result of `least` tokens or more becomes its preview."""
+    """A function that replaces a result of `least` tokens or more by its preview."""
 
     def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
         tokens = tokens_of_text(result, plan.counter)  # pictures stay
@@ -34,7 +35,7 @@ def to_preview(plan: Plan, least: int) -> Shorten:
         if tokens < least or not text:
             return result
         spans = [*preview(result, index, plan), *shown]
-        if earlier := receipt_of(text, plan.archive):  # a preview already: it names the whole
+        if earlier := receipt_of(text, plan.archive):  # a preview already: it names the full text
             kept = result.with_text(render(text, [earlier.span(), *spans]))
         else:
             what = describe(result, name, tokens)
@@ -48,8 +49,8 @@ def to_preview(plan: Plan, least: int) -> Shorten:
 def preview(result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
     """Where the parts of an output stand that later work most likely needs.
 
-    The outer lines and those of errors, then the pieces that hold most evidence, that which is said
-    or passed to a tool before all.
+    The outer lines and those of errors, then the pieces that hold most evidence; words that the
+    user or the model says or passes to a tool count most.
     """
     key = result.text, (*plan.outdated.spans(result, result.text),)
     known = plan.previews.get(key)
@@ -62,10 +63,11 @@ def _preview(
     text: str, outdated: Sequence[Span], result: ToolResult, index: int, plan: Plan
 ) -> Sequence[Span]:
     tokens = plan.settings.offload_preview_tokens
-    spans = landmarks(text, tokens * CHARS_PER_TOKEN * 0.6)
+    spans = landmarks(text, tokens * CHARS_PER_TOKEN * measured.LANDMARKS_SHARE)
     pool = Pool(plan.cutter)
     pool.add(Source(index, 0, text, tokens_of_text(result, plan.counter), 0), outdated)
-    room = tokens - sum(stop - start + 8 for start, stop in spans) / CHARS_PER_TOKEN
+    chars = sum(stop - start + PREVIEW_MARK_CHARS for start, stop in spans)
+    room = tokens - chars / CHARS_PER_TOKEN
     shown = chain.from_iterable(plan.cutter.numbering.numbers_of(text, spans))
     choice = pool.choice(shown, plan.used)
     return spans + [pool.place(piece)[1:] for piece in choice.take(room)]

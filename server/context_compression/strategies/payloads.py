@@ -17,13 +17,11 @@ from context_compression.conversation.messages import (
     is_object,
     strings_in,
 )
-
-ASKED_CHARS = 80
-"""Characters of what was asked of the tool that the text tells."""
+from context_compression.strategies import measured
 
 
 def without_payloads(message: Message, ref: str, count: Callable[[Block], int]) -> Message:
-    """A message without what tools of the provider's found; itself where there is none.
+    """A message without what tools of the provider's returned; itself where there is none.
 
     Args:
         message: one of the assistant's.
@@ -44,17 +42,17 @@ def without_payloads(message: Message, ref: str, count: Callable[[Block], int]) 
 
 
 def units_in(message: Message) -> Mapping[str, Sequence[Opaque]]:
-    """The blocks of each unit that stands in a message whole, and that nothing else needs."""
+    """The blocks of each unit that stands in one message, and that nothing else needs."""
     if message.role != "assistant":
         return {}
-    found: dict[str, list[Opaque]] = {}
+    units: dict[str, list[Opaque]] = {}
     for block in message.blocks:
         if isinstance(block, Opaque) and block.unit:
-            found.setdefault(block.unit, []).append(block)
+            units.setdefault(block.unit, []).append(block)
     needed = {block.unit for block in message.blocks if isinstance(block, ToolCall)}
     return {
         unit: blocks
-        for unit, blocks in found.items()
+        for unit, blocks in units.items()
         if len(blocks) > 1
         and blocks[0].opens
         and unit not in needed
@@ -66,6 +64,6 @@ def mark_of(call: Opaque, ref: str) -> str:
     """What stands for a call and its result: `[web_search: lexer release left out; ref c3f9…]`."""
     source: Any = call.source if is_object(call.source) else {}
     name = str(source.get("name") or source.get("toolName") or "a tool of the provider's")
-    asked = " ".join(" ".join(strings_in(source.get("input"))).split()).replace("]", ")")
-    shown = f": {asked[:ASKED_CHARS]}" if asked else ""
+    query = " ".join(" ".join(strings_in(source.get("input"))).split()).replace("]", ")")
+    shown = f": {query[: measured.PAYLOAD_QUERY_CHARS]}" if query else ""
     return f"{COMPRESSED} [{name}{shown} left out{f'; ref {ref}' if ref else ''}]"

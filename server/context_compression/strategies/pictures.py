@@ -22,14 +22,14 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.refs import REF
 from context_compression.planning.plan import Plan
-from context_compression.strategies.gaps import MARK_TOKENS
+from context_compression.strategies import measured
 
 MARK = re.compile(
     rf"(?:{re.escape(COMPRESSED)} )?"
     rf"\[(?:picture|[\d,]+ pictures|[^\n\]]{{1,200}}) left out(?:; ref {REF})?\]"
 )
-"""A text of ours that stands for pictures, or for what a tool of the provider's found; beside what
-somebody says it tells that it is ours."""
+"""A text written by us that stands for pictures, or for what a tool of the provider's returned.
+Next to what the user or the model says it begins with the mark that it is ours."""
 
 
 class Picture(NamedTuple):
@@ -65,7 +65,7 @@ class Pictures:
         """
         self._ref_of, self._count = ref_of, plan.counter.text
         self._one_text = plan.rules.one_text
-        self._found = {
+        self._images = {
             index: images
             for index, message in enumerate(plan.messages)
             if (images := images_in(message)) and index not in plan.anchored
@@ -73,18 +73,18 @@ class Pictures:
         recent = len(plan.messages) - plan.settings.min_recent_messages
         newest_first = [
             Picture(index, image, plan.counter.block(image), index >= recent)
-            for index in reversed(self._found)
-            for image in reversed(self._found[index])
+            for index in reversed(self._images)
+            for image in reversed(self._images[index])
         ]
         self._tokens = {id(picture.block): picture.tokens for picture in newest_first}
-        of_user = {i for i in self._found if plan.messages[i].starts_turn}
+        of_user = {i for i in self._images if plan.messages[i].starts_turn}
         self.in_order = sorted(
             newest_first, key=lambda picture: (not picture.recent, picture.message not in of_user)
         )
 
     def missing(self, index: int, shown: Message) -> int:
         """How many pictures of a message are not there as it is shown."""
-        return len(self._found[index]) - len(images_in(shown)) if index in self._found else 0
+        return len(self._images[index]) - len(images_in(shown)) if index in self._images else 0
 
     def left_out(
         self, view: Mapping[int, Message], may: Callable[[int], bool], stay: Container[int]
@@ -98,22 +98,22 @@ class Pictures:
         """
         return {
             index: self._marked_message(view[index], index, stay)
-            for index in self._found
+            for index in self._images
             if index in view and may(index)
         }
 
     def _marked_message(self, message: Message, index: int, stay: Container[int]) -> Message:
         """A message with marks for pictures; none stands before what is said.
 
-        By its first text it is known whether a message is one of ours.
+        The first text of a message shows whether we wrote it.
         """
         ref = self._ref_of(index)
         blocks = [
             self._marked_result(block, ref, stay) if isinstance(block, ToolResult) else block
             for block in self._marked(message.blocks, own_mark_of, ref, stay)
         ]
-        said = (isinstance(block, Text) and not is_ours(block.text) for block in blocks)
-        first = next((at for at, says in enumerate(said) if says), 0)
+        spoken = (isinstance(block, Text) and not is_ours(block.text) for block in blocks)
+        first = next((at for at, is_spoken in enumerate(spoken) if is_spoken), 0)
         blocks[: first + 1] = sorted(blocks[: first + 1], key=is_mark)
         kept = tuple(blocks)
         return message if kept == message.blocks else message.with_blocks(kept)
@@ -162,7 +162,7 @@ class Showing:
 
     @property
     def ids(self) -> Container[int]:
-        """By what they are known."""
+        """The ids of their blocks."""
         return {id(picture.block) for picture in self.shown}
 
     def take(self, room: float, *, recent: bool = False, most: float = inf) -> bool:
@@ -176,7 +176,9 @@ class Showing:
         before = len(self.shown)
         others: list[Picture] = []
         for picture in self._others:
-            price = picture.tokens + MARK_TOKENS  # it may stand between two that shared a mark
+            price = (
+                picture.tokens + measured.GAP_MARK_TOKENS
+            )  # it may stand between two that shared a mark
             fits = price <= room and len(self.shown) - before < most
             if fits and (picture.recent or not recent):
                 room -= picture.tokens
@@ -194,13 +196,13 @@ class Showing:
 
 def images_in(message: Message) -> Sequence[Image]:
     """The pictures of a message, in order, those in results of tools among them."""
-    found: list[Image] = []
+    images: list[Image] = []
     for block in message.blocks:
         if isinstance(block, Image):
-            found.append(block)
+            images.append(block)
         elif isinstance(block, ToolResult):
-            found += (part for part in block.content if isinstance(part, Image))
-    return found
+            images += (part for part in block.content if isinstance(part, Image))
+    return images
 
 
 def mark_of(count: int, ref: str) -> str:
@@ -210,7 +212,7 @@ def mark_of(count: int, ref: str) -> str:
 
 
 def own_mark_of(count: int, ref: str) -> str:
-    """The same beside what somebody says, who did not say this."""
+    """The same next to what the user or the model says: it shows that neither said this."""
     return f"{COMPRESSED} {mark_of(count, ref)}"
 
 

@@ -1,6 +1,7 @@
-"""All of the model's thinking leaves: for a provider that takes none of it back.
+"""Drops all of the model's thinking, for a provider that takes none of it back.
 
-No strategy to choose, for it is not made to save room: a session mends a refused request with it.
+Nobody chooses this strategy, for it is not made to save room: a session repairs a refused request
+with it.
 """
 
 from context_compression.conversation.messages import Thinking
@@ -15,10 +16,10 @@ def edits(plan: Plan) -> list[Edit]:
 
     Only the assistant thinks, and two messages of one role may follow each other: roles stay valid.
     """
-    found: list[Edit] = []
+    dropping: list[Edit] = []
     for index, message in enumerate(plan.messages):
         if message.has_thinking:
             left = tuple(block for block in message.blocks if not isinstance(block, Thinking))
             becomes = (message.with_blocks(left),) if left else ()
-            found.append(Edit(index, index + 1, becomes, NAME, needed=True))
-    return found
+            dropping.append(Edit(index, index + 1, becomes, NAME, needed=True))
+    return dropping

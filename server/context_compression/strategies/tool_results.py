@@ -1,7 +1,8 @@
-"""Shortening tool results one by one, oldest first, until the room suffices.
+"""Shortens tool results one by one, oldest first, until the conversation fits its room.
 
-The newest tool step stays untouched, and so does whatever was restored: taking it away again would
-start a loop.
+The newest tool step stays untouched, and so do texts that were restored: taking them away again
+would start a loop. A strategy says how one result is shortened (`truncate`, `offload`); here each
+becomes an `Edit` of its message, which `planning.edits.apply` makes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,11 +15,11 @@ from context_compression.planning.plan import Plan
 from context_compression.planning.selection import tokens_of_text, tool_names
 
 Slots: TypeAlias = Mapping[tuple[int, str], Sequence[Span]]
-"""Spans of a message to show, by block and key: a call has several texts; empty elsewhere."""
+"""Spans of a message to show, by block and by key: which text of a call, empty for other blocks."""
 NO_SLOTS: Slots = {}
 Shorten: TypeAlias = Callable[[ToolResult, str, int, Sequence[Span]], ToolResult]
-"""From a result, its tool's name, its message's index and spans that shall be shown in any case to
-a shorter result, or itself."""
+"""A function from a result, the name of its tool, the index of its message and spans that are shown
+in any case to a shorter result, or to the result itself."""
 
 
 def with_results(plan: Plan) -> Sequence[int]:
@@ -32,7 +33,10 @@ def with_results(plan: Plan) -> Sequence[int]:
 
 
 def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]:
-    """Edits that shorten the results of all but the newest tool step while there is need."""
+    """Edits that shorten results, oldest first, until the conversation fits; never the newest step.
+
+    Each replaces one message by the same with shorter results: `Edit(4, 5, (shorter,), reason)`.
+    """
     names = tool_names(plan)
     edits: list[Edit] = []
     total = plan.total
@@ -49,7 +53,7 @@ def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]
 
 
 def least_left(plan: Plan) -> int:
-    """Tokens that are left whatever is done to single results: those that may be shortened gone."""
+    """Tokens that stay even if all results are gone that may be shortened."""
     settings = plan.settings
     return plan.total - sum(
         tokens

@@ -1,4 +1,4 @@
-"""`truncate`: a tool output longer than the limit keeps its first and last half."""
+"""`truncate`: a tool output longer than the limit keeps its first and last half of the limit."""
 
 import re
 from collections.abc import Sequence
@@ -13,11 +13,14 @@ from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import shorten_results
 
 MARK = re.compile(r"\n\.\.\. \[truncated \d+ characters; ref \w+\] \.\.\.\n")
-"""What an earlier cut left; it does not count, or each compression would cut it out again."""
+"""The mark of an earlier cut; it does not count, or each compression would cut it out again."""
 
 
 def propose(plan: Plan) -> Proposal:
-    """Edits that cut long tool outputs in the middle, oldest first."""
+    """Edits that cut long tool outputs in the middle, oldest first.
+
+    `shorten_results` walks through the results and asks `shorten` for each.
+    """
     limit = plan.settings.max_tool_output
 
     def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
@@ -32,8 +35,8 @@ def propose(plan: Plan) -> Proposal:
 def truncate_tool_output(text: str, *, max_chars: int | None = None) -> str:
     """One tool output shortened before it is recorded: first and last half around a mark.
 
-    `max_chars` defaults to the setting `max_tool_output`. The ref in the mark is that of the whole
-    text; keep it yourself, or record the message whole and let a `Session` do so.
+    `max_chars` defaults to the setting `max_tool_output`. The ref in the mark is that of the full
+    text; keep it yourself, or record the full message and let a `Session` do so.
     """
     limit = Settings().max_tool_output if max_chars is None else max_chars
     return min(text, clip(text, limit, ref_of(text)), key=len) if len(text) > limit else text

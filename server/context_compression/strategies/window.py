@@ -1,7 +1,7 @@
-"""`window`: the last turns whole, a digest of what came before, and the messages that matter.
+"""`window`: the last turns in full, a digest of what came before, and the messages that matter.
 
 Older than the last `keep_recent` turns stays what scores at or above `importance_threshold`, of the
-last `max_turns` turns; the recent turns stay whole while they fit, then fewer of them, then part of
+last `max_turns` turns; the recent turns stay full while they fit, then fewer of them, then part of
 the last one.
 """
 
@@ -21,6 +21,7 @@ from context_compression.display.plurals import how_many
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import digest
+from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.floor import anchored
 from context_compression.strategies.keep import cost, keep_only
@@ -28,8 +29,6 @@ from context_compression.strategies.keep import cost, keep_only
 CODE = re.compile(
     r"```|^[ \t]{4,}\S|^[ \t]*(?:def|class|import|from|function|const|fn|func)\b|^\$ ", re.M
 )
-VERY_SHORT = 20
-"""Characters below which a message counts as very short."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def importance(message: Message, keywords: Iterable[str]) -> Importance:
         (bool(message.calls) or CODE.search(text) is not None, 0.1, "code or command"),
         (_is_rich(message), 0.1, "rich content"),
         (bool(message.results) or message.role == "tool", -0.2, "tool result"),
-        (len(text.strip()) < VERY_SHORT and not message.calls, -0.1, "very short"),
+        (len(text.strip()) < measured.VERY_SHORT_CHARS and not message.calls, -0.1, "very short"),
     )
     score = 0.5 + sum(weight for applies, weight, _ in rules if applies)
     reasons = tuple(f"{name} {weight:+.1f}" for applies, weight, name in rules if applies)
@@ -126,24 +125,24 @@ def _edits(plan: Plan) -> Sequence[Edit]:
         notes = _digest_note(plan, kept, most)
     if cost(plan, kept, notes) > room:
         notes = {}
-    why = {index: f"importance {found}" for index, found in scores.items()}
+    why = {index: f"importance {score}" for index, score in scores.items()}
     return keep_only(plan, kept, notes, "window", why)
 
 
 def units(plan: Plan, span: range) -> list[range]:
-    """What cannot be split, in order: tool steps, and messages outside of them."""
-    found: list[range] = []
+    """The parts of a span that cannot be split, in order: tool steps, and the other messages."""
+    parts: list[range] = []
     for index in span:
         step = plan.step_of(index)
         if not step or step.start == index:
-            found.append(step or range(index, index + 1))
-    return found
+            parts.append(step or range(index, index + 1))
+    return parts
 
 
 def _digest_note(plan: Plan, kept: Mapping[int, Message], most: int) -> dict[int, Message]:
     """A digest of what is dropped, in the place of the first dropped run that is longer.
 
-    It has at most so many characters; that messages are missing it says in any case.
+    It has at most `most` characters; it says in any case that messages are missing.
     """
     runs: dict[int, int] = {}  # tokens by the run's first message
     start = plan.head

@@ -6,7 +6,7 @@ from extract_sessions import FILLER, Messages, extract, session, step, text_mess
 from context_compression import Settings, compress
 from context_compression.conversation.formats import parse
 from context_compression.planning.plan import Plan
-from context_compression.strategies import extract as extraction
+from context_compression.strategies import measured
 from context_compression.tokens import Counter
 
 
@@ -85,7 +85,7 @@ def test_in_a_small_room_the_newest_messages_stay_where_the_view_tells_no_less_b
         return texts(view).count("handle_")
 
     found = told()
-    monkeypatch.setattr(extraction, "RIVAL_ROOM", 0)
+    monkeypatch.setattr(measured, "RIVAL_ROOM_TOKENS", 0)
     assert found == told() if newest_tell else found > 1.2 * told()
 
 

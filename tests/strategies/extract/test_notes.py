@@ -8,7 +8,7 @@ from extract_sessions import LONG, extract, session, step, text_message, texts
 from context_compression import compress, count_tokens
 from context_compression.conversation.refs import ref_of
 from context_compression.conversation.validity import NO_START
-from context_compression.strategies import gaps
+from context_compression.strategies import measured
 from context_compression.testing import conversation
 
 
@@ -79,7 +79,7 @@ def test_an_old_turn_goes_before_the_mark_that_says_what_is_missing() -> None:
         for n in range(30)
     )
     messages = session(*turns, text_message("user", "Thank you."))
-    least = count_tokens(messages[-1:]) + gaps.BARE_TOKENS
+    least = count_tokens(messages[-1:]) + measured.BARE_NOTE_TOKENS
 
     for room in range(least, 6 * least):
         shown = compress(messages, target_tokens=room, strategy="extract").messages

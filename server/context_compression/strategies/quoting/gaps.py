@@ -1,16 +1,10 @@
-"""Which gaps a view tells of: messages that are missing, between those that are shown or quoted."""
+"""Which gaps have marks: runs of missing messages between those that are shown or quoted."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from context_compression.display.plurals import how_many
-
-MARK_TOKENS = 20
-"""What the mark of a gap of messages costs with its ref."""
-BARE_TOKENS = 22
-"""What a note costs that tells only how many messages are missing."""
-NOTE_TOKENS = 40
-"""What a note costs beside its quotations."""
+from context_compression.strategies import measured
 
 
 def gaps(run: range, shown: Iterable[int]) -> Iterator[range]:
@@ -36,7 +30,7 @@ def largest_with_ref(
     *,
     between: bool,
 ) -> set[int]:
-    """Where the largest gaps begin, as many as may tell a ref in `room`.
+    """Where the largest gaps begin, as many as have a mark with a ref in `room`.
 
     Args:
         runs: of messages that are not in the view.
@@ -44,23 +38,24 @@ def largest_with_ref(
         tokens: of each message.
         ref_of: the ref of a message; empty where it has none.
         room: tokens for it.
-        between: whether gaps between quotes are told, too.
+        between: whether gaps between quotes have marks with refs, too.
     """
     up_to = [0, *accumulate(tokens)]
-    found: list[tuple[int, int, int]] = []
+    candidates: list[tuple[int, int, int]] = []
     for run in runs:
         indices = [index for index in run if index in quoted]
         if indices and not between:
             continue
         for missing in filter(None, gaps(run, indices)):
             size = up_to[missing.stop] - up_to[missing.start]
-            found.append((-size, missing.start, MARK_TOKENS if indices else NOTE_TOKENS))
-    told = set[int]()
-    for size, start, price in sorted(found):
+            price = measured.GAP_MARK_TOKENS if indices else measured.NOTE_TOKENS
+            candidates.append((-size, missing.start, price))
+    with_ref = set[int]()
+    for size, start, price in sorted(candidates):
         if price <= room and -size > 2 * price and ref_of(start):
             room -= price
-            told.add(start)
-    return told
+            with_ref.add(start)
+    return with_ref
 
 
 def noted(
@@ -70,9 +65,10 @@ def noted(
     tokens: Sequence[int],
     room: float,
 ) -> Sequence[range]:
-    """The runs that have a note: they are quoted, or tell a ref, or are the largest others."""
-    told = {run for run in runs if run.start in with_ref or any(i in quoted for i in run)}
-    others = ((sum(tokens[run.start : run.stop]), run) for run in runs if run not in told)
-    large = sorted((-size, run.start, run) for size, run in others if size > 2 * BARE_TOKENS)
-    most = int(room // BARE_TOKENS)
-    return sorted(told.union(run for *_, run in large[:most]), key=lambda run: run.start)
+    """The runs that have a note: those quoted, those marked with a ref, and the largest others."""
+    chosen = {run for run in runs if run.start in with_ref or any(i in quoted for i in run)}
+    others = ((sum(tokens[run.start : run.stop]), run) for run in runs if run not in chosen)
+    price = measured.BARE_NOTE_TOKENS
+    large = sorted((-size, run.start, run) for size, run in others if size > 2 * price)
+    most = int(room // price)
+    return sorted(chosen.union(run for *_, run in large[:most]), key=lambda run: run.start)

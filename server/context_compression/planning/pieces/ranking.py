@@ -1,0 +1,95 @@
+"""What a piece is worth for its tokens, as a rank: a number by which pieces are sorted."""
+
+from array import array
+from collections.abc import Callable, Iterator
+from itertools import accumulate, islice, pairwise
+from operator import sub
+
+from context_compression.planning import measured
+from context_compression.planning.pieces.table import (
+    DUE,
+    FAILED,
+    FAILURE,
+    OUTDATED,
+    REASON,
+    PieceTable,
+)
+
+
+def ranking(
+    table: PieceTable,
+    opening: "array[int]",
+    closed: bytearray,
+    worth_now: Callable[[int], float],
+) -> tuple[Callable[[int], int], Iterator[int]]:
+    """The function that ranks a piece as things are, and all pieces ranked by it, in order.
+
+    A rank is the place among all, less is better. Its lower 32 bits hold the piece; of pieces
+    worth the same the newest comes first.
+
+    Args:
+        table: of the pieces.
+        opening: for each source, tokens it costs to show anything more of it.
+        closed: for each piece, on how many of its sides nothing is missing.
+        worth_now: of a word, by its number.
+    """
+    # closures over locals: tens of thousands of pieces are ranked, and attributes would be slower
+    source_of, shifts, per_char = table.source_of, table.shifts, table.per_char
+    always = array("d", [source.worth for source in table.sources])
+    weights = array("d", [source.weight for source in table.sources])
+    cutter, sides, placed = table.cutter, measured.SIDES_TOKENS, _placing(table)
+    starts, stops, words, ends = cutter.starts, cutter.stops, cutter.words, cutter.ends
+
+    def rank(piece: int) -> int:
+        source = source_of[piece]
+        number = piece + shifts[source]
+        worth = sum(map(worth_now, words[ends[number] : ends[number + 1]])) + always[source]
+        tokens = (stops[number] - starts[number]) * per_char[source]
+        cost = tokens + sides[closed[piece]] + opening[source]
+        return placed(piece, worth, weights[source], cost)
+
+    def ranks() -> Iterator[int]:
+        """Of all pieces, those of a source together: faster than one by one."""
+        for source, (first, stop) in enumerate(pairwise(table.firsts)):
+            shift, each, opens = shifts[source], per_char[source], opening[source]
+            worth, weight = always[source], weights[source]
+            here = slice(first + shift, stop + shift)
+            around = ends[here.start : here.stop + 1]
+            held = words[around[0] : around[-1]]
+            sums = [*accumulate(map(worth_now, held), initial=0.0)]
+            until = [sums[end - around[0]] for end in around]
+            worths = map(sub, islice(until, 1, None), until)
+            chars = map(sub, stops[here], starts[here])
+            for piece, new, size in zip(range(first, stop), worths, chars, strict=True):
+                cost = size * each + sides[closed[piece]] + opens
+                yield placed(piece, new + worth, weight, cost)
+
+    return rank, ranks()
+
+
+def _placing(table: PieceTable) -> Callable[[int, float, float, float], int]:
+    """The function from a piece, its worth, its source's weight and its cost to its rank."""
+    signs, most, outdated = table.signs, measured.MOST_WORTH, measured.OUTDATED_WEIGHT
+    bonuses = {
+        FAILURE: measured.ERROR_BONUS, REASON: measured.REASON_BONUS,
+        FAILED: measured.FAILED_BONUS, DUE: measured.DUE_BONUS,
+    }  # fmt: skip
+    bonus = [
+        sum(each for sign, each in bonuses.items() if added & sign) for added in range(2 * DUE)
+    ]
+    filler = measured.FILLER / max(1, len(table))
+
+    def placed(piece: int, worth: float, weight: float, cost: float) -> int:
+        if of_piece := signs[piece]:
+            worth += bonus[of_piece]
+            if of_piece & OUTDATED:
+                worth *= outdated
+        ratio = worth * weight / cost + filler * (piece + 1)
+        return -((int((ratio if ratio < most else most) * 1e6) << 32) + piece)
+
+    return placed
+
+
+def piece_of(rank: int) -> int:
+    """The piece that a rank is of."""
+    return -rank & 0xFFFFFFFF

@@ -1,0 +1,62 @@
+"""What a word is worth: by its kind, the messages it is seen in, and whether it is used."""
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TypeAlias
+
+from context_compression.evidence.words import KINDS, PROSE_KINDS
+from context_compression.planning import measured
+
+Weights: TypeAlias = "array[float] | dict[int, float]"
+"""What each word is worth, by its number."""
+
+
+def word_weights() -> Mapping[tuple[int, int, int], float]:
+    """What a word is worth: by the number of its kind, messages it is seen in, whether it is used.
+
+    One that no piece holds is worth nothing.
+    """
+    most = measured.MANY
+    times = [0.0, *(0.5 + 0.5 * messages for messages in range(1, most + 1))]
+    in_code = {
+        (kind, messages, used): (
+            measured.KIND_WEIGHT[name] * times[messages] * (measured.USED if used else 1.0)
+        )
+        for kind, name in enumerate(KINDS)
+        for messages in range(most + 1)
+        for used in range(2)
+    }
+    in_prose = {
+        (kind, messages, used): measured.PROSE_WEIGHT[name] if messages else 0.0
+        for kind, name in enumerate(PROSE_KINDS, len(KINDS))
+        for messages in range(most + 1)
+        for used in range(2)
+    }
+    return in_code | in_prose
+
+
+WEIGHTS = word_weights()
+
+
+def weights_in_one(
+    words: Iterable[int], kinds: Sequence[int], used: Sequence[int]
+) -> dict[int, float]:
+    """What some words are worth that are seen in one message, by number.
+
+    Args:
+        words: by number.
+        kinds: of all words, by number.
+        used: for each word, not 0 when it is used; words behind the last are not.
+    """
+    known = len(used)
+    return {n: WEIGHTS[kinds[n], 1, n < known and used[n]] for n in words}
+
+
+def weights_of_all(
+    kinds: Sequence[int], seen_in: Sequence[int], used: Sequence[int]
+) -> "array[float]":
+    """What each word is worth; `seen_in` says in how many messages each is, `MANY` at most."""
+    later = bytes(len(kinds) - len(used))
+    keys = zip(kinds, seen_in, chain(used, later), strict=True)
+    return array("f", map(WEIGHTS.__getitem__, keys))

@@ -1,0 +1,25 @@
+"""Pinned messages: those that the caller wants to keep unshortened."""
+
+from collections.abc import Sequence
+
+from context_compression.conversation.messages import Message
+
+
+def pinned(messages: Sequence[Message], pins: Sequence[int | str]) -> frozenset[int]:
+    """Indices of pinned messages: by number (negative from the end), or by a text they contain."""
+    indices: set[int] = set()
+    for pin in pins:
+        if isinstance(pin, int):
+            if -len(messages) <= pin < len(messages):
+                indices.add(pin % len(messages))
+        else:
+            indices.update(i for i, message in enumerate(messages) if _contains(message, pin))
+    return frozenset(indices)
+
+
+def _contains(message: Message, text: str) -> bool:
+    return (
+        text in message.text
+        or any(text in r.text for r in message.results)
+        or any(text in call.arguments_text for call in message.calls)
+    )

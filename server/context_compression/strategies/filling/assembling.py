@@ -1,0 +1,124 @@
+"""A view from its kept messages and chosen pieces: each piece in its place, the others in notes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from context_compression.conversation.authors import holds_excerpts
+from context_compression.conversation.labels import label_quotes
+from context_compression.conversation.messages import Message, Text
+from context_compression.conversation.rendering import Span
+from context_compression.planning.pieces import Place, Pool
+from context_compression.strategies import measured
+from context_compression.strategies.declared import with_declarations
+from context_compression.strategies.filling.kept import KeptMessages
+from context_compression.strategies.filling.shown_pictures import without_others
+from context_compression.strategies.forms import Form
+from context_compression.strategies.keep import cost
+from context_compression.strategies.payloads import units_in
+from context_compression.strategies.pictures import Showing
+from context_compression.strategies.quoting.gaps import gaps, largest_with_ref, noted
+from context_compression.strategies.quoting.note import note
+from context_compression.strategies.tool_results import Slots
+
+
+@dataclass(frozen=True)
+class GapMarks:
+    """Which gaps between messages have marks.
+
+    Attributes:
+        ref_tokens: tokens that refs in the marks may take.
+        ends: whether gaps before and behind all quotes of a note have a mark, too.
+    """
+
+    ref_tokens: float
+    ends: bool
+
+
+def assembled(
+    base: KeptMessages, showing: Showing, pool: Pool, chosen: Iterable[Place], marks: GapMarks
+) -> tuple[dict[int, Message], dict[int, Message]]:
+    """The view with the chosen pieces in their places, and the notes for runs of other messages.
+
+    Both by the index of the message; a note by the first index of its run.
+    """
+    slots_of: dict[int, dict[tuple[int, str], list[Span]]] = {}
+    for number, start, stop in chosen:
+        source = pool.sources[number]
+        slots = slots_of.setdefault(source.message, {})
+        slots.setdefault((source.slot, source.key), []).append((start, stop))
+    view, quoted = dict(base.shown), dict[int, Slots]()
+    for index in [*slots_of]:
+        # spans that are shown by now are let go: there may be many pieces
+        slots = _with_labels_of_notes(base, index, slots_of.pop(index))
+        if index in base.kept:
+            view[index] = base.forms.shaped(index, base.kept[index], slots)
+        elif index >= base.first and _stands_alone(base, index):
+            view[index] = base.forms.shaped(index, Form.SKELETON, slots)
+        else:
+            quoted[index] = slots
+    view = {**with_declarations(base.plan, without_others(base, view, showing))}
+    return view, notes_of(base, view, quoted, marks)
+
+
+def _with_labels_of_notes(base: KeptMessages, index: int, slots: Slots) -> Slots:
+    """The spans of a message; in a note written by us with the labels that say who is quoted."""
+    blocks = base.plan.messages[index].blocks
+    return {
+        (slot, key): label_quotes(block.text, spans, base.quoting.label_begins)
+        if isinstance(block := blocks[slot], Text) and holds_excerpts(block.text)
+        else spans
+        for (slot, key), spans in slots.items()
+    }
+
+
+def _stands_alone(base: KeptMessages, index: int) -> bool:
+    """Whether part of a message may stand in the view by itself: what the model just said."""
+    message = base.plan.messages[index]
+    alone = message.role == "assistant" and base.plan.step_of(index) is None
+    return alone and (base.plan.drops_thinking or not message.has_bound_thinking)
+
+
+def notes_of(
+    base: KeptMessages, view: Mapping[int, Message], quoted: dict[int, Slots], marks: GapMarks
+) -> dict[int, Message]:
+    """For each run of dropped messages a note that quotes the chosen pieces and marks gaps.
+
+    A run of which nothing was chosen has one where its gap is among the largest: with a ref, or
+    without, where as much room does for that. `quoted` is empty afterwards.
+    """
+    plan, quoting = base.plan, base.quoting
+    behind_head = range(plan.head, len(plan.messages))
+    runs = [*filter(None, gaps(behind_head, sorted({*behind_head}.intersection(view))))]
+    with_ref = largest_with_ref(
+        runs, quoted, plan.tokens, quoting.ref_of_message, marks.ref_tokens,
+        between=base.room >= measured.LEAST_FOR_REFS_TOKENS,
+    )  # fmt: skip
+    with_note = noted(runs, quoted, with_ref, plan.tokens, marks.ref_tokens)
+    notes: dict[int, Message] = {}
+    for run in with_note:
+        first, last = run is with_note[0], run is with_note[-1]
+        notes[run.start] = note(
+            quoting, run, quoted, with_ref, first=first, last=last, ends=marks.ends
+        )
+    return notes
+
+
+def with_payloads(
+    base: KeptMessages, view: dict[int, Message], notes: Mapping[int, Message]
+) -> dict[int, Message]:
+    """The view with what tools of the provider's returned, where it leaves room for full messages.
+
+    The newest come first.
+    """
+    plan, count = base.plan, base.plan.counter.message
+    changed = [i for i in sorted(view, reverse=True) if view[i] is not plan.messages[i]]
+    with_units = [index for index in changed if units_in(plan.messages[index])]
+    left = base.room - cost(plan, view, notes) if with_units else 0
+    filled = view
+    for index in with_units:
+        more = count(plan.messages[index]) - count(view[index])
+        if more <= left:
+            left -= more
+            filled = {**filled, index: plan.messages[index]}
+    fits = filled is view or cost(plan, filled, notes) <= base.room
+    return filled if fits else view

@@ -1,0 +1,158 @@
+"""One attempt at a view: what it shows besides the kept messages, and in which order that changes.
+
+An attempt too large gives back, in this order: what its lines of files and names had beyond their
+share; pieces, the worst first; pictures; the lines; the marks at the ends of notes; refs in marks;
+last of all the user's standing constraints. One with room left takes more pieces, then pictures,
+then more names.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from context_compression.conversation.messages import Message
+from context_compression.planning.pieces import Place
+from context_compression.strategies import measured
+from context_compression.strategies.filling.assembling import GapMarks, assembled
+from context_compression.strategies.filling.competing import competition
+from context_compression.strategies.filling.explanation import explanation
+from context_compression.strategies.filling.kept import KeptMessages
+from context_compression.strategies.filling.lines import Lines
+from context_compression.strategies.filling.rules import rules_with_room
+from context_compression.strategies.keep import cost
+from context_compression.strategies.pictures import Showing
+
+
+class Draft:
+    """A view as an attempt would have it.
+
+    Attributes:
+        view: the messages of the view, by index.
+        notes: for each run of dropped messages its note, by the run's first index.
+        with_lines: the last note with the lines of files and names, likewise; empty without them.
+    """
+
+    def __init__(
+        self, view: dict[int, Message], notes: dict[int, Message], lines: Lines | None = None
+    ) -> None:
+        self.view, self.notes = view, notes
+        self.with_lines: Mapping[int, Message] = lines.appended(view, notes) if lines else {}
+
+    @property
+    def all_notes(self) -> dict[int, Message]:
+        """The notes, the last one with its lines."""
+        return {**self.notes, **self.with_lines}
+
+
+class Attempt:
+    """What a view shows besides its kept messages.
+
+    Attributes:
+        slack: tokens of the room that may stay empty.
+        pool: the pieces that compete.
+        lacks_sure_rule: whether there was no room for a constraint that the user typed.
+    """
+
+    def __init__(self, base: KeptMessages, showing: Showing, left: int) -> None:
+        """The first attempt: the constraints, the lines, and as many pieces as seem to fit.
+
+        Args:
+            base: the kept messages.
+            showing: the pictures that are shown.
+            left: tokens of the room that kept messages and pictures leave.
+        """
+        self._base, self._showing = base, showing
+        self.pool, self._choice = competition(base)
+        self._rules, self.lacks_sure_rule = rules_with_room(base, self.pool, left)
+        self._lines = Lines(base)
+        self._marks = GapMarks(
+            max(measured.GAPS_SHARE * base.room, measured.BARE_NOTE_TOKENS),
+            ends=base.room >= measured.LEAST_FOR_REFS_TOKENS,
+        )
+        small = min(1.0, base.room / measured.LARGE_ROOM_TOKENS)
+        self.slack = measured.SLACK_SHARE * base.room * small
+        due = measured.NOTE_TOKENS + self._lines.for_files + self._lines.for_names
+        self._chosen = self._choice.take(left - (due + sum(rule.tokens for rule in self._rules)))
+        self._rounds = measured.FILLING_ROUNDS  # times that more pieces may be taken
+        self._misses = 0  # times in a row that the view was too large
+        self._fits = 0  # pieces that are known to fit
+
+    def draft(self) -> Draft:
+        """The view that shows all of it."""
+        view, notes = assembled(self._base, self._showing, self.pool, self._places(), self._marks)
+        return Draft(view, notes, self._lines)
+
+    def _places(self) -> Iterator[Place]:
+        """Where the constraints and the chosen pieces stand."""
+        return chain(
+            (rule.place for rule in self._rules), map(self.pool.place, sorted(self._chosen))
+        )
+
+    def left_by(self, draft: Draft) -> int:
+        """Tokens of the room that a draft leaves; negative when it takes more."""
+        return self._base.room - cost(self._base.plan, draft.view, draft.all_notes)
+
+    def give_back(self, missing: float) -> bool:
+        """Show less; `False` where nothing is left that might go.
+
+        Args:
+            missing: tokens that the view takes beyond its room.
+        """
+        if self._lines.more:
+            self._lines.more = self._lines.more / 2 if self._lines.more > self.slack else 0.0
+            return True
+        self._misses += 1  # rounds shall be few, whatever a counter answers: then more goes at once
+        missing *= 2 ** max(0, self._misses - measured.FILLING_ROUNDS)
+        if self._chosen:
+            self._give_back_pieces(missing)
+            if self._chosen:
+                return True
+        elif self._showing.shown:
+            self._showing.give_back()
+        elif self._lines:
+            self._lines.drop()
+        elif self._marks.ends:
+            self._marks = GapMarks(self._marks.ref_tokens, ends=False)
+        elif self._marks.ref_tokens:
+            self._marks = GapMarks(0.0, ends=False)
+        elif self._rules:
+            self._give_back_rules(missing)
+            return True
+        else:
+            return False
+        self._misses = 0
+        return True
+
+    def _give_back_pieces(self, missing: float) -> None:
+        if self._fits >= len(self._chosen):
+            self._fits = 0  # a counter may change its mind
+        while missing > 0 and len(self._chosen) > self._fits:
+            piece = self._chosen.pop()
+            gap = self.pool.gap_tokens[self.pool.source_of[piece]]
+            missing -= measured.FREED_SHARE * (self.pool.tokens(piece) + gap)
+
+    def _give_back_rules(self, missing: float) -> None:
+        while missing > 0 and self._rules:
+            rule = self._rules.pop()
+            missing -= rule.tokens
+            self.lacks_sure_rule |= rule.sure
+
+    def take_more(self, left: float) -> bool:
+        """Show more in `left` tokens; `False` where there is nothing more to show."""
+        if self._rounds and (others := self._choice.take(left)):
+            self._rounds, self._misses, self._fits = self._rounds - 1, 0, len(self._chosen)
+            self._chosen += others
+        elif self._showing.take(left):
+            self._fits = len(self._chosen)
+        elif self._lines and self._lines.more is None:
+            self._lines.more = measured.SURE_SHARE * left
+        else:
+            return False
+        return True
+
+    def settle(self) -> None:
+        """Let go of all pieces that were not chosen: they take as much memory as the view."""
+        del self._choice
+
+    def explained(self, draft: Draft) -> dict[int, str]:
+        """How each message is shown in a draft that is not shown unshortened, by index."""
+        return explanation(self._base, draft.view, self.pool, self._chosen, self._rules)

@@ -1,0 +1,168 @@
+"""What competes for the room of a view: texts that it leaves out, or shows a part of."""
+
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from context_compression.conversation.authors import all_of_answer, is_ours, speech_spans
+from context_compression.conversation.messages import (
+    Block,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    named_strings,
+    texts_of,
+)
+from context_compression.evidence.facts import commands_of
+from context_compression.planning.pieces import Choice, Pool, Source
+from context_compression.planning.selection import end_of_output, tokens_of_text
+from context_compression.strategies import measured
+from context_compression.strategies.filling.kept import KeptMessages
+from context_compression.strategies.filling.worth import value_of, value_of_users
+from context_compression.strategies.forms import Form, is_instruction
+from context_compression.strategies.names import LABEL as NAMES
+from context_compression.strategies.pictures import is_mark
+from context_compression.strategies.quoting import Part, weight_of
+from context_compression.strategies.repeats import repeated_texts
+
+DONE_ONCE = re.compile(
+    r"\b(?:git (?:-\S+ \S+ )*(?:commit|push|merge|revert)"
+    r"|(?:gh|glab) \w+ (?:create|merge|comment|close|edit|review)"
+    r"|(?:npm|pnpm|yarn|cargo|twine|docker) (?:publish|push|upload)|(?:kubectl|terraform) apply)"
+    r"(?![-\w])(?!.*--dry-run)"
+)
+"""Commands that are not given twice: they reach others, or commit what is done."""
+LINES = re.compile(rf"(?:\n\[Files\b[^\n]*)?\n{re.escape(NAMES)}[^\n]*\Z|\n\[Files\b[^\n]*\Z")
+"""How a note written by us ends that names files, or names."""
+
+
+def competition(base: KeptMessages) -> tuple[Pool, Choice]:
+    """All pieces that compete for the room, and the choice among them."""
+    plan, competing = base.plan, Competing(base)
+    cutter, used, sources = plan.cutter, plan.used, competing.sources()
+    for source in sources:
+        cutter(source.text)
+    texts = (
+        text
+        for message in base.shown.values()
+        if not message.starts_turn  # what the user mentions is needed, not covered
+        for block in message.blocks
+        for text in texts_of(block)
+    )
+    shown = array("I", chain.from_iterable(map(cutter.numbering.numbers, texts)))
+    cutter.numbering.pack()  # all words are known, and the pool takes memory
+    pool, outdated = Pool(cutter), plan.outdated
+    for source in sources:
+        block = competing.block_of(source)
+        old = outdated.spans(block, source.text)
+        old = [*old, *outdated.unchanged(block, source.text)]
+        pool.add(source, old, plan.due.spans(block, source.text))
+    return pool, pool.choice(shown, used)
+
+
+@dataclass(frozen=True)
+class Competing:
+    """The texts of a conversation that compete for the room that the kept messages leave."""
+
+    base: KeptMessages
+
+    def sources(self) -> Sequence[Source]:
+        """The texts that compete; of those that stand twice in the user's role the newest.
+
+        In prose the user's words are worth less the less of them there is room for: what they say
+        must decide then, or small talk would come before all answers.
+        """
+        plan = self.base.plan
+        again = repeated_texts(plan.messages, lambda _: True)
+        by_message = map(self.of_message, range(plan.head, len(plan.messages)))
+        sources: list[Source] = []
+        by_user: list[bool] = []
+        for source in chain.from_iterable(by_message):
+            in_users_role = plan.messages[source.message].role == "user"
+            if (source.message, source.slot) not in again:
+                sources.append(source)
+                by_user.append(in_users_role and source.worth > 0)
+        pairs = [*zip(sources, by_user, strict=True)]
+        tokens = sum(source.tokens for source, is_users in pairs if is_users)
+        share = 1.0
+        if plan.cutter.prose:
+            share = min(1.0, measured.USER_PROSE_SHARE * self.base.room / max(1, tokens))
+        return [
+            source._replace(worth=share * source.worth) if is_users else source
+            for source, is_users in pairs
+        ]
+
+    def block_of(self, source: Source) -> Block:
+        """The block that a source is a text of."""
+        return self.base.plan.messages[source.message].blocks[source.slot]
+
+    def of_message(self, index: int) -> Iterator[Source]:
+        """The texts of a message that compete, with what it costs to show anything of them."""
+        base, quoting = self.base, self.base.quoting
+        message, shown = base.plan.messages[index], base.shown.get(index)
+        if shown is message or base.kept.get(index) is Form.FULL:
+            return
+        unshortened = {id(block) for block in shown.blocks} if shown else ()
+        for slot, block in enumerate(message.blocks):
+            if id(block) in unshortened or is_mark(block):
+                continue
+            parts = clipped(block) if shown else quoting.parts(block)
+            for part in parts:
+                yield self._source(index, message, slot, block, part)
+
+    def _source(self, index: int, message: Message, slot: int, block: Block, part: Part) -> Source:
+        """A text of a block with what its pieces are worth, and what they cost."""
+        text, key, opening, weight = part
+        plan = self.base.plan
+        end = end_of_output(text) if isinstance(block, ToolResult) else end_of_note(text)
+        tokens = plan.counter.text(text) if key else tokens_of_text(block, plan.counter)
+        spoken = isinstance(block, Text) and is_instruction(block)
+        start = 0
+        if isinstance(block, ToolResult) and (answer := all_of_answer(text)) is not None:
+            start = answer
+            times, worth = value_of_users(text, tokens)
+        else:
+            times, worth = value_of(
+                message, text, tokens,
+                spoken=spoken, replied=index == plan.replied_to,
+                last=index == len(plan.messages) - 1,
+            )  # fmt: skip
+        if isinstance(block, ToolCall) and key == "line":
+            worth = self.worth_of_call(block)
+        failed = isinstance(block, ToolResult) and block.call_id in self.base.quoting.outcomes
+        return Source(
+            index, slot, text, tokens, opening, weight * times, key,
+            speech_spans(block, spoken=spoken), worth, start, end, failed,
+        )  # fmt: skip
+
+    def worth_of_call(self, call: ToolCall) -> float:
+        """What the line of a call is worth besides its evidence."""
+        if any(map(DONE_ONCE.search, commands_of(call))):
+            return measured.DONE_WORTH
+        last_changes = self.base.plan.outdated.last_changes
+        return measured.CHANGE_WORTH if call.id in last_changes else 0.0
+
+
+def clipped(block: Block) -> Iterator[Part]:
+    """The texts of a block of which a form may leave something out; the key is the text itself."""
+    match block:
+        case ToolCall():
+            for name, text in named_strings(block.arguments):
+                if len(text) > measured.ARGUMENT_CHARS:
+                    yield Part(text, text, measured.SHOWN_CALL_TOKENS, weight_of(name))
+        case Text() | ToolResult() if block.text.strip():
+            yield Part(block.text, "", measured.SHOWN_TEXT_TOKENS)
+        case _:
+            return
+
+
+def end_of_note(text: str) -> int | None:
+    """Where the lines of files and names of a note written by us begin; `None`: nowhere.
+
+    New lines replace them.
+    """
+    lines = LINES.search(text) if is_ours(text) else None
+    return lines.start() if lines else None

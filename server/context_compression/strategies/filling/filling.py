@@ -1,0 +1,130 @@
+"""A view of kept messages, and the edits that fill its room."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from math import fsum
+
+from context_compression.conversation.messages import Message
+from context_compression.planning.edits import Edit
+from context_compression.planning.pieces import Weights
+from context_compression.strategies import measured
+from context_compression.strategies.filling.assembling import GapMarks, notes_of, with_payloads
+from context_compression.strategies.filling.attempt import Attempt, Draft
+from context_compression.strategies.filling.kept import KeptMessages, texts_in
+from context_compression.strategies.filling.rules import tokens_owed
+from context_compression.strategies.filling.shown_pictures import room_left, with_pictures
+from context_compression.strategies.forms import Form, Forms
+from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.pictures import Showing
+
+
+class Filling:
+    """A view in the making: messages in their forms, and the room that pieces may fill.
+
+    Attributes:
+        left: tokens of the room that the messages leave; negative when they take more.
+        lacks_sure_rule: whether the edits had no room for a constraint that the user typed.
+        showing: the pictures that the edits show of those that they may leave out.
+        shown_words: the evidence words that the edits leave in view, by number, once weighed.
+        weights: what each word is worth that competes, likewise.
+    """
+
+    lacks_sure_rule = False
+
+    def __init__(
+        self,
+        forms: Forms,
+        kept: Mapping[int, Form],
+        room: int,
+        first: int,
+        shown: Mapping[int, Message] | None = None,
+    ) -> None:
+        """A view of the kept messages.
+
+        Args:
+            forms: of the messages of a plan.
+            kept: the form of each message that stays.
+            room: tokens the view may take.
+            first: from this message on what the model said may stand in the view by itself.
+            shown: kept messages that are not shown as their form says.
+        """
+        in_forms = {
+            index: shown[index] if shown and index in shown else forms.plain(index, form)
+            for index, form in kept.items()
+        }
+        self._base = KeptMessages(forms, kept, in_forms, room, first)
+        self.showing = Showing()
+        self.shown_words: Iterable[int] = ()
+        self.weights: Weights = {}
+        self.left = room_left(self._base, self.showing)
+
+    @property
+    def kept(self) -> Mapping[int, Form]:
+        """The form of each message that stays, by its index."""
+        return self._base.kept
+
+    @property
+    def owed(self) -> int:
+        """Tokens that notes of dropped messages take at least, the user's constraints in them."""
+        return tokens_owed(self._base, self.left)
+
+    def edits(self, reason: str, *, weighed: bool = False) -> Sequence[Edit]:
+        """Edits that leave the kept messages and as many pieces as the room holds.
+
+        With `weighed` it is known afterwards which evidence they show, and what that is worth.
+        """
+        if self._base.forms.pictures.in_order:
+            self._base, self.showing = with_pictures(self._base, self.left)
+            self.left = room_left(self._base, self.showing)
+        draft, why = self._filled(weighed=weighed)
+        view, notes = draft.view, draft.all_notes
+        if weighed:
+            self._remember_words({**view, **draft.notes})
+        view = with_payloads(self._base, view, notes)
+        return keep_only(self._base.plan, view, notes, reason, why)
+
+    def _filled(self, *, weighed: bool) -> tuple[Draft, Mapping[int, str]]:
+        """The draft that fills the room, and how each message is shown in it.
+
+        Assemble the view and count it. If it is too large, give something back; if room is left,
+        take more; else it is done.
+        """
+        attempt = Attempt(self._base, self.showing, self.left)
+        while True:
+            draft = attempt.draft()
+            left = attempt.left_by(draft)
+            if left < 0:
+                has_changed = attempt.give_back(-left)
+            else:
+                has_changed = left > attempt.slack and attempt.take_more(left)
+            if not has_changed:
+                break
+            del draft  # two views at once would be the peak of all memory
+        attempt.settle()
+        self.lacks_sure_rule |= attempt.lacks_sure_rule
+        why = attempt.explained(draft)
+        if weighed:
+            self.weights = attempt.pool.weights(self._base.plan.used)
+        del attempt  # what is as large as the view goes before more is made
+        if left < 0 or not draft.notes:
+            draft = self._with_one_mark(draft.view)
+        return draft, why
+
+    def _with_one_mark(self, view: dict[int, Message]) -> Draft:
+        """The view with one mark of what is missing, if that fits: no note has room for a quote."""
+        marks = GapMarks(measured.BARE_NOTE_TOKENS, ends=False)
+        notes = notes_of(self._base, view, {}, marks)
+        fits = cost(self._base.plan, view, notes) <= self._base.room
+        return Draft(view, notes if fits else {})
+
+    def _remember_words(self, shown: Mapping[int, Message]) -> None:
+        numbers = map(self._base.plan.cutter.numbering.numbers, texts_in(shown))
+        self.shown_words = {*chain.from_iterable(numbers)}
+
+    def worth_of(self, other: "Filling") -> float:
+        """What the evidence is worth that another view shows, as far as it competes here.
+
+        Both have been weighed.
+        """
+        known = self.weights if isinstance(self.weights, dict) else range(len(self.weights))
+        return fsum(self.weights[number] for number in other.shown_words if number in known)

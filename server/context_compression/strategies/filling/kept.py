@@ -1,0 +1,63 @@
+"""The kept messages of a view in their forms: with these each attempt to fill its room begins."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from context_compression.conversation.messages import Message, texts_of
+from context_compression.planning.plan import Plan
+from context_compression.strategies import measured
+from context_compression.strategies.forms import Form, Forms
+from context_compression.strategies.quoting import Quoting
+
+
+@dataclass(frozen=True)
+class KeptMessages:
+    """The messages that stay, and the room of their view.
+
+    Attributes:
+        forms: of the messages of a plan.
+        kept: the form of each message that stays, by its index.
+        shown: these messages in their forms, with all of their pictures.
+        room: tokens the view may take.
+        first: from this message on what the model said may stand in the view by itself.
+    """
+
+    forms: Forms
+    kept: Mapping[int, Form]
+    shown: Mapping[int, Message]
+    room: int
+    first: int
+
+    @property
+    def plan(self) -> Plan:
+        """The conversation."""
+        return self.forms.plan
+
+    @property
+    def quoting(self) -> Quoting:
+        """What quotes the other messages."""
+        return self.forms.quoting
+
+    def may_lose_pictures(self, index: int) -> bool:
+        """Whether pictures of a message need not be shown."""
+        return self.kept.get(index) not in (Form.FULL, Form.RESULTS)
+
+    @property
+    def lacks_much(self) -> bool:
+        """Whether the view has lines of the files and names that it lacks."""
+        return (
+            self.room in measured.SMALL_ROOM_TOKENS
+            and self.plan.total >= measured.LONG_CONVERSATION_TOKENS
+        )
+
+    def with_added(self, added: Mapping[int, Form]) -> "KeptMessages":
+        """The same with more messages, each in its form."""
+        shown = {index: self.forms.plain(index, form) for index, form in added.items()}
+        return replace(self, kept={**self.kept, **added}, shown={**self.shown, **shown})
+
+
+def texts_in(view: Mapping[int, Message]) -> Iterator[str]:
+    """All texts of some messages."""
+    return (
+        text for message in view.values() for block in message.blocks for text in texts_of(block)
+    )

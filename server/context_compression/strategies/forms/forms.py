@@ -1,0 +1,200 @@
+"""`Form`, how much of a message stays; `Forms`, which puts the messages of a plan into them."""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum, auto
+from functools import cached_property
+
+from context_compression.conversation.authors import holds_excerpts, is_answer
+from context_compression.conversation.labels import label_quotes
+from context_compression.conversation.messages import (
+    Block,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from context_compression.conversation.rendering import Span, render
+from context_compression.evidence.constraints import constraints_in
+from context_compression.planning.measured import TEXT_WITH_REF_CHARS
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import own_ref, tool_names
+from context_compression.strategies import measured
+from context_compression.strategies.forms.calls import short_call
+from context_compression.strategies.forms.parts import outer_parts
+from context_compression.strategies.forms.results import ShortResults
+from context_compression.strategies.forms.user_texts import UserTexts
+from context_compression.strategies.offload import to_preview
+from context_compression.strategies.payloads import units_in, without_payloads
+from context_compression.strategies.pictures import Pictures
+from context_compression.strategies.quoting import Quoting
+from context_compression.strategies.tool_results import (
+    NO_SLOTS,
+    Shorten,
+    Slots,
+    with_short_results,
+)
+
+
+class Form(Enum):
+    """How much of a message stays."""
+
+    FULL = auto()
+    RESULTS = auto()
+    """Large results at preview size."""
+    PREVIEW = auto()
+    """All results worth a preview at that size, and of long notes of the host a few lines."""
+    CLIPPED = auto()
+    """That, and of long texts head and tail."""
+    SKELETON = auto()
+    """The calls with short arguments, one line for each result."""
+    LEAST = auto()
+    """What the model said and thought; answered calls with short arguments, one line for each
+    result larger than a preview, and of long notes of the host a few lines."""
+
+
+class Forms:
+    """Puts the messages of a plan into their forms.
+
+    Attributes:
+        plan: the conversation.
+        quoting: what quotes its messages.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.quoting = Quoting(plan)
+        self._tool_names: Mapping[str, str] = tool_names(plan)
+        self._results = ShortResults(self.quoting)
+        self._user_texts = UserTexts(plan)
+        large, preview = plan.settings.offload_min_tokens, plan.settings.offload_preview_tokens
+        self._large = to_preview(plan, large)
+        self._smaller = to_preview(plan, min(large, measured.TIMES_A_PREVIEW * preview))
+        self._plain: dict[Form, dict[int, Message]] = {form: {} for form in Form}
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        """The pictures that a view may leave out; each form of a message has all of its own."""
+        return Pictures(self.plan, self.quoting.ref_of_message)
+
+    def plain(self, index: int, form: Form) -> Message:
+        """A message in a form, nothing chosen; remembered, as each level asks for it again."""
+        known = self._plain[form]
+        if index not in known:
+            known[index] = self.shaped(index, form)
+        return known[index]
+
+    def shaped(self, index: int, form: Form, slots: Slots = NO_SLOTS) -> Message:
+        """A message in a form with the chosen spans; itself when that shortens nothing."""
+        message = self.plan.messages[index]
+        if form is Form.FULL:
+            return message
+        shaped = self._shaped(message, index, form, slots)
+        if form is Form.RESULTS or not units_in(message):
+            return shaped
+        return without_payloads(shaped, self.quoting.ref_of_message(index), self.plan.counter.block)
+
+    def _shaped(self, message: Message, index: int, form: Form, slots: Slots) -> Message:
+        match form:
+            case Form.FULL:
+                return message
+            case Form.RESULTS:
+                return self._with_results(message, index, slots, self._large)
+            case Form.PREVIEW:
+                message = self._with_results(message, index, slots, self._smaller)
+                return self._user_texts.with_short_notes(message, index, slots)
+            case Form.CLIPPED:
+                return self._clipped(
+                    message, self._shaped(message, index, Form.PREVIEW, slots), slots
+                )
+            case Form.SKELETON:
+                return self._skeleton(message, index, slots)
+            case Form.LEAST:
+                return self._least(message, index, slots)
+
+    def _with_results(
+        self, message: Message, index: int, slots: Slots, shorten: Shorten
+    ) -> Message:
+        if not message.results:
+            return message
+
+        def with_constraints(
+            result: ToolResult, name: str, index: int, shown: Sequence[Span]
+        ) -> ToolResult:
+            return shorten(result, name, index, self._results.with_constraints(result, shown))
+
+        return with_short_results(
+            message, index, self.plan, self._tool_names, with_constraints, slots
+        )
+
+    def _clipped(self, unshortened: Message, message: Message, slots: Slots) -> Message:
+        """A message with head and tail of its long texts.
+
+        Args:
+            unshortened: the message as it came.
+            message: the same with previews.
+            slots: the spans that are shown in any case.
+        """
+        limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF_CHARS)
+        blocks: list[Block] = []
+        pairs = zip(unshortened.blocks, message.blocks, strict=True)
+        for slot, (before, block) in enumerate(pairs):
+            if block is before and isinstance(block, Text) and len(block.text) > limit:
+                spans = outer_parts(block.text, limit)
+                if message.role == "user":
+                    spans += constraints_in(block.text)
+                if holds_excerpts(block.text):
+                    spans = label_quotes(block.text, spans, self.quoting.label_begins)
+                spans += slots.get((slot, ""), ())
+                block = Text(render(block.text, spans, self.plan.archive.ref_of(block.text)))
+            blocks.append(block)
+        kept = tuple(blocks)
+        return message if kept == message.blocks else message.with_blocks(kept)
+
+    def _skeleton(self, message: Message, index: int, slots: Slots) -> Message:
+        blocks: list[Block] = []
+        for slot, block in enumerate(message.blocks):
+            spans = slots.get((slot, ""), ())
+            match block:
+                case ToolCall():
+                    blocks.append(short_call(self.quoting, block, index, slot, slots))
+                case ToolResult():
+                    shown = self._results.with_constraints(block, spans)
+                    blocks.append(self._results.short(block, shown))
+                case Text() if message.role == "user":
+                    blocks.append(self._user_texts.short_note(block, index, slot, spans))
+                case Text():
+                    if spans:
+                        ref = own_ref(block.text, self.plan.archive)
+                        blocks.append(Text(render(block.text, spans, ref)))
+                case Thinking():
+                    pass
+                case _:
+                    blocks.append(block)
+        return message.with_blocks(tuple(blocks))
+
+    def _least(self, message: Message, index: int, slots: Slots) -> Message:
+        """The step that waits for the model, where not even its previews have room.
+
+        Thinking goes back to the model as it came, and a call without result is the host's to run.
+        """
+        step = self.plan.step_of(index) or ()
+        answered = {result.call_id for i in step for result in self.plan.messages[i].results}
+        blocks = tuple(
+            short_call(self.quoting, block, index, slot, slots)
+            if isinstance(block, ToolCall) and block.id in answered
+            else block
+            for slot, block in enumerate(message.blocks)
+        )
+        message = self._with_results(message.with_blocks(blocks), index, slots, self._to_line)
+        return self._user_texts.with_short_notes(message, index, slots)
+
+    def _to_line(
+        self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
+    ) -> ToolResult:
+        """How a text larger than a preview becomes its one line; the user's answer a preview."""
+        if is_answer(result, self.quoting.question_calls):
+            return self._smaller(result, name, index, shown)
+        if self.plan.counter.text(result.text) <= self.plan.settings.offload_preview_tokens:
+            return result
+        return self._results.short(result, shown)

@@ -1,0 +1,159 @@
+"""What `extract` keeps in any case, level by level: the must-keep set.
+
+Must-keep are the user's messages, records, summaries, the newest messages, and every tool step as a
+skeleton: its call, one line for each result. A set that takes more than its share of the room
+shrinks: previews for the newest results, long texts clipped, old tool steps only quoted, fewer of
+the newest messages, the open step as small as it gets, only the last turns, the floor.
+"""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from context_compression.conversation.authors import is_bare_command, is_skill
+from context_compression.conversation.messages import Message, Text
+from context_compression.conversation.validity import NO_START
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import SUMMARY_MARKS
+from context_compression.strategies import measured
+from context_compression.strategies.floor import anchored_forms, leaves_half
+from context_compression.strategies.forms import Form
+from context_compression.strategies.pictures import is_mark
+from context_compression.strategies.repeats import repeated_texts
+
+
+@dataclass(frozen=True)
+class Level:
+    """One form of the must-keep set.
+
+    Attributes:
+        first: messages before this one are dropped, unless they are anchored.
+        recent: messages from this one on stay, in the form `newest`.
+        newest: that form.
+        skeletons: whether older tool steps stay as skeletons.
+        spare: share of the room that it must leave free to be taken, and at least what the user's
+            constraints in dropped messages cost; negative for one that is taken in any case.
+        left_out: those of the newest messages that it leaves out, unless they are the user's.
+        rival: another level, which may show more where this one leaves out any.
+    """
+
+    first: int
+    recent: int
+    newest: Form = Form.FULL
+    skeletons: bool = True
+    spare: float = 0
+    left_out: range = range(0)
+    rival: "Level | None" = None
+
+
+def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
+    """The forms of the must-keep set, the most generous first; the last one takes any room.
+
+    Those with skeletons of old tool steps come apart: each hardly ever takes less than the next.
+    """
+    end = len(plan.messages)
+    recent = plan.cut_before(max(plan.head, end - plan.settings.min_recent_messages))
+    fewest = max(recent, plan.cut_before(max(plan.head, end - measured.FEWEST_RECENT)))
+    clipped, head = Form.CLIPPED, plan.head
+    spare = 1 - measured.MUST_KEEP_SHARE
+    with_skeletons = (
+        Level(head, min(recent, plan.tail), spare=spare),
+        Level(head, recent, spare=spare),  # fewer of the newest messages unshortened
+        Level(head, recent, Form.PREVIEW, spare=spare),  # their results with previews
+        Level(head, recent, clipped, spare=spare),  # their long texts clipped, too
+    )
+    smallest = Level(head, end, Form.LEAST, skeletons=False)
+    few = Level(
+        head, fewest, clipped, skeletons=False, spare=measured.FEWEST_SPARE,
+        left_out=range(recent, fewest), rival=smallest,
+    )  # fmt: skip
+    turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
+    return with_skeletons, (
+        Level(head, recent, clipped, skeletons=False, spare=1 - measured.QUOTED_SHARE),
+        few,
+        # the newest messages compete with all others: the open step with previews, then smaller
+        Level(head, end, clipped, skeletons=False, spare=measured.PREVIEWS_SPARE),
+        smallest,
+        # the last turns only, fewer and fewer
+        *(Level(turn, max(turn, fewest), clipped, skeletons=False) for turn in turns),
+        # what is anchored, with previews; then the floor
+        Level(end, end, clipped, spare=measured.FEWEST_SPARE),
+        Level(end, end, Form.LEAST, spare=float("-inf")),
+    )
+
+
+def must_keep(
+    plan: Plan, level: Level, room: int, always: Container[int], again: Container[int]
+) -> dict[int, Form]:
+    """What stays at a level and in which form, by index.
+
+    Args:
+        plan: of the conversation.
+        level: how much stays.
+        room: tokens the view may take.
+        always: indices of records and of what the user said.
+        again: indices of messages that a later one repeats.
+    """
+    fits = level.newest is Form.FULL and leaves_half(plan, room)
+    least = level.newest is Form.LEAST
+    kept = anchored_forms(plan, level.newest if fits or least else Form.PREVIEW)
+    unseen = plan.open_step or ()
+    unseen_tokens = sum(plan.tokens[index] for index in unseen)
+    if level.spare >= 0 and unseen_tokens <= measured.UNSEEN_SHARE * room:
+        kept |= dict.fromkeys(unseen, Form.FULL)
+    first_turn = plan.turns[0].stop if plan.turns else plan.head
+    older = Form.CLIPPED if level.newest in (Form.CLIPPED, Form.LEAST) else Form.PREVIEW
+    for index in range(max(level.first, plan.head), len(plan.messages)):
+        message = plan.messages[index]
+        if index in kept or (index in again and index < level.recent):
+            continue
+        if index >= level.recent:
+            kept[index] = level.newest
+        elif (
+            index in always
+            or (level.skeletons and message.starts_turn)
+            or (message.is_system and index < first_turn)
+        ):
+            kept[index] = older
+        elif level.skeletons and plan.step_of(index):
+            kept[index] = Form.SKELETON
+    for index in list(kept):  # a record may stand in a tool step, which is never split
+        for partner in plan.step_of(index) or ():
+            kept.setdefault(partner, kept[index])
+    return kept
+
+
+def loaded_again(plan: Plan) -> set[int]:
+    """The messages with skills that hold nothing but what later ones of the user's hold, too.
+
+    That the host ran a command of its own is no loss.
+    """
+    alone = {
+        index: [block.text for block in message.blocks if isinstance(block, Text)]
+        for index, message in enumerate(plan.messages)
+        if message.role == "user" and all(isinstance(block, Text) for block in message.blocks)
+    }
+    again = repeated_texts(plan.messages, alone.__contains__)
+    return {
+        index
+        for index, texts in alone.items()
+        if any(map(is_skill, texts))
+        and all((index, n) in again or is_bare_command(text) for n, text in enumerate(texts))
+    }
+
+
+def is_record(message: Message, plan: Plan) -> bool:
+    """Whether it is a summary, or holds a marker of records.
+
+    In a long output only a line that begins with the marker is a record: the file that
+    defines a marker holds it, too.
+    """
+    if message.text.startswith(SUMMARY_MARKS):
+        texts = (block for block in message.blocks if isinstance(block, Text))
+        return message.text != NO_START and not all(map(is_mark, texts))
+    texts = [message.text, *(result.text for result in message.results)]
+    short = measured.SHORT_RECORD_CHARS
+    return any(
+        marker in text and (len(text) <= short or f"\n{marker}" in text or text.startswith(marker))
+        for marker in plan.settings.record_markers
+        for text in texts
+    )

@@ -1,0 +1,16 @@
+"""Quotes of messages that are left out, in notes that stand in their place.
+
+quoting.py   `Quoting`: the texts of a plan's messages that may be quoted, and their refs
+calls.py     what a call says: its label, its line, its long arguments
+outcomes.py  which calls failed or brought nothing, and why
+labels.py    who said a text: `[User]`, `[Result of Bash: ls; ref …]`
+note.py      the note for a run of messages: labelled quotes, marks of gaps
+gaps.py      which gaps have a mark, and which marks have a ref
+"""
+
+from context_compression.strategies.quoting.calls import call_texts, weight_of
+from context_compression.strategies.quoting.note import note
+from context_compression.strategies.quoting.outcomes import outcome
+from context_compression.strategies.quoting.quoting import Part, Quoting
+
+__all__ = ["Part", "Quoting", "call_texts", "note", "outcome", "weight_of"]

@@ -1,0 +1,69 @@
+"""The labels of quotes: who said a text, or which call it belongs to."""
+
+from context_compression.conversation.authors import holds_user_words, is_answer, is_host_note
+from context_compression.conversation.labels import no_speaker
+from context_compression.conversation.messages import Block, Message, Text, ToolCall, ToolResult
+from context_compression.planning.selection import ref_of_full
+from context_compression.strategies.quoting.calls import call_of, one_line
+from context_compression.strategies.quoting.quoting import Quoting
+
+
+def label(
+    quoting: Quoting,
+    message: Message,
+    block: Block,
+    key: str,
+    above: str | None,
+    *,
+    begins: bool = False,
+) -> str:
+    """Who said a text: `User`, `Bash`, `Edit: a.py; old_string`, `Result of Bash: ls; ref …`.
+
+    The label of a call that failed or brought nothing says so: `Bash; exit 1`.
+
+    Args:
+        quoting: of the conversation.
+        message: the one quoted.
+        block: which of its blocks.
+        key: which text of a call.
+        above: the call that is named in the line above: it is not named again.
+        begins: whether the text is shown from its beginning.
+    """
+    is_named = above is not None and above == call_of(block)
+    match block:
+        case ToolCall():
+            return _label_of_call(quoting, block, key, is_named=is_named, begins=begins)
+        case ToolResult():
+            return _label_of_result(quoting, block, is_named=is_named)
+        case Text(text=text) if message.role == "user" and not holds_user_words(text):
+            return "Host" if is_host_note(text) else "Earlier note"
+        case _:
+            return message.role.capitalize()
+
+
+def _label_of_call(
+    quoting: Quoting, block: ToolCall, key: str, *, is_named: bool, begins: bool
+) -> str:
+    call = quoting.calls[block.id]
+    outcome = quoting.outcomes[block.id].label if block.id in quoting.outcomes else ""
+    tool = no_speaker(one_line(block.name))
+    if key == "line":
+        return (tool if call.has_topic else no_speaker(call.label)) + outcome
+    if len(call.long) == 1 and not call.line:
+        return tool + outcome
+    name, text = call.long[int(key)]
+    if is_named:
+        return no_speaker(name)
+    about = call.label.removeprefix(f"{block.name}: ").partition("…")[0]
+    says_so = begins and text.lstrip().startswith(about)
+    return f"{tool if says_so else no_speaker(call.label)}; {name}{outcome}"
+
+
+def _label_of_result(quoting: Quoting, block: ToolResult, *, is_named: bool) -> str:
+    ref = ref_of_full(block.text, quoting.plan.archive)
+    answers = is_answer(block, quoting.question_calls)
+    details = f"{'; the user said' if answers else ''}; ref {ref}"
+    if is_named:
+        return f"Result{details}"
+    call = quoting.calls.get(block.call_id)
+    return f"Result of {call.label if call else 'a tool'}{details}"

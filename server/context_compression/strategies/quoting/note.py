@@ -1,0 +1,210 @@
+"""The note that stands for a run of messages: labelled quotes of them, in order, and marks of gaps.
+
+[compressed] Excerpts of earlier messages:
+[… 9 messages; first ref c3f91a20b77d]
+[User] Keep the public API as it is.
+[Bash; exit 1] pytest -q → 3 failed
+"""
+
+from collections.abc import Container, Mapping, Sequence
+
+from context_compression.conversation.authors import (
+    EXCERPTS,
+    holds_excerpts,
+    holds_user_words,
+    is_note,
+)
+from context_compression.conversation.labels import without_labels
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    Block,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    user,
+)
+from context_compression.conversation.rendering import NEWLINE, Span, gap, marked_with, render
+from context_compression.planning.measured import TEXT_WITH_REF_CHARS
+from context_compression.planning.selection import own_ref
+from context_compression.strategies.pictures import images_in, mark_of
+from context_compression.strategies.quoting.calls import call_of
+from context_compression.strategies.quoting.gaps import gap_of_messages, gaps
+from context_compression.strategies.quoting.labels import label
+from context_compression.strategies.quoting.quoting import Part, Quoting
+from context_compression.strategies.tool_results import NO_SLOTS, Slots
+
+RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
+"""How what is left out is brought back."""
+
+
+def note(
+    quoting: Quoting,
+    run: range,
+    quoted: dict[int, Slots],
+    with_ref: Container[int] = (),
+    *,
+    first: bool = False,
+    last: bool = False,
+    ends: bool = False,
+) -> Message:
+    """A message written by us in place of some: quotes of them, and marks where others are missing.
+
+    Of a message of which something is quoted, each long text that is not quoted has a mark, too;
+    short words of the user's and a mark of pictures are shown with the quotes.
+
+    Args:
+        quoting: of the conversation.
+        run: the messages it stands for.
+        quoted: what to quote of each; what is quoted is taken out.
+        with_ref: where gaps begin whose mark has the ref of the first message missing.
+        first: whether it is the view's first, which marks the gap before its quotes, and says how
+            to get the rest, where a store keeps it.
+        last: whether it is the view's last: what is missing behind its quotes happened last.
+        ends: whether gaps before and behind all quotes of any note are marked.
+    """
+    indices = [index for index in run if index in quoted]
+    what = EXCERPTS if indices else f"{COMPRESSED} Not shown here"
+    how = RESTORE if first and quoting.plan.archive.restorable else ""
+    before, behind = ends or first, ends or last or not indices
+    writer = _Writer(quoting, quoted, f"{what}{how}:")
+    for missing, index in zip(gaps(run, indices), [*indices, None], strict=True):
+        if missing:
+            has_ref = missing.start in with_ref
+            ref = quoting.ref_of_message(missing.start) if has_ref else ""
+            marked = has_ref or _must_mark(
+                quoting, run, missing, index, before=before, behind=behind
+            )
+            writer.pass_over(missing, ref, marked=marked)
+        if index is not None:
+            writer.quote(index, quoted.pop(index))
+    return user(writer.text)
+
+
+class _Writer:
+    """Writes the lines of a note.
+
+    Attributes:
+        text: the note so far.
+    """
+
+    def __init__(self, quoting: Quoting, quoted: Mapping[int, Slots], opening: str) -> None:
+        """Begin a note.
+
+        Args:
+            quoting: of the conversation.
+            quoted: what is still to be quoted of each message.
+            opening: the first line.
+        """
+        self._quoting, self._quoted, self.text = quoting, quoted, opening
+        self._call_above: str | None = None  # the call that is named in the line above
+        self._last_ref = ""  # that stands in the last mark with a ref of a text
+
+    def pass_over(self, missing: range, ref: str, *, marked: bool) -> None:
+        """Go on behind messages that are not quoted."""
+        self._call_above = None
+        if marked:
+            self.text += f"\n{_mark_of_gap(self._quoting, missing, ref)}"
+
+    def quote(self, index: int, slots: Slots) -> None:
+        """The quotes of a message, and marks of its other long texts and its pictures."""
+        message = self._quoting.plan.messages[index]
+        for slot, block in enumerate(message.blocks):
+            for part in self._quoting.parts(block):
+                if spans := slots.get((slot, part.key)) or _besides_quotes(message, block):
+                    self._quote_text(index, block, part, spans)
+                elif isinstance(block, Text):
+                    self._mark_text(message, block, part)
+        if message.starts_turn and (pictures := images_in(message)):
+            mark = mark_of(len(pictures), self._quoting.ref_of_message(index))
+            self.text += f"\n[{message.role.capitalize()}] {mark}"
+
+    def _quote_text(self, index: int, block: Block, part: Part, spans: Sequence[Span]) -> None:
+        quoting, message = self._quoting, self._quoting.plan.messages[index]
+        begins = min(spans)[0] == 0
+        who = label(quoting, message, block, part.key, self._call_above, begins=begins)
+        ref = _ref_in_gaps(quoting, index, block, part.key)
+        text = render(part.text, spans, "" if ref == self._last_ref else ref)
+        if not _labels_are_real(message, block):
+            text = without_labels(text, quoting.label_begins)
+        if marked_with(text, ref):
+            self._last_ref = ref
+        if part.key == "line":
+            text += self._reason(block)
+        self.text += f"\n[{who}]{NEWLINE if NEWLINE in text else ' '}{text}"
+        self._call_above = call_of(block)
+
+    def _mark_text(self, message: Message, block: Text, part: Part) -> None:
+        """The mark of a text of which nothing is quoted, if it has a ref of its own."""
+        if ref := own_ref(part.text, self._quoting.plan.archive):
+            who = label(self._quoting, message, block, part.key, self._call_above)
+            self.text += f"\n[{who}] {gap(part.text, ref)}"
+            self._call_above = None
+
+    def _reason(self, call: Block) -> str:
+        """Why a call failed, where nothing of its result is quoted."""
+        outcome = self._quoting.outcomes.get(call.id) if isinstance(call, ToolCall) else None
+        if not outcome or not outcome.reason:
+            return ""
+        quoted = (outcome.slot, "") in self._quoted.get(outcome.message, NO_SLOTS)
+        return "" if quoted else f" → {outcome.reason}"
+
+
+def _mark_of_gap(quoting: Quoting, missing: range, ref: str) -> str:
+    """The mark of a gap of messages; those that were only put in to repair it do not count."""
+    given = [index for index in missing if quoting.plan.messages[index].source is not None]
+    return gap_of_messages(len(given) or len(missing), ref)
+
+
+def _must_mark(
+    quoting: Quoting, run: range, missing: range, index: int | None, *, before: bool, behind: bool
+) -> bool:
+    """Whether a mark must say that messages are missing before the one at `index`.
+
+    Before the first that is quoted, and behind the last (`None`), as the caller says; nowhere
+    if it answers a single one with calls alone: the labels of its results name them.
+    """
+    if index is None:
+        return behind
+    if missing.start == run.start and not before:
+        return False
+    if len(missing) > 1:
+        return True
+    messages = quoting.plan.messages
+    first = messages[missing.start]
+    calls = {call.id for call in first.calls}
+    answered = any(result.call_id in calls for result in messages[index].results)
+    return not answered or any(not isinstance(b, ToolCall | Thinking) for b in first.blocks)
+
+
+def _ref_in_gaps(quoting: Quoting, index: int, block: Block, key: str) -> str:
+    """The ref that brings back what is missing of a text.
+
+    An argument has none of its own: it comes back with its message. The ref of a result stands
+    in its label.
+    """
+    match block:
+        case Text():
+            return own_ref(block.text, quoting.plan.archive)
+        case ToolCall() if key != "line":
+            return quoting.ref_of_message(index)
+        case _:
+            return ""
+
+
+def _labels_are_real(message: Message, block: Block) -> bool:
+    """Whether labels in a text are what they seem: in the user's words and in our own quotes."""
+    if message.role != "user" or not isinstance(block, Text):
+        return False
+    return not is_note(block.text) or holds_excerpts(block.text)
+
+
+def _besides_quotes(message: Message, block: Block) -> Sequence[Span]:
+    """What is shown of a text of which nothing was chosen, in a message that is quoted.
+
+    All of a short text of the user's: next to a long text that they pasted it may be the request.
+    """
+    if message.role != "user" or not isinstance(block, Text):
+        return ()
+    text = block.text
+    return [(0, len(text))] if len(text) <= TEXT_WITH_REF_CHARS and holds_user_words(text) else ()

@@ -1,0 +1,112 @@
+"""What may be quoted of the messages of a plan, and under which refs the messages come back."""
+
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from context_compression.conversation.authors import question_calls
+from context_compression.conversation.labels import label_of
+from context_compression.conversation.messages import Block, Text, ToolCall, ToolResult
+from context_compression.conversation.validity import NO_START
+from context_compression.planning.measured import TEXT_WITH_REF_CHARS
+from context_compression.planning.plan import Plan
+from context_compression.strategies import measured
+from context_compression.strategies.files import Files, files_of
+from context_compression.strategies.names import names_of
+from context_compression.strategies.quoting.calls import CallTexts, call_texts, weight_of
+from context_compression.strategies.quoting.outcomes import Outcome, outcomes_in
+
+
+class Part(NamedTuple):
+    """A text of a block, of which pieces may be shown.
+
+    Attributes:
+        text: all of it.
+        key: which of a call's texts it is; empty for other blocks.
+        opening: tokens it costs to show anything of it.
+        weight: times which its evidence counts.
+    """
+
+    text: str
+    key: str
+    opening: int
+    weight: float = 1.0
+
+
+class Quoting:
+    """The texts of a plan's messages that may be quoted, and what quotes of them need.
+
+    Each is found once for a plan, at its first use.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._refs: dict[int, str] = {}  # of messages, by index
+
+    @cached_property
+    def calls(self) -> Mapping[str, CallTexts]:
+        """What each call says, by its id."""
+        return {call.id: call_texts(call) for m in self.plan.messages for call in m.calls}
+
+    @cached_property
+    def question_calls(self) -> Container[str]:
+        """The ids of the calls by which the model asks the user."""
+        return question_calls(self.plan.messages)
+
+    @cached_property
+    def label_begins(self) -> re.Pattern[str]:
+        """How labels begin: of speakers, results, and calls."""
+        return label_of({call.name for message in self.plan.messages for call in message.calls})
+
+    @cached_property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """The outcome of each call that failed or brought nothing, by its id."""
+        return outcomes_in(self.plan.messages)
+
+    @cached_property
+    def files(self) -> Files:
+        """The files that the calls worked on."""
+        return files_of(self.plan)
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The names that were used, but for those of files, which have a line of their own."""
+        return [name for name in names_of(self.plan) if name not in self.files.ends]
+
+    def parts(self, block: Block) -> Iterator[Part]:
+        """The texts of a block; of a call its line, then its long arguments by number.
+
+        The mark that a conversation came without its start is no part of it.
+        """
+        match block:
+            case ToolCall():
+                call = self.calls[block.id]
+                opening = _label_tokens(call)
+                if len(call.line) > 3:
+                    tokens = measured.LABEL_TOKENS if call.has_topic else opening
+                    yield Part(call.line, "line", tokens)
+                for number, (name, text) in enumerate(call.long):
+                    yield Part(text, str(number), opening, weight_of(name))
+            case ToolResult() if block.text.strip():
+                yield Part(block.text, "", _label_tokens(self.calls.get(block.call_id)))
+            case Text() if block.text.strip() and block.text != NO_START:
+                ref_tokens = measured.REF_TOKENS if len(block.text) > TEXT_WITH_REF_CHARS else 0
+                yield Part(block.text, "", measured.LABEL_TOKENS + ref_tokens)
+            case _:
+                return
+
+    def ref_of_message(self, index: int) -> str:
+        """The ref under which a message comes back unshortened; empty for one written by us."""
+        ref = self._refs.get(index)
+        if ref is None:
+            source = self.plan.messages[index].source
+            ref = "" if source is None else self.plan.archive.ref_of(source)
+            self._refs[index] = ref
+        return ref
+
+
+def _label_tokens(call: CallTexts | None) -> int:
+    """About what a label costs that names a call."""
+    named = len(call.label) // measured.LABEL_CHARS_PER_TOKEN if call else 0
+    return measured.LABEL_TOKENS + named

@@ -1,0 +1,93 @@
+"""The message with the summary: fenced, with the last request, the file lists and the ledger."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from context_compression.conversation.authors import user_words
+from context_compression.conversation.messages import COMPRESSED, Message, Text
+from context_compression.conversation.system_prompt import MARK
+from context_compression.display.fences import sealed
+from context_compression.display.plurals import how_many
+from context_compression.evidence.ledger import Entry, Kind, file_tags, render
+from context_compression.evidence.redaction import redact
+from context_compression.planning.plan import Plan
+from context_compression.planning.selection import clip_redacted
+from context_compression.strategies import measured
+
+OPENING = f"{MARK} of the conversation so far, written by a program, not by the user."
+SUMMARY = re.compile(rf"{re.escape(OPENING)}\n\n<summary>\n(.*?)\n</summary>", re.S)
+FILES = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.S)
+FILE_KINDS = {"read", "created", "modified", "deleted", "renamed"}
+
+
+def previous_summary(message: Message) -> str | None:
+    """The summary in a message written by us, without what code added to it."""
+    texts = (block.text for block in message.blocks if isinstance(block, Text))
+    summary = next(filter(None, map(SUMMARY.match, texts)), None)
+    return summary[1] if summary else None
+
+
+def files_listed(messages: Iterable[Message]) -> list[Entry]:
+    """The files that earlier summaries list: without a store all that is left of the ledger."""
+    listed: list[Entry] = []
+    for message in messages:
+        if previous_summary(message):
+            for tag, paths in FILES.findall(message.text):
+                kind: Kind = "read" if tag == "read" else "modified"
+                listed += (Entry(kind, path) for path in paths.split("\n"))
+    return listed
+
+
+def summary_message(
+    plan: Plan, text: str, last_request: str, ledger: Sequence[Entry], ref: str, room: int
+) -> Message:
+    """The summary as the view shows it: fenced, and with what code knows appended.
+
+    Args:
+        plan: of the conversation.
+        text: the summary.
+        last_request: the last one that is summarised; empty where there is none.
+        ledger: the full ledger.
+        ref: that brings the full ledger back.
+        room: tokens of file lists and ledger.
+    """
+    count = plan.counter.text
+    parts = [OPENING, f"<summary>\n{sealed(text, 'summary')}\n</summary>"]
+    if last_request:
+        quote = sealed(last_request, "quote")
+        parts.append(f"The last request summarised, verbatim:\n<quote>\n{quote}\n</quote>")
+    if tags := _newest_files(plan, ledger, room // 2, ref):
+        parts.append(tags)
+    if shown := redact(render(ledger, room, ref, measure=count)):
+        parts.append(f"<ledger>\n{sealed(shown, 'ledger')}\n</ledger>")
+    # Anthropic has no system message inside a conversation: from there it is moved elsewhere
+    role = "user" if plan.rules.user_first else plan.settings.summary_role
+    return Message(role, (Text("\n\n".join(parts)),))
+
+
+def _newest_files(plan: Plan, ledger: Sequence[Entry], max_tokens: int, ref: str) -> str:
+    """The file lists in at most so many tokens: the files named last stay longest."""
+    count = plan.counter.text
+    named = [entry for entry in ledger if entry.kind in FILE_KINDS]
+    taken: list[Entry] = []
+    for entry in reversed(named):
+        max_tokens -= count(entry.text) + 1
+        if max_tokens < 0:
+            break
+        taken.insert(0, entry)
+    if not taken:
+        return ""
+    left_out = len(named) - len(taken)
+    more = f"\n[{how_many(left_out, 'more file')}: ref {ref}]" if left_out else ""
+    return redact(file_tags(taken)) + more
+
+
+def last_request_in(messages: Iterable[Message]) -> str:
+    """The user's last request in some messages, the newest first, if it is worth repeating."""
+    most = measured.LAST_REQUEST_CHARS
+    for message in messages:
+        if words := user_words(message).strip():
+            if words.startswith(COMPRESSED):
+                return ""
+            return words if len(words) <= most else clip_redacted(redact(words), most)
+    return ""

@@ -1,0 +1,182 @@
+"""One run of `summarize`: which messages are summarised, and the edits that follow."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from context_compression.conversation.authors import user_words
+from context_compression.conversation.messages import texts_of
+from context_compression.errors import SummaryError
+from context_compression.evidence.grounding import struck, ungrounded
+from context_compression.evidence.ledger import Entry, entries, file_lists, merge, render
+from context_compression.evidence.redaction import redact
+from context_compression.planning.edits import Edit
+from context_compression.planning.plan import Plan
+from context_compression.strategies import measured
+from context_compression.strategies.base import Proposal
+from context_compression.strategies.floor import anchored
+from context_compression.strategies.keep import cost, keep_only
+from context_compression.strategies.summarize.note import (
+    files_listed,
+    last_request_in,
+    previous_summary,
+    summary_message,
+)
+from context_compression.strategies.summarize.requests import TOO_LARGE, Requests, TextRequest
+from context_compression.strategies.window import units
+from context_compression.summaries.record import SummaryRecord
+from context_compression.summaries.serialization import with_originals
+
+CURRENT_TASK = "## The Current Task So Far"
+
+
+def propose(plan: Plan) -> Proposal:
+    """Edits that put a summary in the place of the middle.
+
+    Raises:
+        SummaryError: no usable summary was given; nothing is proposed.
+    """
+    return (yield from Summary(plan).edits())
+
+
+class Summary:
+    """One run of the strategy over one plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.room = plan.total if plan.room is None else plan.room
+        self.first = plan.tail
+        self.middle = [i for i in range(plan.head, plan.tail) if i not in plan.anchored]
+        share = int(measured.SUMMARY_SHARE * self.room)
+        target = max(measured.LEAST_SUMMARY_TOKENS, min(plan.settings.summary_tokens, share))
+        self.requests = Requests(plan, target)
+
+    @cached_property
+    def earlier_at(self) -> int | None:
+        """Where the newest earlier summary stands among what is summarised."""
+        messages = self.plan.messages
+        return next((i for i in reversed(self.middle) if previous_summary(messages[i])), None)
+
+    @cached_property
+    def earlier(self) -> str | None:
+        """The text of that summary."""
+        at = self.earlier_at
+        return None if at is None else previous_summary(self.plan.messages[at])
+
+    @property
+    def middle_tokens(self) -> int:
+        """Tokens of what is summarised."""
+        return sum(self.plan.tokens[i] for i in self.middle)
+
+    def edits(self) -> Proposal:
+        """Ask for the summary and propose the edits."""
+        if not self.middle:
+            return []
+        text = yield from self.summary(*self.split())
+        for _ in range(measured.SUMMARY_ROUNDS):
+            proposed, skipped = self.settled(text)
+            if not skipped:
+                return proposed
+            # a long answer left no room for the oldest recent messages: they are taken in, too
+            text = yield from self.summary_of(skipped, self.template, text)
+            self.middle += skipped
+            self.first = skipped[-1] + 1
+        return self.settled(text)[0]
+
+    def split(self) -> tuple[list[int], list[int]]:
+        """The middle as history, and the beginning of the turn the tail is in the midst of.
+
+        Earlier summaries are in neither: they are updated. Where one covers the beginning of this
+        very turn already, nothing is split, or it would be summarised in two places.
+        """
+        middle = [i for i in self.middle if previous_summary(self.plan.messages[i]) is None]
+        start = next((t.start for t in self.plan.turns if t.start < self.first < t.stop), None)
+        if start is None or (self.earlier_at is not None and self.earlier_at >= start):
+            return middle, []
+        if self.earlier and CURRENT_TASK in self.earlier:
+            return middle, []
+        return [i for i in middle if i < start], [i for i in middle if i >= start]
+
+    @property
+    def template(self) -> str:
+        """The name of the instructions for a first summary."""
+        return "technical" if self.plan.settings.summary_template == "technical" else "summary"
+
+    def summary(self, history: Sequence[int], prefix: Sequence[int]) -> TextRequest:
+        """The text of the summary, in as many requests as it takes."""
+        text = self.earlier or ""
+        if history or not prefix:
+            text = yield from self.summary_of(history, self.template, self.earlier)
+        if not prefix:
+            return text
+        begun = yield from self.summary_of(prefix, "turn-prefix", None)
+        return (
+            f"{text}\n\n---\n\n{CURRENT_TASK}\n\n{begun}" if text else f"{CURRENT_TASK}\n\n{begun}"
+        )
+
+    def summary_of(self, indices: Sequence[int], name: str, earlier: str | None) -> TextRequest:
+        """One summary of some messages; it must be smaller than the middle."""
+        messages = [self.plan.messages[i] for i in indices]
+        return self.requests.summary_of(messages, name, earlier, self.middle_tokens)
+
+    def settled(self, text: str) -> tuple[Sequence[Edit], list[int]]:
+        """The edits a summary leads to, and the recent messages that do not fit with it.
+
+        Raises:
+            SummaryError: the summary is not smaller than the middle.
+        """
+        original = self.plan.archive.original
+        middle = [with_originals(self.plan.messages[i], original) for i in self.middle]
+        source = (text for message in middle for b in message.blocks for text in texts_of(b))
+        by_user = map(user_words, self.plan.messages)  # a summary may rest on it, too
+        doubtful = ungrounded(text, [*source, *by_user, self.earlier or ""])
+        text = struck(text, doubtful)
+        if self.plan.counter.text(text) >= self.middle_tokens:
+            raise SummaryError(TOO_LARGE)
+        new = entries(middle)
+        listed = self.plan.archive.ledger
+        ledger = merge(listed or files_listed(self.plan.messages[i] for i in self.middle), new)
+        read, modified = file_lists(ledger)
+        record = SummaryRecord(
+            text=text,
+            first_kept=self.first,
+            replies=tuple(self.requests.replies),
+            unverified=tuple(doubtful),
+            ledger=tuple(new),
+            whole_ledger=redact(render(ledger, sys.maxsize)),
+            read_files=tuple(read),
+            modified_files=tuple(modified),
+        )
+        return self.assembled(text, ledger, record)
+
+    def assembled(
+        self, text: str, ledger: Sequence[Entry], record: SummaryRecord
+    ) -> tuple[Sequence[Edit], list[int]]:
+        """Edits for head, summary, anchored messages and tail; what of the tail does not fit."""
+        plan = self.plan
+        kept = anchored(plan, self.room)
+        last_request = last_request_in(plan.messages[i] for i in reversed(self.middle))
+        note = summary_message(
+            plan, text, last_request, ledger, plan.archive.ref_of(record.whole_ledger),
+            int(measured.LEDGER_SHARE * self.room),
+        )  # fmt: skip
+        left = self.room - cost(plan, kept, {self.middle[0]: note})
+        fits = True
+        skipped: list[int] = []
+        for unit in reversed(units(plan, range(self.first, len(plan.messages)))):
+            added = {i: plan.messages[i] for i in unit if i not in kept}
+            tokens = sum(plan.tokens[i] for i in added)
+            fits = fits and tokens <= left
+            if fits:
+                kept |= added
+                left -= tokens
+            else:
+                skipped += added
+        dropped = next(i for i in range(plan.head, len(plan.messages)) if i not in kept)
+        edits = keep_only(plan, kept, {dropped: note}, "summarize")
+        with_record = [
+            replace(edit, record=record) if edit.start <= dropped < edit.stop else edit
+            for edit in edits
+        ]
+        return with_record, sorted(skipped)
