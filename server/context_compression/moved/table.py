@@ -7,6 +7,10 @@ from collections.abc import Mapping
 
 MODULES: Mapping[str, str] = {
     "authors": "conversation.authors",
+    "cli.asked": "cli.compression_options",
+    "cli.pages": "cli.text_output",
+    "cli.records": "cli.json_output",
+    "cli.two_calls": "cli.summary_by_user",
     "compress": "compression.run",
     "compress.accounting": "compression.accounting",
     "compress.ask": "compression.request",
@@ -154,6 +158,10 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
 """Packages that keep their path, and the modules that now hold what they held themselves."""
 
 NAMES: Mapping[tuple[str, str], str] = {
+    ("cli.asked", "Asked"): "cli.compression_options:RequestedCompression",
+    ("cli.asked", "asked_how"): "cli.compression_options:compression_options",
+    ("cli.pages", "account"): "cli.text_output:report",
+    ("cli.records", "account"): "cli.json_output:report",
     ("llms.forecast", "OUTPUT"): "summaries.llms.prices:OUTPUT",
     ("llms.forecast", "READ"): "summaries.llms.prices:READ",
     ("llms.forecast", "WRITE"): "summaries.llms.prices:WRITE",
