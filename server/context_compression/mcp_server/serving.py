@@ -89,9 +89,8 @@ def serve_http(
     given = token or workspace.environ.get(TOKEN)
     if given and not is_good(given):
         raise InvalidSettings(
-            f"The token is too short or has characters that cannot be sent. A token has at least "
-            f"{SHORTEST_TOKEN} characters, of A-Z a-z 0-9 - . _ ~ + / and =. This command makes "
-            f"one: {TOKEN_COMMAND}"
+            f"A token needs at least {SHORTEST_TOKEN} characters, only A-Z a-z 0-9 - . _ ~ + / and "
+            f"=. This one has too few, or others. This command makes a good one: {TOKEN_COMMAND}"
         )
     if not given and not is_loopback(host):
         raise InvalidSettings(
