@@ -142,14 +142,14 @@ class Outcome:
 
     def markdown(self) -> Iterator[str]:
         """The tables for a README."""
-        yield f"| view of the history at | {' | '.join(self.budgets)} |"
+        yield f"| history compressed to | {' | '.join(self.budgets)} |"
         yield "|---|" + "--:|" * len(self.budgets)
         for method in [each for each in self.methods if self.of(self.budgets[0], each)]:
             name = f"**{method}**" if method == OURS else method
             cells = (_with_excess(self.of(label, method)) for label in self.budgets)
             yield f"| {name} | {' | '.join(cells)} |"
         if loose := self.having(OWN):
-            yield from ("", f"| takes no budget | size it came to | Q | {OURS} at that size |")
+            yield from ("", f"| takes no target | its size | Q | {OURS} at that size |")
             yield "|---|--:|--:|--:|"
             for method in loose:
                 rows, ours = self.of(OWN, method), self.of(method, OURS)

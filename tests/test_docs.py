@@ -56,7 +56,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     summarized.compress(target_tokens=3_000)
     Session(store, "at-once").compress(messages=messages, target_tokens=4_000)
     store.search("error")
-    store.write_config({"keep_recent": 5})
+    store.update_config(lambda values: {**values, "keep_recent": 5})
     return store
 
 

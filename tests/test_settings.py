@@ -330,7 +330,7 @@ def test_a_trigger_below_the_target_is_doubted_and_not_refused() -> None:
     settings = Settings(trigger_threshold=0.3)
 
     assert settings.doubts == (
-        "trigger_threshold = 0.3 is below target_usage = 0.5: what was just compressed may be due "
-        "again",
+        "trigger_threshold = 0.3 is below target_usage = 0.5: compression may be due again "
+        "right after a compression",
     )
     assert Settings(trigger_threshold=0.3, target_usage=0.3).doubts == ()

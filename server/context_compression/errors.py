@@ -1,36 +1,38 @@
 """Every error raised on purpose, under one base.
 
     ContextCompressionError
-    ├── InvalidConversation    what came in is not a conversation
-    ├── InvalidTarget          a target that is not a positive number of tokens
-    ├── InvalidCounter         a counter of the caller's that gives no number of tokens
-    ├── BudgetTooSmall         the target lies below the floor; nothing was changed
-    ├── IllegalEdit            a strategy proposed something that would break the view
-    ├── InvalidSettings        an unknown setting, or a value it cannot have
-    ├── TranscriptError        a file that cannot be read as a conversation
-    │   ├── PathNotAllowed     it lies outside the folders we may read
-    │   └── ConversationNotFound
-    ├── ExportError            a session that cannot be written for a host
-    ├── SummaryError           a summarizer gave no summary
-    ├── SetupError             a host's configuration that cannot be read or changed
-    ├── Unforeseen             anything else that went wrong at a door, in words
-    └── StoreError             something about `.compression/`
-        ├── StoreUnwritable    cannot be written: permissions, a full disk
-        │   └── StoreNotDurable    was written, but may be gone after a power cut
-        ├── StoreTooNew        written by a newer version
+    ├── InvalidConversation    the input is not a conversation
+    ├── InvalidTarget          the target is not a positive number of tokens
+    ├── InvalidCounter         the caller's counter does not return a number of tokens
+    ├── BudgetTooSmall         the target is below the minimum size; nothing was changed
+    ├── IllegalEdit            a strategy proposed an edit that would break the conversation
+    ├── InvalidSettings        a setting is unknown, or its value is not allowed
+    ├── TranscriptError        a file cannot be read as a conversation
+    │   ├── PathNotAllowed     it lies outside the folders that may be read
+    │   └── ConversationNotFound   there is no such conversation, or more than one
+    ├── ExportError            a session cannot be written for a host
+    ├── SummaryError           a summarizer returned no summary
+    ├── SetupError             a host's configuration cannot be read or changed
+    ├── Unforeseen             any other exception, reported in plain words
+    └── StoreError             a problem with the folder `.compression/`
+        ├── StoreUnwritable    it cannot be written: permissions, a full disk
+        │   └── StoreNotDurable    it was written, but a power cut may undo that
+        ├── StoreTooNew        a newer version wrote it
         ├── StoreDamaged       a file in it cannot be read
+        ├── NotOurs            it belongs to another user
         ├── UnknownRef         nothing is archived under this ref
-        ├── NothingToUndo
-        └── PlanError          a summary for a plan that is unknown, too old or out of date
+        ├── NothingToUndo      no compression can be undone
+        └── PlanError          the plan of a summary is unknown, expired or outdated
 
-Messages say what was wrong, what is allowed and what to do next: a model reads them.
+A message says what was wrong, what is allowed and what to do next, because a model reads it.
 """
 
 from collections.abc import Mapping, Sequence
 
 from context_compression.display.strings import one_line
 
-LONGEST_CANDIDATE = 1_000  # characters; it may be a path
+LONGEST_CANDIDATE = 1_000  # characters; a candidate may be a path
+LISTED_PARTS = 4  # of the minimum size, in a message
 
 
 class ContextCompressionError(Exception):
@@ -38,35 +40,36 @@ class ContextCompressionError(Exception):
 
 
 class InvalidConversation(ContextCompressionError, ValueError):
-    """What came in is not a conversation in a format we know."""
+    """The input is not a conversation in a known format."""
 
 
 class InvalidTarget(ContextCompressionError, ValueError):
-    """A target that is not a positive number of tokens."""
+    """The target is not a positive number of tokens."""
 
 
 class InvalidCounter(ContextCompressionError, TypeError):
-    """A counter of the caller's that cannot be called, or gives no number of tokens."""
+    """The caller's counter cannot be called, or does not return a number of tokens."""
 
 
 class BudgetTooSmall(ContextCompressionError):
-    """The target lies below the floor. Everything is as it was.
+    """The target is below the minimum size of the conversation. Nothing was changed.
 
     Attributes:
-        target_tokens: what was asked for.
-        floor_tokens: the smallest target that can be met.
-        parts: tokens of the floor by what they are spent on, largest first.
+        target_tokens: the requested target.
+        floor_tokens: the minimum size: the smallest target that can be met.
+        parts: the tokens of the minimum size by what they are spent on, largest first.
     """
 
     def __init__(self, target_tokens: int, floor_tokens: int, parts: Mapping[str, int]) -> None:
         self.target_tokens = target_tokens
         self.floor_tokens = floor_tokens
         self.parts = dict(sorted(parts.items(), key=lambda part: -part[1]))
-        largest = ", ".join(f"{name} {tokens:,}" for name, tokens in list(self.parts.items())[:4])
+        largest = list(self.parts.items())[:LISTED_PARTS]
+        listed = ", ".join(f"{name} {tokens:,}" for name, tokens in largest)
         super().__init__(
-            f"{floor_tokens:,} tokens is as small as this conversation gets; the target is "
-            f"{target_tokens:,}. What cannot be removed: {largest}. Ask for {floor_tokens:,} or "
-            "more, or remove pins, tools or system text. Nothing was changed."
+            f"The smallest possible result has {floor_tokens:,} tokens; the target is "
+            f"{target_tokens:,}. These parts must stay: {listed}. Set a target of "
+            f"{floor_tokens:,} or more, or remove pins, tools or system text. Nothing was changed."
         )
 
 
@@ -75,19 +78,19 @@ class IllegalEdit(ContextCompressionError):
 
 
 class InvalidSettings(ContextCompressionError, ValueError):
-    """An unknown setting, or a value it cannot have."""
+    """A setting is unknown, or its value is not allowed."""
 
 
 class TranscriptError(ContextCompressionError):
-    """A file that cannot be read as a conversation."""
+    """A file cannot be read as a conversation."""
 
 
 class PathNotAllowed(TranscriptError):
-    """A path outside the folders that may be read."""
+    """A path lies outside the folders that may be read."""
 
 
 class ConversationNotFound(TranscriptError):
-    """No such conversation, or more than one it could be; `candidates` lists them."""
+    """There is no such conversation, or there are several; `candidates` lists them."""
 
     def __init__(self, message: str, candidates: Sequence[str] = ()) -> None:
         self.candidates = list(candidates)
@@ -96,16 +99,16 @@ class ConversationNotFound(TranscriptError):
 
 
 class ExportError(ContextCompressionError):
-    """A session that cannot be written for a host; nothing was written."""
+    """A session cannot be written for a host. Nothing was written."""
 
 
 class SummaryError(ContextCompressionError):
-    """A summarizer gave no summary.
+    """A summarizer returned no summary.
 
     Attributes:
-        retryable: whether asking again may help.
-        too_long: whether the request itself was too long for the model.
-        attempts: how many calls were made for it.
+        retryable: whether another attempt may succeed.
+        too_long: whether the request was too long for the model.
+        attempts: how many calls to the model were made.
     """
 
     def __init__(
@@ -123,15 +126,15 @@ class SummaryError(ContextCompressionError):
 
 
 class SetupError(ContextCompressionError):
-    """A host's configuration that cannot be read or changed. It was left as it is."""
+    """A host's configuration cannot be read or changed. It was left unchanged."""
 
 
 class Unforeseen(ContextCompressionError):
-    """What nobody foresaw, told in words at a door; the exception itself is its cause."""
+    """An unexpected exception, reported in plain words; `__cause__` is the exception itself."""
 
 
 class StoreError(ContextCompressionError):
-    """Something about the `.compression/` folder."""
+    """A problem with the `.compression/` folder."""
 
 
 class StoreUnwritable(StoreError):
@@ -139,11 +142,11 @@ class StoreUnwritable(StoreError):
 
 
 class StoreNotDurable(StoreUnwritable):
-    """What the message names was written and is there; a power cut may take its name away."""
+    """The file was written, but a power cut may still remove it; the message names the file."""
 
 
 class StoreTooNew(StoreError):
-    """A file in the folder was written by a newer version of context-compression."""
+    """A newer version of context-compression wrote a file in the folder."""
 
 
 class StoreDamaged(StoreError):
@@ -151,7 +154,7 @@ class StoreDamaged(StoreError):
 
 
 class NotOurs(StoreError):
-    """The folder is somebody else's, or may be. Nothing was read or changed."""
+    """The folder belongs to another user, or may. Nothing was read or changed."""
 
 
 class UnknownRef(StoreError):
@@ -159,8 +162,8 @@ class UnknownRef(StoreError):
 
 
 class PlanError(StoreError):
-    """A summary was given for a plan that is unknown, too old, or no longer fits."""
+    """A summary was passed for a plan that is unknown, expired or outdated."""
 
 
 class NothingToUndo(StoreError):
-    """The conversation has no compression that could be undone."""
+    """The conversation has no compression that can be undone."""

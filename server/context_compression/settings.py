@@ -1,7 +1,10 @@
-"""Every knob, with its default, its unit and its meaning.
+"""Every setting, with its default, its unit and its meaning.
 
-Layers, each over the one before: the defaults below, `config.json`, the environment, the arguments
-of a call.
+Settings come in layers, and a later layer overrides an earlier one: the defaults below,
+`config.json`, the environment, the arguments of a call.
+
+The sentence under a setting is its description in `context_config`, which every client loads. So it
+is short.
 """
 
 import difflib
@@ -34,31 +37,31 @@ ALIASES = {
     "SYNAPSE_COMPACT_MODEL": "summary_model",
     "SYNAPSE_COMPACT_RETRY_COUNT": "summary_attempts",
 }
-"""Environment variables of another tool that mean the same."""
+"""Environment variables of another tool, and the settings that they set here."""
 
 GUARDED = ("allowed_paths", "read_host_transcripts")
-"""Settings that open doors: from the environment or the command line only."""
+"""Settings that widen what may be read: only the environment or the command line sets them."""
 
 MOST = 10**12
-"""More tokens, messages and characters than anything has; floats are exact up to here."""
+"""The largest number a setting takes, far above any real one; floats are exact up to here."""
 
 
 def _no_bool(value: Any) -> Any:
-    """`True` is 1 to Python; whoever sends it means something else."""
+    """Refuses `True`, which Python takes for 1 but the sender does not mean as a number."""
     if isinstance(value, bool):
         raise PydanticCustomError("number", "Input should be a number, not true or false")
     return value
 
 
 NO_BOOL = BeforeValidator(_no_bool)
-"""Stands behind the bounds of a number."""
+"""Goes after the bounds of a number, so that it is checked before them."""
 Share = Annotated[float, Field(gt=0, le=1), NO_BOOL]
 Positive = Annotated[int, Field(ge=1, le=MOST), NO_BOOL]
 NotNegative = Annotated[int, Field(ge=0, le=MOST), NO_BOOL]
 
 
 class Value(BaseModel):
-    """Base of everything that crosses a JSON border: frozen, and nothing unknown slips in."""
+    """Base of all values that come from or go to JSON: frozen, and unknown names are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -67,49 +70,49 @@ class Settings(Value):
     """How to compress, and when."""
 
     token_budget: Positive = 200_000
-    """tokens of the model's window"""
+    """tokens of the model's context window"""
     trigger_threshold: Share = 0.8
     """share of the budget at which compression is due"""
     target_usage: Share = 0.5
-    """share of the budget to come down to"""
+    """share of the budget to compress to"""
     reserve_tokens: NotNegative = 16_384
-    """tokens kept free for the answer"""
+    """tokens reserved for the answer"""
     auto_compress: bool = True
-    """compress when due, unasked"""
+    """compress automatically when due"""
     strategy: StrategyName = "auto"
     """how to compress"""
     summary_template: Literal["goal", "technical"] = "goal"
     """sections of a summary"""
     max_turns: Positive = 50
-    """turns looked at by window"""
+    """newest turns window considers"""
     keep_recent: Positive = 10
-    """turns window keeps whole"""
+    """newest turns window keeps in full"""
     max_tool_output: Annotated[int, Field(ge=100), NO_BOOL] = 3_000
-    """characters of a tool output kept by truncate"""
+    """characters truncate keeps of a tool output"""
     summary_max_chars: Annotated[int, Field(ge=100), NO_BOOL] = 500
     """characters of a digest"""
     importance_threshold: Annotated[float, Field(ge=0, le=1), NO_BOOL] = 0.3
-    """0..1: score from which window keeps a message"""
+    """0..1: window keeps messages from this score on"""
     min_recent_messages: NotNegative = 10
     """newest messages extract keeps"""
     preserve_messages: NotNegative = 5
     """newest messages left out of summaries"""
     fallback_turns: Positive = 4
-    """turns kept when nothing else fits"""
+    """newest turns kept if more do not fit"""
     keep_recent_tokens: NotNegative = 20_000
-    """tokens of recent messages kept whole"""
+    """tokens of recent messages kept in full"""
     tail_retention_ratio: Share | None = None
-    """share of the budget kept whole, in place of keep_recent_tokens"""
+    """share of the budget; replaces keep_recent_tokens"""
     compact_trigger_tokens: NotNegative = 15_000
-    """tokens freed below which a summary follows"""
+    """summarize too if fewer tokens were freed"""
     summary_target_tokens: Positive = 8_000
-    """tokens of a summary"""
+    """target tokens of a summary"""
     max_summary_tokens: Positive | None = None
-    """limit of the summary call; default 0.8 x reserve_tokens"""
+    """output limit of a summary call; default 0.8 x reserve_tokens"""
     summary_attempts: Annotated[int, Field(ge=1, le=10), NO_BOOL] = 3
-    """calls in all, the first included"""
+    """most calls for one summary"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
-    """what follows a failed summary"""
+    """what to do if a summary fails"""
     summarizer: Literal["auto", "anthropic", "caller", "none"] = "auto"
     """who writes summaries"""
     summary_model: str | None = None
@@ -117,54 +120,54 @@ class Settings(Value):
     summary_role: Literal["user", "system"] = "user"
     """role of a summary"""
     offload_min_tokens: Positive = 1_000
-    """tokens from which a tool result is offloaded"""
+    """smallest tool result to offload, in tokens"""
     offload_preview_tokens: NotNegative = 200
-    """tokens of its preview"""
+    """tokens of their preview"""
     thinking: Literal["auto", "bound", "keep"] = "auto"
-    """signed thinking behind a change: bound drops it"""
+    """signed thinking after a change: bound drops it"""
     alternate_roles: bool | None = None
-    """user and assistant take turns; unset: by the model"""
+    """user and assistant alternate; unset: by model"""
     important_keywords: tuple[str, ...] = IMPORTANT_KEYWORDS
     """words that raise importance"""
     record_markers: tuple[str, ...] = RECORD_MARKERS
-    """markers of records to keep"""
+    """extract keeps messages with these"""
     allowed_paths: tuple[str, ...] = ()
-    """folders that may be read, beside the working directory and `.compression`"""
+    """folders that may be read, besides the working directory and `.compression`"""
     read_host_transcripts: bool = True
     """whether `current` may read the host's live transcript"""
 
     @property
     def reserve(self) -> int:
-        """Tokens kept free for the answer: at most 0.2 of a small budget."""
+        """Tokens reserved for the answer: at most 0.2 of the budget."""
         return min(self.reserve_tokens, int(0.2 * self.token_budget))
 
     @property
     def recent_tokens(self) -> int:
-        """Tokens of recent conversation kept whole: at most 0.25 of a small budget."""
+        """Tokens of recent messages kept in full: at most 0.25 of the budget."""
         if self.tail_retention_ratio is not None:
             return int(self.tail_retention_ratio * self.token_budget)
         return min(self.keep_recent_tokens, int(0.25 * self.token_budget))
 
     @property
     def summary_tokens(self) -> int:
-        """Tokens of a summary: at most 0.1 of a small budget."""
+        """Target size of a summary in tokens: at most 0.1 of the budget."""
         return min(self.summary_target_tokens, max(1, int(0.1 * self.token_budget)))
 
     @property
     def summary_limit(self) -> int:
-        """`max_tokens` of the summary call: room for a summary that runs a fifth over."""
-        wanted = self.max_summary_tokens or int(0.8 * self.reserve)
-        return max(wanted, int(1.2 * self.summary_tokens))
+        """`max_tokens` of a summary call: room for a summary that is a fifth too long."""
+        limit = self.max_summary_tokens or int(0.8 * self.reserve)
+        return max(limit, int(1.2 * self.summary_tokens))
 
     @property
     def threshold_tokens(self) -> int:
-        """From this many tokens on, compression is due."""
+        """Compression is due from this many tokens on."""
         share = ceil(round(self.token_budget * self.trigger_threshold, 6))  # 0.29 of 100 is 29
         return min(share, self.token_budget - self.reserve + 1)
 
     @property
     def target_tokens(self) -> int:
-        """What compression comes down to."""
+        """The number of tokens that a compression aims at."""
         return int(self.token_budget * self.target_usage)
 
     @classmethod
@@ -174,15 +177,15 @@ class Settings(Value):
         environ: Mapping[str, str] | None = None,
         arguments: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Settings from their layers, later ones winning.
+        """Settings from their layers; a later layer overrides an earlier one.
 
         Args:
-            config: what `config.json` holds; it may not open doors (`GUARDED`).
+            config: the content of `config.json`; it may not set `GUARDED` settings.
             environ: the process environment; `CONTEXT_COMPRESSION_<NAME>` and `ALIASES` count.
-            arguments: those of this call.
+            arguments: the settings of this call.
 
         Raises:
-            InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
+            InvalidSettings: a name is unknown or a value not allowed; names the nearest valid one.
         """
         values, given = _for_config(config or {}), _named(arguments or {})
         origins = dict.fromkeys(values, "config.json")
@@ -194,44 +197,44 @@ class Settings(Value):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What does as it says, but hardly as it is meant; in words."""
+        """Warnings about valid settings that hardly do what the user means."""
         due, target = self.trigger_threshold, self.target_usage
         if due >= target:
             return ()
         return (
-            f"trigger_threshold = {due} is below target_usage = {target}: what was just compressed "
-            "may be due again",
+            f"trigger_threshold = {due} is below target_usage = {target}: compression may be due "
+            "again right after a compression",
         )
 
     @classmethod
     def checked(cls, values: Mapping[str, Any], origins: Mapping[str, str] | None = None) -> Self:
-        """Settings from values of any origin; camelCase names are understood.
+        """Settings from values of any origin; camelCase names are accepted.
 
         Args:
-            values: by name.
-            origins: where they come from, of those that nobody gives just now.
+            values: the values by name.
+            origins: where values come from that this call does not pass, by name; for errors.
 
         Raises:
-            InvalidSettings: an unknown name or an impossible value, naming the nearest valid one.
+            InvalidSettings: a name is unknown or a value not allowed; names the nearest valid one.
         """
         try:
             return cls.model_validate(_named(values))
         except ValidationError as problem:
-            there = origins or {}
+            known = origins or {}
             errors = problem.errors()
-            details = "; ".join(_explain(error, there) for error in errors)
-            new = any(str(error["loc"][0]) not in there for error in errors if error["loc"])
-            raise InvalidSettings(f"{details}.{' Nothing was changed.' * new}") from None
+            details = "; ".join(_explain(error, known) for error in errors)
+            of_call = any(str(error["loc"][0]) not in known for error in errors if error["loc"])
+            raise InvalidSettings(f"{details}.{' Nothing was changed.' * of_call}") from None
 
     def changed(self, values: Mapping[str, Any]) -> "Settings":
-        """These settings with some values replaced; what was set stays known as set."""
+        """A copy with some values replaced; `model_fields_set` keeps the names set before."""
         return Settings.checked(self.model_dump(exclude_unset=True) | dict(values))
 
 
 NAMES = tuple(Settings.model_fields)
 SHOWN = 60  # characters of a wrong name or value
 ALL = "all"
-"""Stands for all settings where names are to be reset."""
+"""Instead of a name: reset all settings."""
 
 
 def snake_case(name: str) -> str:
@@ -240,10 +243,10 @@ def snake_case(name: str) -> str:
 
 
 def setting_name(name: str) -> str:
-    """The setting meant by `name`, in snake_case.
+    """The name of a setting in snake_case.
 
     Raises:
-        InvalidSettings: no setting has this name; the nearest ones are named.
+        InvalidSettings: no setting has this name; the message names the nearest ones.
     """
     if (snake := snake_case(name)) in NAMES:
         return snake
@@ -270,20 +273,20 @@ def _for_config(values: Mapping[str, Any]) -> dict[str, Any]:
 def changed_config(
     config: Mapping[str, Any], values: Mapping[str, Any], reset: Collection[str] = ()
 ) -> dict[str, Any]:
-    """What `config.json` shall hold after a change: what differs from the defaults.
+    """The new content of `config.json`: the settings that differ from the defaults.
 
     Args:
-        config: what it holds.
-        values: new ones, by name.
-        reset: names that go back to their defaults, or `ALL`; what stands in the file and is no
-            setting can be reset, too.
+        config: the content so far.
+        values: the new values, by name.
+        reset: names to set back to their defaults, or `ALL`; an entry of the file that is not a
+            setting can be reset too.
 
     Raises:
-        InvalidSettings: an unknown name or an impossible value, given or there before.
+        InvalidSettings: a name is unknown or a value not allowed, in `values` or in `config`.
     """
-    gone = {name if name in config else setting_name(name) for name in reset if name != ALL}
-    there: Mapping[str, Any] = {} if ALL in reset else config
-    kept = {name: value for name, value in there.items() if not gone & {name, snake_case(name)}}
+    removed = {name if name in config else setting_name(name) for name in reset if name != ALL}
+    before: Mapping[str, Any] = {} if ALL in reset else config
+    kept = {name: value for name, value in before.items() if not removed & {name, snake_case(name)}}
     merged = _for_config(kept) | _for_config(values)
     checked = Settings.checked(merged).model_dump(mode="json")
     defaults = Settings().model_dump(mode="json")
@@ -291,13 +294,13 @@ def changed_config(
 
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment variable that sets each setting; an empty one sets none."""
-    ours = {f"CONTEXT_COMPRESSION_{name.upper()}": name for name in NAMES}
-    return {name: variable for variable, name in (ALIASES | ours).items() if environ.get(variable)}
+    """For each setting that the environment sets, the variable; an empty variable sets nothing."""
+    by_variable = ALIASES | {f"CONTEXT_COMPRESSION_{name.upper()}": name for name in NAMES}
+    return {name: variable for variable, name in by_variable.items() if environ.get(variable)}
 
 
 def _parsed(name: str, text: str) -> Any:
-    """What an environment variable says; lists are split at the path separator or commas."""
+    """The value of an environment variable; lists are split at the path separator or commas."""
     if name == "allowed_paths":
         return tuple(filter(None, text.split(os.pathsep)))
     if name in ("important_keywords", "record_markers"):
@@ -306,14 +309,14 @@ def _parsed(name: str, text: str) -> Any:
 
 
 def _explain(error: Any, origins: Mapping[str, str]) -> str:
-    """One pydantic error in our words, with where the value comes from and the nearest valid."""
+    """One pydantic error in plain words: the value, its origin, the nearest valid value."""
     name = ".".join(str(part) for part in error["loc"])
     given, bounds = error["input"], error.get("ctx", {})
     origin = origins.get(name.split(".")[0], "")
     value = json.dumps(given, ensure_ascii=False, default=str)
     value = one_line(value, SHOWN + 1)
-    said = f"{name[:SHOWN]} = {value}{f' (from {origin})' * bool(origin)}"
-    message = f"{said}: {error['msg'].lower()}"
+    assignment = f"{name[:SHOWN]} = {value}{f' (from {origin})' * bool(origin)}"
+    message = f"{assignment}: {error['msg'].lower()}"
     if "expected" in bounds:
         choices = re.findall(r"'([^']+)'", str(bounds["expected"]))
         near = difflib.get_close_matches(str(given), choices, 1, 0)

@@ -15,7 +15,7 @@ import pytest
 
 import context_compression
 from context_compression import Session
-from context_compression.cli import pages, records
+from context_compression.cli import json_output, text_output
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.conversation.refs import ref_of
 from context_compression.doctor.doctor import examine
@@ -95,15 +95,17 @@ def deeds(store: Store, changed: str) -> Iterator[Callable[[], object]]:
 
     yield store.verify
     if changed in ("summaries.json", "ledger.jsonl"):
-        yield lambda: pages.summaries(store.summaries())
+        yield lambda: text_output.summaries(store.summaries())
         yield lambda: page_of_summaries(store.summaries(), 5)
     if changed in ("events.jsonl", "compact-*.json"):
         yield restore
         yield lambda: store.search("reader", session=ID)
         yield lambda: [*session().archived()]
     if changed in ("events.jsonl", "config.json"):
-        yield lambda: pages.status(ID, session().status())
-        yield lambda: pages.sessions(store.folder, records.sessions(store, store.sessions()))
+        yield lambda: text_output.status(ID, session().status())
+        yield lambda: text_output.sessions(
+            store.folder, json_output.sessions(store, store.sessions())
+        )
     yield answer
     yield lambda: session().compress(target_tokens=300, force=True)
     yield lambda: session().undo()

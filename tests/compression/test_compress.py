@@ -383,7 +383,7 @@ def test_too_small_a_budget_names_the_floor_and_its_largest_parts() -> None:
         "last user message", "pins",
     }  # fmt: skip
     assert list(found.parts.values()) == sorted(found.parts.values(), reverse=True)
-    assert str(found).startswith(f"{found.floor_tokens:,} tokens is as small as")
+    assert str(found).startswith(f"The smallest possible result has {found.floor_tokens:,} tokens")
     assert "the target is 50" in str(found)
     assert "Nothing was changed." in str(found)
 

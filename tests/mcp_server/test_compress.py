@@ -149,7 +149,9 @@ async def test_nothing_to_do_is_said_so_and_changes_nothing(
 
     answer = await ask(client, "context_compress", messages=messages, target_tokens=500_000)
 
-    assert answer.text.startswith("history unchanged: already within the target. The view has")
+    assert answer.text.startswith(
+        "history unchanged: already within the target. The conversation has"
+    )
     assert answer.facts["changed"] is False
     assert answer.facts["messages"] == messages
     assert everything_in(workspace.store.folder) == {}
@@ -176,7 +178,7 @@ async def test_a_target_below_the_floor_is_refused_with_its_parts(
 ) -> None:
     said = await refusal(client, "context_compress", messages=conversation(8), target_tokens=10)
 
-    assert re.search(r"[\d,]+ tokens is as small as this conversation gets; the target is 10", said)
+    assert re.search(r"The smallest possible result has [\d,]+ tokens; the target is 10", said)
     assert "last user message" in said
     assert everything_in(workspace.store.folder) == {}
 
@@ -276,7 +278,7 @@ async def test_settings_are_checked(client: Client) -> None:
     )
 
     assert "did you mean keep_recent" in unknown
-    assert "no tool sets it" in guarded
+    assert "no tool can set it" in guarded
 
 
 async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can_be_done(
@@ -420,7 +422,7 @@ async def test_a_checkpoint_stands_alone(client: Client, workspace: Workspace) -
     mixed = await refusal(client, "context_compress", summary="x", messages=conversation(2))
     empty = await refusal(client, "context_compress", summary="  ")
 
-    assert "Pass it without conversation" in mixed
+    assert "pass summary without conversation" in mixed
     assert "summary is empty" in empty
     assert workspace.store.summaries() == []
 
@@ -505,7 +507,7 @@ async def test_one_message_and_one_line_are_not_said_to_be_several(client: Clien
     short = await ask(client, "context_compress", messages=messages[:1])
     shortened = await ask(client, "context_compress", messages=messages, target_tokens=600)
 
-    assert "The view has 1 message, 9 tokens" in short.text
+    assert "The conversation has 1 message, 9 tokens" in short.text
     assert "tokens, 1 line" in json.dumps(shortened.facts["messages"])
     assert not re.search(r"\b1 (messages|files|lines|tokens|refs)\b", shortened.text)
 

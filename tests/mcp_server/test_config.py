@@ -29,7 +29,7 @@ async def test_without_arguments_it_shows_every_setting_with_origin_and_meaning(
     }  # fmt: skip
     assert (shown["max_turns"]["value"], shown["max_turns"]["from"]) == (30, "environment")
     assert shown["strategy"]["from"] == "default"
-    assert "token_budget: 200,000 (default; tokens of the model's window)" in answer.text
+    assert "token_budget: 200,000 (default; tokens of the model's context window)" in answer.text
     assert len(answer.text) < 8_000
     assert agrees(answer)
 
@@ -57,7 +57,7 @@ async def test_only_what_differs_from_the_defaults_is_written(
 async def test_nothing_to_change_is_said(client: Client) -> None:
     answer = await ask(client, "context_config", keep_recent=10)
 
-    assert answer.text.startswith("nothing to change")
+    assert answer.text.startswith("nothing was changed")
 
 
 async def test_every_setting_can_be_set_by_its_name(client: Client, workspace: Workspace) -> None:
@@ -112,7 +112,7 @@ async def test_what_cannot_be_is_refused_with_the_nearest_that_can(
 async def test_no_tool_opens_a_door(client: Client, workspace: Workspace, name: str) -> None:
     said = await refusal(client, "context_config", **{name: True, "keep_recent": 5})
 
-    assert "no tool sets it" in said
+    assert "no tool can set it" in said
     assert "CONTEXT_COMPRESSION_" in said
     assert workspace.store.read_config() == {}
 
@@ -124,7 +124,7 @@ async def test_the_environment_wins_and_the_answer_says_so(tmp_path: Path) -> No
         answer = await ask(client, "context_config", keep_recent=5)
 
     assert answer.facts["warnings"] == [
-        "keep_recent is set by the environment, which goes before config.json"
+        "the environment sets keep_recent too, and overrides config.json"
     ]
 
 

@@ -20,7 +20,7 @@ from mcp_door import ask, everything_in, workspace_in
 from context_compression import Session
 from context_compression.errors import InvalidSettings
 from context_compression.mcp_server import call, serve_http
-from context_compression.mcp_server.patience import Patient
+from context_compression.mcp_server.request_timeout import RequestTimeout
 from context_compression.mcp_server.serving import (
     MAX_BODY,
     http_app,
@@ -112,7 +112,7 @@ UNFINISHED = {
 async def test_who_brings_no_whole_request_in_time_is_dropped(
     url: str, sent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Patient, "seconds", 0.2)
+    monkeypatch.setattr(RequestTimeout, "seconds", 0.2)
     port = int(url.split(":")[2].removesuffix("/mcp"))
 
     with anyio.fail_after(30):
@@ -127,7 +127,7 @@ async def test_who_brings_no_whole_request_in_time_is_dropped(
 async def test_who_goes_on_with_a_body_after_a_refusal_is_dropped(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Patient, "seconds", 0.2)
+    monkeypatch.setattr(RequestTimeout, "seconds", 0.2)
     port = int(url.split(":")[2].removesuffix("/mcp"))
 
     with anyio.fail_after(30):
@@ -142,7 +142,7 @@ async def test_who_goes_on_with_a_body_after_a_refusal_is_dropped(
 async def test_one_who_was_let_in_may_take_longer(
     url: str, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Patient, "seconds", 0.5)
+    monkeypatch.setattr(RequestTimeout, "seconds", 0.5)
     another_was_dropped = anyio.Event()
 
     def until_then(_: call.Call) -> None:

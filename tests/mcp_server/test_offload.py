@@ -54,7 +54,7 @@ async def test_what_cannot_be_archived_is_refused(client: Client, workspace: Wor
 
     cases = {
         "picture.png": "is not UTF-8 text",
-        ".": "no ordinary file",
+        ".": "not a regular file",
         "missing.txt": "cannot be read",
         "link.txt": "lies outside the folders that may be read",
         "../home/private.txt": "lies outside the folders that may be read",
@@ -126,4 +126,4 @@ async def test_where_nothing_is_large_enough_it_says_what_stays(
 async def test_min_tokens_goes_with_a_conversation(client: Client) -> None:
     said = await refusal(client, "context_offload", content="a text", min_tokens=5)
 
-    assert "min_tokens goes with conversation" in said
+    assert "min_tokens goes only with conversation" in said

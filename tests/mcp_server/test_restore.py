@@ -162,7 +162,7 @@ async def test_a_ref_as_the_query_brings_back_what_is_archived_under_it(
     searched = await ask(client, "context_restore", query=query.format("0" * 12))
 
     assert (whole.pages, line.pages) == (["alpha\nbeta"], ["beta"])
-    assert searched.text.startswith("Nothing of '")
+    assert searched.text.startswith("No hits for '")
 
 
 async def test_cursor_and_lines_may_be_whole_numbers(client: Client) -> None:
@@ -180,13 +180,13 @@ async def test_cursor_and_lines_may_be_whole_numbers(client: Client) -> None:
 @pytest.mark.parametrize(
     ("asked", "wanted"),
     [
-        ({"lines": "a-b"}, "lines must be as 10-40"),
+        ({"lines": "a-b"}, "lines must be a range as 10-40"),
         ({"lines": "90-95"}, "this has lines 1-3"),
         ({"lines": "3-2"}, "run backwards; this has lines 1-3"),
         ({"pattern": "("}, "is not a regular expression"),
         ({"pattern": "(a|aa)+$"}, "takes too long"),
-        ({"cursor": "next"}, "is no cursor of this text"),
-        ({"cursor": "5-00000000"}, "is no cursor of this text"),
+        ({"cursor": "next"}, "does not belong to this text"),
+        ({"cursor": "5-00000000"}, "does not belong to this text"),
     ],
 )
 async def test_what_cannot_be_shown_is_refused(
@@ -204,7 +204,7 @@ async def test_a_cursor_fits_only_the_text_it_was_made_for(client: Client) -> No
 
     said = await refusal(client, "context_restore", ref=other.facts["ref"], cursor=cursor)
 
-    assert "is no cursor of this text" in said
+    assert "does not belong to this text" in said
 
 
 async def test_an_unknown_ref_is_answered_with_the_newest(client: Client) -> None:
@@ -224,7 +224,7 @@ async def test_ref_or_query_but_not_both_and_not_none(client: Client) -> None:
         assert "Pass either ref" in await refusal(client, "context_restore", **asked)
     for asked in ({"query": "x"}, {"pattern": "x"}):
         said = await refusal(client, "context_restore", lines="1-2", **asked)
-        assert "lines goes with ref" in said
+        assert "lines goes only with ref" in said
 
 
 async def test_a_search_finds_texts_and_messages_of_all_sessions(
@@ -295,10 +295,10 @@ async def test_further_hits_come_with_the_cursor(client: Client) -> None:
     assert cursor_in(second) is None
     assert len({*first.pages, *second.pages}) == 7
     assert beyond.text == "No further hits for 'zebra'."
-    assert "is no cursor of a search" in wrong
+    assert "does not belong to a search" in wrong
     for far in ("0" * 9 + "5" + "9" * 30, "1" * 5_000):
         beyond_all = await refusal(client, "context_restore", query="zebra", cursor=far)
-        assert "is no cursor of a search" in beyond_all
+        assert "does not belong to a search" in beyond_all
 
 
 @pytest.mark.parametrize("query", ['"', "()", "\0", "\ud83d", '""', 'path:"'])
@@ -310,7 +310,7 @@ async def test_a_query_in_which_nothing_can_be_looked_for_is_refused(
     said = await refusal(client, "context_restore", query=query)
     beside = await ask(client, "context_restore", query=query, pattern="code 2")
 
-    assert said.startswith(f"Nothing in query {query!r} can be looked for. Pass words")
+    assert said.startswith(f"The query {query!r} has no words to search for. Pass words")
     assert beside.pages == ["1: exit code 2"]
 
 
@@ -354,7 +354,7 @@ async def test_a_pattern_without_a_ref_is_looked_for_everywhere(client: Client) 
     wrong = await refusal(client, "context_restore", pattern="(")
 
     assert found.pages == ["2: exit code 2"]
-    assert "in which '^exit code [1-9]' is found, the newest first" in found.text
+    assert "that matches '^exit code [1-9]', the newest first" in found.text
     assert both.pages == ["2: exit code 0"]
     assert "is not a regular expression" in wrong
 
@@ -377,7 +377,9 @@ async def test_a_search_can_be_limited_to_one_conversation(
     assert "session other" not in by_path.text
     assert by_path.pages
     assert by_id.pages == ["1: the worker is elsewhere"]
-    assert "is in what session other archived (1 text or message). Without conv" in nothing.text
+    assert (
+        "in the archive of session other (1 text or message searched). Without conv" in nothing.text
+    )
     assert "nobody" in unknown
 
 
@@ -397,7 +399,10 @@ async def test_nothing_found_is_said(client: Client) -> None:
     answer = await ask(client, "context_restore", query="omega")
 
     assert not answer.failed
-    assert "Nothing of 'omega' is in the archive (1 text or message). Fewer or" in answer.text
+    assert (
+        "No hits for 'omega' in the archive (1 text or message searched). To find more, pass"
+        in answer.text
+    )
 
 
 async def test_a_pattern_that_finds_nothing_is_answered_with_what_helps_a_pattern(
@@ -407,9 +412,9 @@ async def test_a_pattern_that_finds_nothing_is_answered_with_what_helps_a_patter
 
     answer = await ask(client, "context_restore", pattern="^Alpha$")
 
-    assert "Nothing of '^Alpha$' is in the archive" in answer.text
+    assert "No hits for '^Alpha$' in the archive" in answer.text
     assert "(?i)" in answer.text
-    assert "words, or none of" not in answer.text
+    assert "fewer or shorter words" not in answer.text
 
 
 async def test_an_empty_archive_says_what_fills_it(client: Client) -> None:
@@ -417,7 +422,7 @@ async def test_an_empty_archive_says_what_fills_it(client: Client) -> None:
     found = await ask(client, "context_restore", pattern="alpha")
     asked = await refusal(client, "context_restore", ref="c3f91a20b77d")
 
-    filled = "Nothing is archived yet. context_compress archives what it takes out of"
+    filled = "Nothing is archived yet. context_compress archives what it removes from"
     assert searched.text.startswith(filled)
     assert found.text.startswith(filled)
     assert filled in asked
@@ -506,7 +511,7 @@ def test_pages_joined_are_the_text(text: str, key: str) -> None:
 
 @given(st.text(max_size=20))
 def test_no_other_cursor_is_taken(cursor: str) -> None:
-    with pytest.raises(ToolError, match="is no cursor"):
+    with pytest.raises(ToolError, match="does not belong to this text"):
         page("x" * 20_000, "key", cursor)
 
 

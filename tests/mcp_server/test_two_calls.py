@@ -217,7 +217,7 @@ async def test_an_unknown_plan_of_no_named_conversation_is_what_is_told_and_what
 async def test_a_plan_goes_with_its_summary_alone(client: Client, wrong: dict[str, Any]) -> None:
     said = await refusal(client, "context_compress", messages=conversation(2), plan_id="p", **wrong)
 
-    assert "plan_id goes with the summary" in said
+    assert "plan_id goes with summary" in said
 
 
 async def test_a_dry_run_foresees_what_the_caller_would_write(

@@ -1,21 +1,28 @@
-"""The command `context-compression`: serve agents, look at conversations, compress, restore.
+"""The command `context-compression`.
 
-    app.py        the command itself: its global options, and how it ends
-    commands.py   what it can do, a function for each word
-    compress.py   the largest of them, with export.py beside it
-    restore.py    what was archived: printed, or found
-    archive.py    what is archived, its size, and how it goes
-    setup.py      into hosts and out again
-    asked.py      a compression that both can be asked for
-    two_calls.py  a summary that whoever runs the command writes
-    arguments.py  what is typed, as values
-    pages.py      what people read
-    records.py    what programs read
-    terminal.py   bytes, UTF-8, a sign of life
+The commands:
+    app.py                  the command itself: global options, errors, exit codes
+    commands.py             the list of commands; serve, hook, status, summaries, config, demo
+    compress.py             compress
+    export.py               export
+    restore.py              restore: prints an original, or searches the archive
+    archive.py              archive, archive delete, archive prune
+    setup.py                install, uninstall, doctor
+    trust.py                trust
 
-Answers go to stdout, everything about them to stderr, so that both can be piped. It ends with 0;
-with 1 where no line has a pattern, or the doctor finds something wrong; with 2 when it was asked
-for something it cannot do; with 130 on Ctrl-C.
+What they share:
+    compression_options.py  the options of compress and export, and the compression they describe
+    summary_by_user.py      a summary that the user writes
+    arguments.py            parses typed values
+    text_output.py          the output for people
+    json_output.py          the output for programs (--json)
+    terminal.py             bytes, UTF-8, questions, progress
+
+The answer goes to stdout and everything about it to stderr, so that either can be piped. Exit
+codes: 0 for success; 1 if no line matches a pattern, the doctor finds a problem, or the user does
+not trust a store; 2 for a command that cannot be carried out; 130 for Ctrl-C.
+
+Not here: `doors` resolves a conversation's name; `mcp_server` serves agents.
 """
 
 from context_compression.cli.app import main

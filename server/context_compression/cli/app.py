@@ -1,4 +1,4 @@
-"""The command itself: global options, and how it ends."""
+"""The command itself: global options, errors, exit codes."""
 
 import gc
 import os
@@ -19,16 +19,18 @@ from context_compression.workspace.guard import in_our_words
 INTERRUPTED = 130
 LONGEST_WARNING = 1_000  # characters; it may name a path
 SELDOM = (200_000, 20, 100)
-"""So seldom Python looks for circles among its objects: a long conversation is millions of them in
-no circle, and to look through these takes a sixth of the time."""
-CLICKS_OWN = (click.ClickException, click.Abort, click.exceptions.Exit)
-"""By these a command ends, or says what was wrong with what was typed."""
+"""Thresholds for Python's garbage collection of cycles. A long conversation is millions of objects
+without a cycle; with the defaults, collecting took a sixth of the time."""
+CLICK_EXCEPTIONS = (click.ClickException, click.Abort, click.exceptions.Exit)
+"""Click handles these itself: they end a command or explain a usage error."""
 
-as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object, for programs."
+)
 
 
 class Refused(click.ClickException):
-    """One of our errors, on its way to stderr: its message says what to do, so no traceback."""
+    """An error that click prints on stderr, without a traceback: its message says what to do."""
 
     exit_code = 2
 
@@ -37,13 +39,13 @@ class Refused(click.ClickException):
 
 
 class Commands(click.Group):
-    """The commands; `serve` when none is named."""
+    """All commands; without a command, `serve` runs."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; whatever goes wrong ends with 2 and words, Ctrl-C with 130."""
+        """Runs a command; every error ends with a message and exit code 2, Ctrl-C with 130."""
         speak_utf8()
         try:
-            with in_our_words(*CLICKS_OWN, BrokenPipeError):  # at a broken pipe, click ends quietly
+            with in_our_words(*CLICK_EXCEPTIONS, BrokenPipeError):  # click ends quietly
                 return super().invoke(ctx)
         except ContextCompressionError as error:
             raise Refused(str(error)) from error
@@ -59,30 +61,30 @@ class Options:
     allow: tuple[str, ...] = ()
 
     def workspace(self, *given: str) -> Workspace:
-        """The workspace of this run; files the user named may be read, wherever they lie."""
+        """The workspace of this run; files that the user named may be read, wherever they are."""
         allow = [*self.allow]
         for name in given:
-            with suppress(OSError, ValueError):  # no path at all: reading it will say so
+            with suppress(OSError, ValueError):  # not a path: reading it reports that
                 allow.append(str(_place(name).resolve()))
         workspace = Workspace.here(store=self.store, allow=allow)
         for name in self.allow:
             if not os.path.exists(workspace.place(name)):
-                say(f"warning: --allow {name}: there is no such folder")
+                say(f"warning: there is no folder {name}, which --allow names")
         return workspace
 
     def conversations(self, *given: str) -> Conversations:
-        """The conversations that can be named in this run."""
+        """The conversations that this run can open."""
         return Conversations(self.workspace(*given))
 
 
 def _place(name: str) -> Path:
-    with suppress(RuntimeError):  # a user nobody knows: then it is the name of a folder
+    with suppress(RuntimeError):  # `~name` of an unknown user: then it is the name of a folder
         return Path(name).expanduser()
     return Path(name)
 
 
 def warn(opened: Opened) -> None:
-    """Say what could not be read or was left out, of a transcript and of our record of it."""
+    """Prints the warnings about a transcript, and about the session that records it."""
     of_file = opened.transcript.warnings if opened.transcript else ()
     for warning in (*of_file, *opened.session.state().warnings):
         say(f"warning: {one_line(warning, LONGEST_WARNING)}")
@@ -93,18 +95,22 @@ def warn(opened: Opened) -> None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("--store", metavar="DIR", help="The folder to keep everything in.")
-@click.option("--allow", metavar="DIR", multiple=True, help="A folder agents may read; repeatable.")
+@click.option("--store", metavar="DIR", help="The folder that keeps everything.")
+@click.option(
+    "--allow", metavar="DIR", multiple=True, help="A folder that agents may read. Repeatable."
+)
 @click.version_option(package_name="context-compression", message="%(prog)s %(version)s")
 @click.pass_context
 def main(ctx: click.Context, store: str | None, allow: tuple[str, ...]) -> None:
-    """Make an agent's conversation fit its context window again, and lose nothing.
+    """Compact an agent's conversation until it fits its context window, and lose nothing.
 
-    Without a command it serves the tools to an agent over stdio.
+    Without a command, serve the tools to an agent over stdio.
     """
     for folder in (store or "", *allow):
         if "\0" in folder:
-            raise click.UsageError(f"{folder!r} holds a NUL character, and no folder has it.")
+            raise click.UsageError(
+                f"{folder!r} contains a NUL character, which no folder name can. Remove it."
+            )
     gc.set_threshold(*SELDOM)
     ctx.obj = Options(store, allow)
     if ctx.invoked_subcommand is None:

@@ -1,4 +1,4 @@
-"""`archive`: what is kept and how much room it takes; `archive delete` and `archive prune`."""
+"""`archive`: lists the sessions and their sizes; `archive delete` and `archive prune`."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,9 +9,9 @@ import click
 
 from context_compression.cli.app import Options, Refused, as_json
 from context_compression.cli.arguments import seconds_in
-from context_compression.cli.pages import table
-from context_compression.cli.records import Record
-from context_compression.cli.terminal import agreed, say, show, working, write_json
+from context_compression.cli.json_output import Record
+from context_compression.cli.terminal import confirmed, say, show, working, write_json
+from context_compression.cli.text_output import table
 from context_compression.display.plurals import how_many
 from context_compression.doors.conversations import CURRENT, Conversations
 from context_compression.errors import ContextCompressionError
@@ -21,56 +21,60 @@ from context_compression.workspace import Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 
 QUIET_DAYS = 90
-"""What was not written to for so long is told to be prunable."""
+"""`archive` lists sessions without a write for so many days as prunable."""
 DAY = 86_400
 UNITS = ("KB", "MB", "GB")
 HEAD = ("session", "host", "last written", "messages", "recorded", "compressions", "size", "index")
 NOTHING_DELETED = "Nothing was deleted."
-UNASKED = f"add --yes. {NOTHING_DELETED}"
+ADD_YES = f"Add --yes. {NOTHING_DELETED}"
 
-unasked = click.option("--yes", is_flag=True, help="Without being asked.")
+unasked = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 @click.group(
-    invoke_without_command=True, short_help="What is archived, its size, and how to delete it."
+    invoke_without_command=True, short_help="List archived sessions and their sizes; delete them."
 )
 @as_json
 @click.pass_context
 def archive(ctx: click.Context, as_json: bool) -> None:
-    """What is archived and how much room it takes; `delete` and `prune` make room."""
+    """List the archived sessions and the space they take; `delete` and `prune` free space."""
     if ctx.invoked_subcommand is not None:
         if as_json:
-            raise click.UsageError(f"--json goes behind: archive {ctx.invoked_subcommand} --json")
+            raise click.UsageError(
+                f"Put --json after the subcommand: archive {ctx.invoked_subcommand} --json"
+            )
         return
     workspace: Workspace = ctx.find_object(Options).workspace()  # pyright: ignore[reportOptionalMemberAccess]  # main makes it
     with working("measuring"):
-        found = record(workspace)
+        record = _as_record(workspace)
     if as_json:
-        write_json(found)
+        write_json(record)
     else:
-        show(page(found))
+        show(_as_text(record))
 
 
-@archive.command(short_help="Delete a session with all its originals, for good.")
+@archive.command(short_help="Delete a session and all its originals permanently.")
 @click.argument("session")
 @unasked
 @as_json
 @click.pass_obj
 def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
-    """Delete SESSION (its id, or the first characters) with all its originals, for good."""
+    """Delete SESSION (its id, or the first four characters) and all its originals permanently."""
     from context_compression.store import disk_usage, pruning
 
     conversations = options.conversations()
     store, id = conversations.workspace.store, conversations.session_named(session)
     if id not in store.sessions():
-        raise Refused(f"No session {session!r} is recorded.")
+        raise Refused(
+            f"No session {session!r} is recorded. `context-compression archive` lists all."
+        )
     refs, size = len(store.session(id).refs()), disk_usage.sizes(store, [id])[id]
-    with working("looking for what refers to it"):
+    with working("looking for sessions that refer to it"):
         others = pruning.referring(store, id)
-    say(f"{id}: {in_units(size)}, {how_many(refs, 'ref')} that nothing will bring back.")
+    say(f"{id}: {in_units(size)}, {how_many(refs, 'ref')}. They cannot be restored afterwards.")
     if others:
-        say(f"warning: refs of it stand in {', '.join(others)}; they will lead nowhere.")
-    if not agreed(f"Delete {id}?", yes, nobody=UNASKED):
+        say(f"warning: {', '.join(others)} contain refs of {id}, which will not work any more.")
+    if not confirmed(f"Delete {id}?", yes, otherwise=ADD_YES):
         say(NOTHING_DELETED)
         return
     store.delete(id, timeout=0)
@@ -82,50 +86,53 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
 
 
 @archive.command()
-@click.option("--older-than", required=True, metavar="90d", help="Not written to for: h, d, w.")
+@click.option(
+    "--older-than", required=True, metavar="90d", help="Time without a write: 12h, 90d, 8w."
+)
 @unasked
 @as_json
 @click.pass_obj
 def prune(options: Options, older_than: str, yes: bool, as_json: bool) -> None:
-    """Delete old sessions and what killed work left behind.
+    """Delete old sessions, and files that interrupted work left behind.
 
-    It says first what would go. What a session that stays refers to is never deleted, nor the
-    session of the conversation that runs now.
+    First list what would be deleted, then ask. A session that another one refers to is never
+    deleted, nor is the session of the current conversation.
     """
     seconds = seconds_in(older_than, "--older-than")
     workspace = options.workspace()
     store, keep = workspace.store, current(workspace)
-    with working("looking"):
-        found = store.prunable(seconds, keep=keep)
-    for line in _listed(store, found.sessions, found.kept):
+    with working("looking for old sessions"):
+        prunable = store.prunable(seconds, keep=keep)
+    for line in _listed(store, prunable.sessions, prunable.kept):
         say(line)
-    if found.left_over:
-        say(f"and {how_many(len(found.left_over), 'file')} that killed work left behind")
-    asked = f"Delete {how_many(len(found.sessions), 'session')}, {in_units(found.bytes)}?"
-    gone: tuple[str, ...] | None = None
-    if not (found.sessions or found.left_over):
+    if prunable.left_over:
+        files = how_many(len(prunable.left_over), "file")
+        say(f"and {files} that interrupted work left behind")
+    sessions = how_many(len(prunable.sessions), "session")
+    deleted: tuple[str, ...] | None = None
+    if not (prunable.sessions or prunable.left_over):
         say(f"Nothing is older than {older_than} and unused; nothing was deleted.")
-    elif not agreed(asked, yes, nobody=UNASKED):
+    elif not confirmed(f"Delete {sessions}, {in_units(prunable.bytes)}?", yes, otherwise=ADD_YES):
         say(NOTHING_DELETED)
     else:
-        gone = store.prune(seconds, keep=keep).sessions
+        deleted = store.prune(seconds, keep=keep).sessions
     if as_json:
-        write_json(_pruned(found, gone or ()))
-    elif gone is not None:
-        show(f"Deleted {how_many(len(gone), 'session')}.")
-    if gone is not None and (stayed := sorted({*found.sessions} - {*gone})):
-        say(f"warning: somebody works in {', '.join(stayed)}; not deleted. Prune again later.")
+        write_json(_pruned(prunable, deleted or ()))
+    elif deleted is not None:
+        show(f"Deleted {how_many(len(deleted), 'session')}.")
+    if deleted is not None and (in_use := sorted({*prunable.sessions} - {*deleted})):
+        say(f"warning: {', '.join(in_use)} in use, not deleted. Run prune again later.")
 
 
 def current(workspace: Workspace) -> list[str]:
-    """The session of the conversation that runs now, where that is known."""
+    """The id of the current conversation's session, if it is known; else an empty list."""
     with suppress(ContextCompressionError):
         return [Conversations(workspace).open(CURRENT).session.id]
     return []
 
 
-def record(workspace: Workspace) -> Record:
-    """What is kept, for programs; sizes in bytes."""
+def _as_record(workspace: Workspace) -> Record:
+    """The archive, for programs; sizes in bytes."""
     from context_compression.store import disk_usage
 
     store = workspace.store
@@ -161,39 +168,40 @@ def record(workspace: Workspace) -> Record:
     }
 
 
-def page(found: Record) -> str:
-    """The same for people."""
-    beside = _beside(found)
-    if not found["sessions"]:
-        return "\n".join([f"Nothing is archived in {found['store']}.", *beside])
-    index = found["index_beside"] + sum(s["of_which_index"] for s in found["sessions"])
-    total = ("total", *[""] * 5, in_units(found["bytes"]), in_units(index))
-    rows = [HEAD, *map(_row, found["sessions"]), total]
-    return "\n".join([found["store"], "", *table(rows, left=3), *([""] if beside else []), *beside])
+def _as_text(record: Record) -> str:
+    """The archive, for people."""
+    notes = _notes(record)
+    if not record["sessions"]:
+        return "\n".join([f"Nothing is archived in {record['store']}.", *notes])
+    index = record["index_beside"] + sum(s["of_which_index"] for s in record["sessions"])
+    total = ("total", *[""] * 5, in_units(record["bytes"]), in_units(index))
+    rows = [HEAD, *map(_row, record["sessions"]), total]
+    return "\n".join([record["store"], "", *table(rows, left=3), *([""] if notes else []), *notes])
 
 
-def _row(about: Record) -> tuple[str, ...]:
-    """A session; of one of ours, which is no conversation, what it keeps."""
-    sizes = in_units(about["bytes"]), in_units(about["of_which_index"])
-    name, written = about["session"], about["last_written"] or "?"
-    if about["keeps"]:
-        return f"{name}: {about['keeps']}", "", written, "", "", "", *sizes
-    counts = (f"{about[n]:,}" for n in ("messages", "messages_recorded", "compressions"))
-    return name, about["host"] or "", written, *counts, *sizes
+def _row(session: Record) -> tuple[str, ...]:
+    """A session; one of the package's own sessions, which are no conversations, by its content."""
+    sizes = in_units(session["bytes"]), in_units(session["of_which_index"])
+    name, written = session["session"], session["last_written"] or "?"
+    if session["keeps"]:
+        return f"{name}: {session['keeps']}", "", written, "", "", "", *sizes
+    counts = (f"{session[n]:,}" for n in ("messages", "messages_recorded", "compressions"))
+    return name, session["host"] or "", written, *counts, *sizes
 
 
-def _beside(found: Record) -> list[str]:
-    """What takes room beside the sessions, and what could go."""
+def _notes(record: Record) -> list[str]:
+    """What takes space besides the sessions, and what can be deleted."""
     lines: list[str] = []
-    if index := found["index_beside"]:
-        lines.append(f"{in_units(index)} of the search index, counted to no session")
-    if left := found["left_over"]["files"]:
-        size = in_units(found["left_over"]["bytes"])
-        lines.append(f"{how_many(left, 'file')} left behind by killed work, {size}")
-    if old := found["prunable"]["sessions"]:
+    if index := record["index_beside"]:
+        lines.append(f"{in_units(index)} of the search index belong to no single session")
+    if left := record["left_over"]["files"]:
+        size = in_units(record["left_over"]["bytes"])
+        lines.append(f"{how_many(left, 'file')} left behind by interrupted work, {size}")
+    if old := record["prunable"]["sessions"]:
+        command = f"`context-compression archive prune --older-than {QUIET_DAYS}d`"
         lines.append(
-            f"{how_many(len(old), 'session')} not written to for {QUIET_DAYS} days and referred to "
-            f"by none: `archive prune --older-than {QUIET_DAYS}d` deletes them"
+            f"{how_many(len(old), 'session')} without a write for {QUIET_DAYS} days, and no other "
+            f"session refers to them: {command} deletes them"
         )
     return lines
 
@@ -221,15 +229,16 @@ def _listed(store: Store, going: tuple[str, ...], kept: Mapping[str, str]) -> li
 
     sizes = disk_usage.sizes(store, going)
     rows = [(id, _written(store, id) or "?", in_units(size)) for id, size in sizes.items()]
-    stay = [f"{id} stays: refs of it stand in {by}" for id, by in kept.items()]
-    return [*table([("would go", "last written", "size"), *rows] if rows else [], left=2), *stay]
+    stay = [f"{id} stays, because {by} contains refs of it" for id, by in kept.items()]
+    head = ("to delete", "last written", "size")
+    return [*table([head, *rows] if rows else [], left=2), *stay]
 
 
-def _pruned(found: Any, gone: Any) -> Record:
+def _pruned(prunable: Any, deleted: Any) -> Record:
     return {
-        "would_go": [*found.sessions],
-        "deleted": [*gone],
-        "kept": dict(found.kept),
-        "left_over": [str(path) for path in found.left_over],
-        "bytes": found.bytes,
+        "would_go": [*prunable.sessions],
+        "deleted": [*deleted],
+        "kept": dict(prunable.kept),
+        "left_over": [str(path) for path in prunable.left_over],
+        "bytes": prunable.bytes,
     }

@@ -1,4 +1,4 @@
-"""What is typed, as values."""
+"""Parses typed values: settings, line ranges, lengths of time, pins."""
 
 import json
 import re
@@ -14,7 +14,7 @@ def change_in(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name = setting_name(name.strip())
     if not equals:
-        raise click.UsageError(f"{text!r} sets nothing; write {name}=VALUE.")
+        raise click.UsageError(f"{text!r} sets nothing. Write {name}=VALUE.")
     try:
         return name, json.loads(value)
     except (ValueError, RecursionError):
@@ -26,24 +26,25 @@ def line_range(text: str | None) -> tuple[int, int] | None:
     """`"10-40"` -> `(10, 40)`; `"7"` -> `(7, 7)`."""
     if text is None:
         return None
-    found = re.fullmatch(r"(\d{1,9})(?:-(\d{0,9}))?", text)
-    if found is None:
+    match = re.fullmatch(r"(\d{1,9})(?:-(\d{0,9}))?", text)
+    if match is None:
         raise click.BadParameter(
-            f"{text!r} is no range of lines; write 10-40.", param_hint="--lines"
+            f"{text!r} is not a range of lines. Write 10-40, or 7 for one line.",
+            param_hint="--lines",
         )
-    return int(found[1]), int(found[2] or found[1])
+    return int(match[1]), int(match[2] or match[1])
 
 
 def seconds_in(text: str, option: str) -> int:
     """`seconds_in("90d", …)` -> `7776000`; hours, days, weeks."""
-    found = re.fullmatch(r"(\d{1,5})([hdw])", text.strip().lower())
-    if found is None or int(found[1]) == 0:
+    match = re.fullmatch(r"(\d{1,5})([hdw])", text.strip().lower())
+    if match is None or int(match[1]) == 0:
         raise click.BadParameter(
-            f"{text!r} is no length of time; write 12h, 90d or 8w.", param_hint=option
+            f"{text!r} is not a length of time. Write 12h, 90d or 8w.", param_hint=option
         )
-    return int(found[1]) * {"h": 3_600, "d": 86_400, "w": 604_800}[found[2]]
+    return int(match[1]) * {"h": 3_600, "d": 86_400, "w": 604_800}[match[2]]
 
 
 def pin(text: str) -> int | str:
-    """`"-1"` -> `-1`, an index; anything that is none is a text to look for."""
+    """`"-1"` -> `-1`, the index of a message; any other text is searched in the messages."""
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else text

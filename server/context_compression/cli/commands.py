@@ -1,4 +1,4 @@
-"""What the command can do, the longer words aside. Heavy modules are imported where used."""
+"""All commands; the longer ones have their own modules. Heavy modules are imported when used."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import click
 
-from context_compression.cli import pages, records
+from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, Refused, as_json, warn
 from context_compression.cli.archive import archive
 from context_compression.cli.arguments import change_in
@@ -17,9 +17,9 @@ from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import (
     is_at_terminal,
-    is_deaf,
     say,
     show,
+    stdin_is_closed,
     working,
     write,
     write_json,
@@ -28,7 +28,7 @@ from context_compression.cli.trust import trust
 from context_compression.display.strings import one_line
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.events import HOSTS as HOOKED
-from context_compression.hosts.events import NOTHING, answer
+from context_compression.hosts.events import NOTHING, answer, never_failing
 from context_compression.settings import (
     NAMES,
     Settings,
@@ -37,28 +37,34 @@ from context_compression.settings import (
     snake_case,
     variables,
 )
-from context_compression.workspace.guard import in_our_words
 
 
 @click.command()
-@click.option("--http", is_flag=True, help="Over HTTP, for several clients, instead of stdio.")
-@click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--http", is_flag=True, help="Serve several clients over HTTP instead of stdio.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP.")
+@click.option(
+    "--port",
+    default=8765,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port for HTTP; 0 takes a free one.",
+)
 @click.option(
     "--token",
-    help="What HTTP clients must send as a bearer token; better in CONTEXT_COMPRESSION_TOKEN.",
+    help="Bearer token that HTTP clients have to send. Other users of this machine can see it "
+    "here; CONTEXT_COMPRESSION_TOKEN keeps it private.",
 )
 @click.option(
     "--protocol",
     type=click.Choice(["auto", "legacy"]),
     default="auto",
     show_default=True,
-    help="legacy: for clients that fail when the server knows the newest protocol.",
+    help="legacy is for clients that fail with a server that knows the newest protocol.",
 )
 @click.option(
     "--hooks",
     type=click.Choice(list(HOOKED)),
-    help="Answer the hooks of this host as well, by a seventh tool; the host's plugin asks for it.",
+    help="Answer this host's hooks too, with a seventh tool; the host's plugin sets this.",
 )
 @click.pass_obj
 def serve(
@@ -74,82 +80,94 @@ def serve(
     from context_compression import mcp_server
 
     if http and hooks:
-        raise click.UsageError("--hooks goes with stdio: a host starts its own server for them.")
+        raise click.UsageError(
+            "--hooks goes only with stdio, because a host starts its own server. Leave out --http."
+        )
     workspace = options.workspace()
     if http:
         mcp_server.serve_http(workspace, host=host, port=port, token=token)
         return
-    if is_deaf():
-        raise Refused("Stdin is closed, and an MCP client speaks there. Leave it open, or --http.")
+    if stdin_is_closed():
+        raise Refused(
+            "Stdin is closed, but an MCP client writes to it. Keep it open, or serve with --http."
+        )
     if is_at_terminal():
-        say("Waiting for an MCP client on stdin; Ctrl-C ends. See context-compression --help.")
+        say("Waiting for an MCP client on stdin. Ctrl-C ends; context-compression --help helps.")
     mcp_server.serve_stdio(workspace, protocol=protocol, hooks=hooks)
 
 
-@click.command()
+@click.command(short_help="Answer one event of a host's hook.")
 @click.argument("host", type=click.Choice(list(HOOKED)))
 @click.pass_obj
 def hook(options: Options, host: str) -> None:
-    """Answer one event of a host's hook: its JSON on stdin, the answer on stdout."""
+    """Answer one event of a host's hook: read its JSON on stdin, print the answer on stdout."""
     from anyio import run
 
-    try:
-        with in_our_words():
-            if is_deaf():
-                raise ContextCompressionError("stdin is closed, and the event comes there.")
-            event = json.load(sys.stdin.buffer)
-            told = run(answer, host, options.workspace(), event)
-            if told != NOTHING:
-                write(told.encode("utf-8", "replace"))
-    except ContextCompressionError as error:  # the host shall go on in any case
-        say(f"context-compression: no answer to a hook of {host}: {error}")
+    with never_failing(host):
+        if stdin_is_closed():
+            raise ContextCompressionError("Stdin is closed, but the host writes the event to it.")
+        event = json.load(sys.stdin.buffer)
+        text = run(answer, host, options.workspace(), event)
+        if text != NOTHING:
+            write(text.encode("utf-8", "replace"))
 
 
-@click.command()
+@click.command(short_help="Show how full a conversation's context is, or list the sessions.")
 @click.argument("conversation", required=False)
-@click.option("--model", help="Whose tokens and window count.")
+@click.option("--model", help="The conversation's model, for token counts and window size.")
 @as_json
 @click.pass_obj
 def status(options: Options, conversation: str | None, model: str | None, as_json: bool) -> None:
-    """How full a conversation is, and what fills it; without one, the recorded sessions."""
+    """Show how full the context of CONVERSATION is, and what fills it.
+
+    CONVERSATION is a transcript, a file of messages or the id of a session. Without it, list the
+    recorded sessions.
+    """
     if conversation is None:
         store = options.workspace().store
-        sessions = records.sessions(store, store.sessions())
+        sessions = json_output.sessions(store, store.sessions())
         if as_json:
             write_json({"store": str(store.folder), "sessions": sessions})
         else:
-            show(pages.sessions(store.folder, sessions))
+            show(text_output.sessions(store.folder, sessions))
         return
     opened = options.conversations(conversation).open(conversation, model=model)
     warn(opened)
     with working("counting"):
-        found = opened.session.status(opened.shown, opened.anchor)
+        status = opened.session.status(opened.shown, opened.anchor)
     if as_json:
-        write_json(records.status(opened.session.id, found))
+        write_json(json_output.status(opened.session.id, status))
     else:
-        show(pages.status(opened.session.id, found))
+        show(text_output.status(opened.session.id, status))
 
 
 @click.command()
-@click.option("--limit", default=5, show_default=True, type=click.IntRange(1))
-@click.option("--session", metavar="ID", help="Of this conversation only.")
+@click.option(
+    "--limit", default=5, show_default=True, type=click.IntRange(1), help="Summaries to show."
+)
+@click.option("--session", metavar="ID", help="Only summaries of this session.")
 @as_json
 @click.pass_obj
 def summaries(options: Options, limit: int, session: str | None, as_json: bool) -> None:
-    """Past summaries and digests, newest first."""
+    """Show past summaries and digests, newest first."""
     conversations = options.conversations()
     if session is not None:
         session = conversations.session_named(session)
-    found = conversations.workspace.store.summaries(session=session, limit=limit)
+    entries = conversations.workspace.store.summaries(session=session, limit=limit)
     if as_json:
-        write_json({"summaries": found})
+        write_json({"summaries": entries})
     else:
-        show(pages.summaries(found))
+        show(text_output.summaries(entries))
 
 
-@click.command()
+@click.command(short_help="Show or change settings.")
 @click.argument("names", nargs=-1, metavar="[NAME[=VALUE]]...")
-@click.option("--reset", multiple=True, metavar="NAME", help="Back to its default; or `all`.")
+@click.option(
+    "--reset",
+    multiple=True,
+    metavar="NAME",
+    help="Reset NAME to its default, or `all`. Repeatable.",
+)
 @as_json
 @click.pass_obj
 def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_json: bool) -> None:
@@ -164,12 +182,12 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         def change(config: dict[str, Any]) -> dict[str, Any]:
             return changed_config(config, changes, reset)
 
-        # what is refused, or a broken environment, is told before anything is written
+        # an invalid value or environment is reported before anything is written
         change(workspace.store.read_config())
         Settings.layered(environ=workspace.environ)
         kept = Settings.checked(workspace.store.update_config(change))
         changed = {*changes, *(name for name in map(snake_case, reset) if name in NAMES)}
-        _say_overruled(changed, kept, workspace.environ)
+        _warn_of_overrides(changed, kept, workspace.environ)
         shown |= changed
     for finding in of_variables(workspace.environ):
         if finding.ok is False:
@@ -180,23 +198,23 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
     if as_json:
         write_json(settings.model_dump(mode="json"))
     else:
-        origins = pages.origins(workspace.store.read_config(), workspace.environ)
+        origins = text_output.origins(workspace.store.read_config(), workspace.environ)
         origins |= dict.fromkeys(workspace.overrides, "command line")
-        show(pages.config(settings, origins, shown or NAMES))
+        show(text_output.config(settings, origins, shown or NAMES))
 
 
-def _say_overruled(changed: set[str], kept: Settings, environ: Mapping[str, str]) -> None:
-    """Say which of the changed settings the environment sets, whatever is kept."""
+def _warn_of_overrides(changed: set[str], kept: Settings, environ: Mapping[str, str]) -> None:
+    """Warns about changed settings that the environment overrides."""
     values = kept.model_dump(mode="json")
     for name, variable in variables(environ).items():
         if name in changed:
             value = one_line(json.dumps(values[name], ensure_ascii=False))
-            say(f"warning: {name} is {value} in config.json now, but {variable} goes before it")
+            say(f"warning: {name} is {value} in config.json now, but {variable} overrides it")
 
 
-@click.command()
+@click.command(short_help="Run a recorded conversation through all six tools.")
 def demo() -> None:
-    """Take a recorded conversation through all six tools of a real server, and check it all."""
+    """Run a recorded conversation through all six tools of a real server; check every result."""
     from context_compression import demo
 
     raise SystemExit(demo.run())

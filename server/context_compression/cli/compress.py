@@ -1,4 +1,4 @@
-"""`compress`: a shorter conversation on stdout, the account of it beside."""
+"""`compress`: prints the compacted conversation on stdout and its report on stderr."""
 
 import os
 from collections.abc import Mapping
@@ -8,47 +8,51 @@ from typing import Any
 
 import click
 
-from context_compression.cli import pages, records, two_calls
+from context_compression.cli import json_output, summary_by_user, text_output
 from context_compression.cli.app import Options, Refused, as_json
-from context_compression.cli.asked import Asked, asked_how
+from context_compression.cli.compression_options import RequestedCompression, compression_options
 from context_compression.cli.terminal import say, write, write_json
 from context_compression.compression.forecast import Forecast
 from context_compression.compression.result import Result
 from context_compression.display.plurals import how_many
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts import read
-from context_compression.session import SummaryAssignment as Wanted
+from context_compression.session import SummaryAssignment
 from context_compression.store.files import to_json
 
 
-def _in_a_folder(
+def _in_writable_folder(
     context: click.Context, parameter: click.Parameter, path: Path | None
 ) -> Path | None:
-    """Refuses a file that could not be written, before anything is done."""
+    """Refuses a file that cannot be written, before anything is done."""
     if path and not os.access(path.parent, os.W_OK):
-        raise click.BadParameter(f"{path.parent} is no folder that can be written.")
+        raise click.BadParameter(
+            f"{path.parent} is not a folder that can be written. Name a file in another folder."
+        )
     return path
 
 
-@click.command()
+@click.command(short_help="Print a conversation, compacted.")
 @click.argument("conversation")
-@asked_how
-@click.option("--dry-run", is_flag=True, help="Only the account; nothing is kept or written.")
-@click.option("--undo", is_flag=True, help="Take the last compression of this conversation back.")
+@compression_options
+@click.option("--dry-run", is_flag=True, help="Print only the report; keep and write nothing.")
+@click.option("--undo", is_flag=True, help="Undo the last compression of this conversation.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    callback=_in_a_folder,
+    callback=_in_writable_folder,
     metavar="FILE",
-    help="The messages go there, instead of to stdout; of a summary you write, what it is of.",
+    help="Write the messages to FILE instead of stdout. With a summary that you write: the "
+    "messages to summarize.",
 )
 @click.option(
     "--summarizer",
     type=click.Choice(["auto", "anthropic", "caller", "none"]),
-    help="Who writes a summary; caller: you, in a second run.",
+    help="Who writes a summary. With caller, you do: this run prints the instructions, a second "
+    "run takes the summary.",
 )
-@click.option("--plan-id", metavar="ID", help="Of the run that asked you for a summary.")
-@click.option("--summary", metavar="FILE|-", help="The summary it asked for.")
+@click.option("--plan-id", metavar="ID", help="From the run that asked you for a summary.")
+@click.option("--summary", metavar="FILE|-", help="The summary that the run asked for.")
 @as_json
 @click.pass_obj
 def compress(
@@ -61,99 +65,105 @@ def compress(
     plan_id: str | None,
     summary: str | None,
     as_json: bool,
-    **how: Any,
+    **compression: Any,
 ) -> None:
-    """Print CONVERSATION, shorter and valid; the account of it follows.
+    """Print CONVERSATION, compacted and valid for its provider; the report goes to stderr.
 
-    CONVERSATION is a transcript or a file of messages (also as .gz), which is never changed, or a
-    session's id (its first four characters are enough). The originals are kept in the store.
+    CONVERSATION is a transcript or a file of messages (also as .gz), which is never changed, or the
+    id of a session (its first four characters are enough). The store keeps the originals.
     """
     if (plan_id is None) != (summary is None) or (plan_id and (dry_run or undo)):
         raise click.UsageError(
-            "--plan-id and --summary go together, and without --dry-run and --undo."
+            "--plan-id and --summary go together, and not with --dry-run or --undo."
         )
     if undo and dry_run:
-        raise click.UsageError("--undo cannot be tried out first; leave out --dry-run, or --undo.")
+        raise click.UsageError("--undo has no dry run. Leave out --dry-run, or leave out --undo.")
     if summarizer:
-        how["changes"] = (*how["changes"], f"summarizer={summarizer}")
-    asked = Asked.of(options, conversation, **how)
-    session, opened = asked.opened.session, asked.opened
-    _spare(asked, output)
+        compression["changes"] = (*compression["changes"], f"summarizer={summarizer}")
+    requested = RequestedCompression.of(options, conversation, **compression)
+    session, opened = requested.opened.session, requested.opened
+    _refuse_to_overwrite(requested, output)
     if undo:
         messages = session.undo()
-        account: Mapping[str, Any] = {"session": session.id, "undone": True}
-        left = how_many(len(messages), "message")
-        page = f"The last compression of {session.id} was taken back: {left}."
+        report: Mapping[str, Any] = {"session": session.id, "undone": True}
+        now = how_many(len(messages), "message")
+        text = f"The last compression of {session.id} is undone. The conversation has {now} now."
     else:
-        found, foreseen = _compressed(asked, dry_run, plan_id, summary)
-        if isinstance(found, Wanted):
-            return _ask(session.id, conversation, found, output, as_json)
-        messages = found.messages
-        told = records.account(found, foreseen, not_counted=opened.not_counted)
-        account = {"session": session.id, **told}
-        page = pages.account(
-            found, foreseen, restorable=not dry_run, not_counted=opened.not_counted
-        )
+        outcome, forecast = _compressed(requested, dry_run, plan_id, summary)
+        if isinstance(outcome, SummaryAssignment):
+            return _print_assignment(session.id, conversation, outcome, output, as_json)
+        messages = outcome.messages
+        outside = opened.not_counted
+        facts = json_output.report(outcome, forecast, not_counted=outside)
+        report = {"session": session.id, **facts}
+        text = text_output.report(outcome, forecast, restorable=not dry_run, not_counted=outside)
     if not dry_run:
-        _deliver(messages, account, output, as_json)
+        _deliver(messages, report, output, as_json)
     elif as_json:
-        write_json(account)
+        write_json(report)
     if not as_json:
-        say(page)
+        say(text)
     return None
 
 
-def _spare(asked: Asked, output: Path | None) -> None:
-    """Refuses to write over the conversation itself, by whatever path, or into our store."""
+def _refuse_to_overwrite(requested: RequestedCompression, output: Path | None) -> None:
+    """Refuses an output file that is the conversation itself, by any path, or lies in the store."""
     if output is None:
         return
-    store = asked.workspace.store.folder.resolve()
+    store = requested.workspace.store.folder.resolve()
     if output.resolve().is_relative_to(store):
         raise Refused(
             f"{output} lies in {store}, where the originals are kept. Name another file. "
             "Nothing was done."
         )
-    if output.exists() and _holds(output, asked):
+    if output.exists() and _holds(output, requested):
         raise Refused(
             f"{output} is the conversation itself, which is never changed. Name another file. "
             "Nothing was done."
         )
 
 
-def _holds(output: Path, asked: Asked) -> bool:
+def _holds(output: Path, requested: RequestedCompression) -> bool:
     """Whether a file holds the conversation that is to be compressed."""
-    if transcript := asked.opened.transcript:
-        # a session of opencode's is named as if its database were a folder
+    if transcript := requested.opened.transcript:
+        # opencode's sessions have paths inside their database, as if that were a folder
         files = (transcript.path, transcript.path.parent)
         return any(path.is_file() and output.samefile(path) for path in files)
     with suppress(ContextCompressionError, OSError):
-        found = asked.workspace.of(read(output.resolve()))
-        return found.session.id == asked.opened.session.id
+        in_file = requested.workspace.of(read(output.resolve()))
+        return in_file.session.id == requested.opened.session.id
     return False
 
 
 def _compressed(
-    asked: Asked, dry_run: bool, plan_id: str | None, summary: str | None
-) -> tuple[Result | Wanted, Forecast | None]:
-    """What came of it, or what shall be written first."""
+    requested: RequestedCompression, dry_run: bool, plan_id: str | None, summary: str | None
+) -> tuple[Result | SummaryAssignment, Forecast | None]:
+    """The result, or the summary that the user shall write first."""
     if plan_id is not None and summary is not None:
-        return two_calls.next_call(asked, plan_id, two_calls.text_of(summary)), None
-    if two_calls.is_asked(asked):
-        return two_calls.foreseen(asked) if dry_run else (two_calls.first_call(asked), None)
-    return asked.compress(dry_run=dry_run)
+        text = summary_by_user.read_summary(summary)
+        return summary_by_user.apply_summary(requested, plan_id, text), None
+    if summary_by_user.is_requested(requested):
+        if dry_run:
+            return summary_by_user.preview(requested)
+        return summary_by_user.request_summary(requested), None
+    return requested.run(dry_run=dry_run)
 
 
-def _ask(
-    session: str, conversation: str, wanted: Wanted, output: Path | None, as_json: bool
+def _print_assignment(
+    session: str,
+    conversation: str,
+    assignment: SummaryAssignment,
+    output: Path | None,
+    as_json: bool,
 ) -> None:
-    """The instructions to stdout; the request as a whole to a file, where one is named."""
+    """Prints the instructions for a summary; the full request goes to a file, if one is named."""
     if output:
-        _write(output, wanted.prompt.encode("utf-8", "surrogatepass") + b"\n")
+        _write(output, assignment.prompt.encode("utf-8", "surrogatepass") + b"\n")
     if as_json:
-        write_json(two_calls.record(session, wanted))
+        write_json(summary_by_user.as_record(session, assignment))
     else:
-        write(wanted.instructions.encode("utf-8", "surrogatepass") + b"\n")
-        say(two_calls.page(conversation, wanted, output))
+        write(assignment.instructions.encode("utf-8", "surrogatepass") + b"\n")
+        say(summary_by_user.next_command(conversation, assignment, output))
 
 
 def _write(output: Path, data: bytes) -> None:
@@ -165,12 +175,12 @@ def _write(output: Path, data: bytes) -> None:
 
 
 def _deliver(
-    messages: list[dict[str, Any]], account: Mapping[str, Any], output: Path | None, as_json: bool
+    messages: list[dict[str, Any]], report: Mapping[str, Any], output: Path | None, as_json: bool
 ) -> None:
-    """The messages to a file or to stdout; the account to stdout where it is for programs."""
+    """Writes the messages to a file or stdout, and for programs the report to stdout."""
     if output:
         _write(output, to_json(messages, indent=2) + b"\n")
     if as_json:
-        write_json({**account, **({} if output else {"messages": messages})})
+        write_json({**report, **({} if output else {"messages": messages})})
     elif not output:
         write(to_json(messages, indent=2) + b"\n")

@@ -1,4 +1,4 @@
-"""`export`: a conversation, compressed, as a new session that a host itself resumes."""
+"""`export`: writes a conversation, compacted, as a new session that a host can resume."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import click
 
-from context_compression.cli import pages, records
+from context_compression.cli import json_output, text_output
 from context_compression.cli.app import Options, as_json
-from context_compression.cli.asked import Asked, asked_how
+from context_compression.cli.compression_options import RequestedCompression, compression_options
 from context_compression.cli.terminal import say, show, write_json
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
@@ -16,28 +16,32 @@ from context_compression.hosts.exporting import EXPORTERS, Copy
 from context_compression.hosts.exporting import export as write_session
 
 
-@click.command()
+@click.command(short_help="Write a conversation, compacted, as a new session of a host.")
 @click.argument("conversation")
-@click.option("--host", required=True, type=click.Choice([*EXPORTERS]), help="Who shall resume it.")
-@asked_how
+@click.option(
+    "--host", required=True, type=click.Choice([*EXPORTERS]), help="The host that resumes it."
+)
+@compression_options
 @as_json
 @click.pass_obj
-def export(options: Options, conversation: str, host: str, as_json: bool, **how: Any) -> None:
-    """Write CONVERSATION, compressed, as a new session that a host resumes; print how.
+def export(
+    options: Options, conversation: str, host: str, as_json: bool, **compression: Any
+) -> None:
+    """Write CONVERSATION, compacted, as a new session of a host; print the command to resume it.
 
-    CONVERSATION is a transcript or a file of messages, which is never changed, or a session's id:
-    that one is written as it stands, unless a target is given. The new session belongs to this
-    folder, whose store keeps the originals for context_restore.
+    CONVERSATION is a transcript or a file of messages, which is never changed, or the id of a
+    session. A session is compressed only if --target-tokens is given. The new session belongs to
+    this folder, whose store keeps the originals for context_restore.
     """
-    asked = Asked.of(options, conversation, **how)
-    session, transcript = asked.opened.session, asked.opened.transcript
-    if transcript or how["target_tokens"] is not None:
-        result, _ = asked.compress()
-        view, account = result.messages, records.account(result)
-        page = pages.account(result, restorable=True)
+    requested = RequestedCompression.of(options, conversation, **compression)
+    session, transcript = requested.opened.session, requested.opened.transcript
+    if transcript or compression["target_tokens"] is not None:
+        result, _ = requested.run()
+        view, report = result.messages, json_output.report(result)
+        text = text_output.report(result, restorable=True)
     else:
-        view, account = session.view(), {}
-        page = f"{session.id} as it stands: {how_many(len(session.view()), 'message')}."
+        view, report = session.view(), {}
+        text = f"{session.id}: {how_many(len(view), 'message')}, not compressed further."
     if summary := summary_in(session.system):  # the host has a system prompt of its own
         view = [{"role": "user", "content": summary}, *view]
     exported = write_session(
@@ -45,18 +49,25 @@ def export(options: Options, conversation: str, host: str, as_json: bool, **how:
         host,
         Copy(
             session_id=str(uuid4()),
-            project=asked.workspace.cwd.resolve(),
+            project=requested.workspace.cwd.resolve(),
             created=datetime.now(UTC),
             model=transcript.model if transcript else None,
         ),
         written_by=transcript.host if transcript else None,
-        home=asked.workspace.home,
-        environ=asked.workspace.environ,
+        home=requested.workspace.home,
+        environ=requested.workspace.environ,
     )
     if as_json:
-        told = {"host": host, "session": exported.session_id, "path": str(exported.path)}
-        notes = list(exported.notes)
-        write_json({**told, "command": exported.command, "left_out": notes, "account": account})
+        write_json(
+            {
+                "host": host,
+                "session": exported.session_id,
+                "path": str(exported.path),
+                "command": exported.command,
+                "left_out": list(exported.notes),
+                "account": report,
+            }
+        )
         return
-    say("\n".join([page, *exported.notes, f"written  {exported.path}", "", "Go on with:"]))
+    say("\n".join([text, *exported.notes, f"written  {exported.path}", "", "To resume it, run:"]))
     show(exported.command)

@@ -1,4 +1,4 @@
-"""`restore`: prints what was archived, or finds it."""
+"""`restore`: prints an archived original, or searches the archive."""
 
 import sys
 from collections.abc import Iterator
@@ -18,19 +18,27 @@ from context_compression.store import Hit, SearchResult, Store
 from context_compression.store.search.query import Query
 from context_compression.store.short_refs import too_short_note
 
-NOT_FOUND = 1
-"""What it ends with where no line of what is restored has the pattern, as grep does."""
+NO_MATCH = 1
+"""The exit code if no line of the original matches the pattern, as of grep."""
 NO_NUMBER = "…"
-"""Before a line that cannot be asked for by its number: it does not begin one of ours."""
+"""Before a line without a number: `--lines` cannot select it."""
 
 
-@click.command()
+@click.command(short_help="Print an archived original, or search the archive.")
 @click.argument("ref", required=False)
-@click.option("--query", metavar="WORDS", help="Search: words, names, path:… tool:… error:")
-@click.option("--lines", metavar="10-40", help="Only these lines, from 1, both included.")
-@click.option("--pattern", metavar="RE", help="Only lines in which this is found, numbered.")
-@click.option("--session", metavar="ID", help="Where to look; without it, everywhere.")
-@click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 60), help="Hits.")
+@click.option(
+    "--query", metavar="WORDS", help="Search for words or names; limit by path:… tool:… error:"
+)
+@click.option(
+    "--lines",
+    metavar="10-40",
+    help="Print only these lines, counted from 1, the last one included.",
+)
+@click.option("--pattern", metavar="RE", help="Only lines that match this regular expression.")
+@click.option("--session", metavar="ID", help="Search only this session. Default: all sessions.")
+@click.option(
+    "--limit", default=5, show_default=True, type=click.IntRange(1, 60), help="Hits to show."
+)
 @as_json
 @click.pass_obj
 def restore(
@@ -43,9 +51,9 @@ def restore(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Print what was archived under REF (its first four digits are enough), byte for byte.
+    """Print the original archived under REF (its first four digits are enough), byte for byte.
 
-    Without REF, find what is archived with --query, --pattern or both.
+    Without REF, search the archive with --query, --pattern or both.
     """
     conversations = options.conversations()
     store = conversations.workspace.store
@@ -53,26 +61,26 @@ def restore(
         session = conversations.session_named(session)
     if ref is not None:
         if query is not None:
-            raise click.UsageError("Name a REF, or look for one with --query, but not both.")
+            raise click.UsageError("Pass either a REF or --query, not both.")
         _print(store, ref, lines, pattern, session, as_json)
         return
     if query is None and pattern is None:
-        raise click.UsageError("Name a REF, or look for one with --query or --pattern.")
+        raise click.UsageError("Pass a REF, or search for one with --query or --pattern.")
     if lines is not None:
-        raise click.UsageError("--lines goes with a REF.")
+        raise click.UsageError("--lines goes only with a REF. Pass a REF, or leave out --lines.")
     if pattern is None and Query.read(query or "").empty:
         raise click.UsageError(
-            'Nothing in that --query can be looked for. Name words, names, "a phrase", path:…, '
-            "tool:… or error:; or look for a --pattern."
+            'The --query has no words to search for. Pass words, names, "a phrase", path:…, tool:… '
+            "or error:; or pass a regular expression with --pattern."
         )
     with working("searching"):
-        found = store.search(query or "", pattern=pattern, session=session, limit=limit)
+        result = store.search(query or "", pattern=pattern, session=session, limit=limit)
     if as_json:
-        write_json(record(found))
+        write_json(_as_record(result))
     else:
-        show(page(found))
-    if found.note:
-        say(f"note: {found.note}")
+        show(_as_text(result))
+    if result.note:
+        say(f"note: {result.note}")
 
 
 def _print(
@@ -87,52 +95,52 @@ def _print(
     if log is None:
         raise UnknownRef(
             f"Nothing is archived under {one_line(repr(ref))}{too_short_note(ref)} in "
-            f"{store.folder}. The refs of a conversation: `context-compression status ID`; the "
-            "conversations: `context-compression status`."
+            f"{store.folder}. `context-compression status` lists the sessions, and "
+            "`context-compression status ID` lists the refs of one."
         )
-    # To look at something is not to bring it back into a view: no note of it.
+    # the log notes only originals that a model has read again
     text = Session(store, log.id).restore(ref, lines=line_range(lines), pattern=pattern, note=False)
-    none = pattern is not None and text == NO_LINE  # lines that are found begin with their numbers
+    no_match = pattern is not None and text == NO_LINE  # matching lines begin with their numbers
     if as_json:
-        write_json({"ref": ref, "session": log.id, "text": "" if none else text})
-    elif not none:
+        write_json({"ref": ref, "session": log.id, "text": "" if no_match else text})
+    elif not no_match:
         write(text.encode("utf-8", "surrogatepass"))
         if sys.stdout.isatty() and not text.endswith("\n"):
             show()
-    if none:
+    if no_match:
         say(NO_LINE)
-        raise SystemExit(NOT_FOUND)
+        raise SystemExit(NO_MATCH)
 
 
-def record(found: SearchResult) -> dict[str, Any]:
-    """What a search found, for programs."""
+def _as_record(result: SearchResult) -> dict[str, Any]:
+    """The result of a search, for programs."""
     hits = [
         {**asdict(hit), "lines": [{"number": n, "text": text} for n, text in hit.lines]}
-        for hit in found.hits
+        for hit in result.hits
     ]
-    return {**asdict(found), "hits": hits}
+    return {**asdict(result), "hits": hits}
 
 
-def page(found: SearchResult) -> str:
-    """What a search found, for people."""
-    if not found.hits and not found.searched:
+def _as_text(result: SearchResult) -> str:
+    """The result of a search, for people."""
+    if not result.hits and not result.searched:
         return (
-            "Nothing is archived yet. `context-compression compress FILE` archives what it takes "
-            "out of a conversation."
+            "Nothing is archived yet. `context-compression compress FILE` archives what it removes "
+            "from a conversation."
         )
-    if not found.hits:
-        were = "was" if found.searched == 1 else "were"
-        return f"Nothing of that is archived; {texts_and_messages(found.searched)} {were} searched."
-    total = out_of(found.total, exact=found.exact)
-    alone = len(found.hits) == 1 and found.total in (None, 1)
+    if not result.hits:
+        were = "was" if result.searched == 1 else "were"
+        return f"No hits; {texts_and_messages(result.searched)} {were} searched."
+    total = out_of(result.total, exact=result.exact)
+    alone = len(result.hits) == 1 and result.total in (None, 1)
     things = "text or message" if alone else "texts and messages"
-    count = f"{len(found.hits)}{total} archived {things}"
+    count = f"{len(result.hits)}{total} archived {things}"
     first = f"{count}; `context-compression restore REF` prints one"
-    return "\n\n".join([first, *("\n".join(_lines(hit, found)) for hit in found.hits)])
+    return "\n\n".join([first, *("\n".join(_lines(hit, result)) for hit in result.hits)])
 
 
-def _lines(hit: Hit, found: SearchResult) -> Iterator[str]:
-    words = f", {hit.held} of {how_many(len(found.words), 'word')}" if hit.held else ""
+def _lines(hit: Hit, result: SearchResult) -> Iterator[str]:
+    words = f", {hit.held} of {how_many(len(result.words), 'word')}" if hit.held else ""
     yield f"{hit.ref}  {one_line(hit.what)}, {hit.session}{words}"
     rows = [(f"{number}" if hit.numbered else NO_NUMBER, line) for number, line in hit.lines]
     if hit.before:

@@ -1,4 +1,4 @@
-"""What a terminal or a pipe gets: UTF-8 whatever the locale, exact bytes, a sign of life."""
+"""Output to a terminal or a pipe: UTF-8 in any locale, exact bytes, questions, progress."""
 
 import errno
 import io
@@ -17,59 +17,62 @@ from context_compression.errors import ContextCompressionError
 from context_compression.store.files import to_json
 
 BAR = 16
-"""Dots beside the moving part of the bar: how much is left to do is not known."""
-PATIENCE_SECONDS = 0.5
+"""Dots of the progress bar, next to its moving part; how much work is left is not known."""
+QUIET_SECONDS = 0.5
+"""Work that takes no longer shows no progress bar."""
 
 
 def speak_utf8() -> None:
-    """Write UTF-8 also where the locale is C; what has no UTF-8 is written as an escape."""
+    """Makes both streams write UTF-8 in any locale; halves of characters become escapes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def say(text: str = "") -> None:
-    """Lines about the answer, to stderr."""
+    """Prints lines about the answer to stderr."""
     click.echo(harmless(text), err=True)
 
 
 def show(text: str = "", *, nl: bool = True) -> None:
-    """The answer for people, or a part of it, to stdout."""
-    with _answering():
+    """Prints the answer for people, or a part of it, to stdout."""
+    with _write_errors_explained():
         click.echo(harmless(text), nl=nl)
 
 
 def is_at_terminal() -> bool:
-    """Whether somebody can type what is read from stdin."""
-    return not is_deaf() and sys.stdin.isatty()
+    """Whether stdin is a terminal, so that the user can type an answer."""
+    return not stdin_is_closed() and sys.stdin.isatty()
 
 
-def is_deaf() -> bool:
-    """Whether stdin is closed (`command <&-`)."""
+def stdin_is_closed() -> bool:
+    """Whether the command was started without stdin (`command <&-`)."""
     return sys.stdin is None  # pyright: ignore[reportUnnecessaryComparison]  # Python's way to say so
 
 
-def agreed(question: str, yes: bool, *, nobody: str = "add --yes.") -> bool:
-    """Whether it shall be done: `yes`, or what is answered to a question on stderr.
+def confirmed(question: str, yes: bool, *, otherwise: str = "Add --yes.") -> bool:
+    """Whether the user agrees: on the command line, or in answer to a question on stderr.
 
     Args:
-        question: what is asked.
-        yes: it was agreed to on the command line.
-        nobody: what to do where nobody can be asked.
+        question: the question.
+        yes: whether the user agreed on the command line.
+        otherwise: what to do instead, in the error where stdin is not a terminal.
 
     Raises:
-        click.UsageError: nobody can be asked.
+        click.UsageError: stdin is not a terminal, so nobody can answer.
     """
     if yes:
         return True
     if not is_at_terminal():
-        raise click.UsageError(f"Nobody can be asked here: {nobody}")
+        raise click.UsageError(
+            f"This needs a confirmation, and stdin is not a terminal. {otherwise}"
+        )
     return click.confirm(harmless(question), err=True)
 
 
 def write(data: bytes) -> None:
-    """Bytes to stdout, exactly these; on a terminal, what would move its cursor is spelled out."""
-    with _answering():
+    """Writes exactly these bytes to stdout; on a terminal, control characters are spelled out."""
+    with _write_errors_explained():
         if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: command >&-
             raise OSError(errno.EBADF, "stdout is closed")
         sys.stdout.flush()
@@ -80,37 +83,38 @@ def write(data: bytes) -> None:
 
 
 @contextmanager
-def _answering() -> Generator[None]:
-    """Says that an answer found no room; where nobody reads on, the pipe is just broken."""
+def _write_errors_explained() -> Generator[None]:
+    """Explains why an answer cannot be written; a broken pipe just ends the command."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        # or Python would try once more at the end; closed from the start, it is None
+        # else Python tries once more at exit; a stdout closed from the start is None
         with suppress(OSError, ValueError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         reason = error.strerror or error
         raise ContextCompressionError(
-            f"The answer cannot be written: {reason}. Make room; ask again."
+            f"The answer cannot be written: {reason}. Free some space or choose another "
+            "destination, and run the command again."
         ) from error
 
 
 def write_json(value: Mapping[str, Any]) -> None:
-    """One JSON object to stdout, for programs."""
+    """Writes one JSON object to stdout, for programs."""
     write(to_json(value, indent=2) + b"\n")
 
 
 @contextmanager
 def working(what: str) -> Generator[None]:
-    """Shows on a terminal that work goes on, once it takes longer than a moment."""
+    """Shows a moving bar on a terminal while work takes longer than `QUIET_SECONDS`."""
     if sys.stderr is None or not sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # closed: 2>&-
         yield
         return
     done = threading.Event()
 
     def turn() -> None:
-        if done.wait(PATIENCE_SECONDS):
+        if done.wait(QUIET_SECONDS):
             return
         for place in cycle((*range(BAR), *range(BAR, 0, -1))):
             bar = f"{'.' * place}===={'.' * (BAR - place)}"

@@ -1,9 +1,11 @@
-"""A recorded conversation taken through all six tools of a real server: see it, and check it.
+"""The demo: a recorded conversation runs through all six tools of a real server.
 
-conversation.jsonl   an agent adds a strategy to this very project; made by
-`benchmarks/make_demo.py` from real commands
-tour.py              what is done with it
-board.py             what is shown of it, and whether all held
+    conversation.jsonl  an agent adds a strategy to this project; `benchmarks/make_demo.py` made it
+                        from real commands
+    tour.py             calls the tools and checks their results
+    board.py            prints the answers and the checks
+
+Not here: anything that the server itself needs.
 """
 
 from context_compression.demo.tour import run

@@ -1,6 +1,6 @@
-"""The tour: a server started as hosts start it, spoken to as clients speak to it.
+"""The tour: starts a server as hosts do, calls its tools as clients do, and checks the results.
 
-The archive is checked twice: in the answers of the tools, and on disk with the library.
+The archive is checked twice: by the answers of the tools, and on disk with the library.
 """
 
 import json
@@ -37,7 +37,7 @@ CHECKPOINT = (
 
 
 def run() -> int:
-    """Play the demo; returns 0 when everything was as promised, else 1."""
+    """Runs the demo; returns 0 if all checks passed, else 1."""
     with TemporaryDirectory(prefix="context-compression-demo-") as folder:
         project = Path(folder).resolve() / "project"
         project.mkdir()
@@ -49,8 +49,8 @@ async def _play(folder: Path) -> int:
     (folder / TRANSCRIPT).write_bytes(recorded)
     messages = [json.loads(line) for line in recorded.splitlines()]
     click.echo(
-        f"An agent worked on this very project: {len(messages)} messages, "
-        f"{count_tokens(messages):,} tokens.\nA real server runs beside us; what follows are the "
+        f"An agent worked on this project: {len(messages)} messages, "
+        f"{count_tokens(messages):,} tokens.\nA real server runs on this machine. You see the "
         "answers of its six tools over stdio."
     )
     environment = {"HOME": str(folder.parent), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
@@ -74,7 +74,7 @@ class ToolFailed(Exception):
 
 
 class Tour:
-    """The conversation's way through the tools."""
+    """Calls the tools with the recorded conversation."""
 
     def __init__(self, client: Client, folder: Path, messages: Sequence[dict[str, Any]]) -> None:
         self.board = Board()
@@ -82,7 +82,7 @@ class Tour:
         self._session = Session(folder / ".compression", Path(TRANSCRIPT).stem)
 
     async def all(self) -> None:
-        """Every tool, in the order in which an agent would come to need them."""
+        """Calls every tool, in the order in which an agent needs them."""
         offered = {tool.name for tool in (await self._client.list_tools()).tools}
         self.board.heading("tools/list")
         self.board.check(offered == TOOLS, f"{len(offered)} tools: {', '.join(sorted(offered))}")
@@ -95,14 +95,14 @@ class Tour:
         await self.undo()
 
     async def status(self) -> None:
-        """How full it is, and with what."""
+        """Shows how full the context is, and what fills it."""
         text, facts = await self._call("context_status", conversation=TRANSCRIPT)
         self.board.show(_lines(text, "tokens by kind", "largest"))
         counted = count_tokens(self._messages)
         self.board.check(facts["used_tokens"] == counted, f"{counted:,} tokens are in use")
 
     async def config(self) -> None:
-        """A setting, changed for all later calls."""
+        """Changes a setting for all later calls."""
         text, _ = await self._call("context_config", keep_recent=5)
         self.board.show(_lines(text))
         _, facts = await self._call("context_config", quiet=True)
@@ -110,43 +110,44 @@ class Tour:
         self.board.check(now == 5, "the setting is in config.json")
 
     async def compress(self) -> None:
-        """The conversation, made to fit; and what that cost."""
+        """Compacts the conversation and checks the result on disk."""
         text, facts = await self._call(
             "context_compress", conversation=TRANSCRIPT, target_tokens=TARGET
         )
         self.board.show(_lines(text, "tokens after each step", "evidence"))
         view = self._session.view()
         tokens, before = count_tokens(view), count_tokens(self._messages)
-        within = f"the view on disk has {tokens:,} tokens, the target is {TARGET:,}"
+        within = f"the compacted context has {tokens:,} tokens on disk; the target is {TARGET:,}"
         self.board.check(tokens <= TARGET, within)
-        said = facts["tokens_before"], facts["tokens_after"]
-        self.board.check(said == (before, tokens), "the account says what is on disk")
-        self.board.check(_paired(view), "every tool call in the view has its result")
-        self.board.check(view[-1] == self._messages[-1], "the last message is as it was")
+        reported = facts["tokens_before"], facts["tokens_after"]
+        self.board.check(reported == (before, tokens), "the report has the same numbers")
+        self.board.check(_paired(view), "every tool call still has its result")
+        self.board.check(view[-1] == self._messages[-1], "the last message is unchanged")
         lost = sum(loss["lost"] for loss in facts["evidence"].values())
-        self.board.check(lost == 0, "of the evidence, nothing is lost")
+        self.board.check(lost == 0, "no evidence is lost")
 
     async def restore(self) -> None:
-        """One original through the tool, page by page; all of them from disk."""
-        index, result = max(_results(self._messages), key=lambda found: len(found[1].text))
+        """Restores one original with the tool, page by page, and all originals from disk."""
+        index, result = max(_results(self._messages), key=lambda entry: len(entry[1].text))
         before = result.text
         after = {r.call_id: r.text for _, r in _results(self._session.view())}
-        ref = {text: ref for ref, _, text in self._session.archived() if isinstance(text, str)}
-        self.board.heading(f"context_restore ref={ref.get(before)}")
+        refs = {text: ref for ref, _, text in self._session.archived() if isinstance(text, str)}
+        self.board.heading(f"context_restore ref={refs.get(before)}")
         self.board.show([f"message {index}, a tool result of {len(before):,} characters, is now:"])
         self.board.show(f"| {line}" for line in after.get(result.call_id, "gone").splitlines()[:6])
-        pages = await self._pages(ref.get(before, ""))
+        pages = await self._pages(refs.get(before, ""))
         same = "".join(pages) == before
-        self.board.check(same, f"{len(before.encode()):,} bytes in {len(pages)} pages are equal")
+        size = f"{len(before.encode()):,} bytes in {len(pages)} pages"
+        self.board.check(same, f"{size} equal the original")
         archived = [original for _, _, original in self._session.archived()]
         known = [*self._messages, *_texts(self._messages)]
         self.board.check(
             bool(archived) and all(original in known for original in archived),
-            f"all {len(archived)} originals in the archive are equal to what was recorded",
+            f"all {len(archived)} originals in the archive equal what was recorded",
         )
 
     async def offload(self) -> None:
-        """A long text, out of the way and still at hand."""
+        """Archives a long text and finds one line of it."""
         log = "\n".join(f"{n:04} ok: 测试 {n} passed" for n in range(2_000))
         text, facts = await self._call("context_offload", content=log)
         self.board.show(_lines(text))
@@ -156,26 +157,26 @@ class Tour:
         self.board.check("1234 ok: 测试 1234 passed" in _text(answer), "one line of it comes back")
 
     async def summary(self) -> None:
-        """A checkpoint, kept for a chat that knows nothing of this one."""
+        """Keeps a checkpoint and reads it as a new chat would."""
         await self._call("context_compress", quiet=True, summary=CHECKPOINT)
         text, _ = await self._call("context_summary", limit=1)
         self.board.show([*text.splitlines()[:1], CHECKPOINT])
         self.board.check(CHECKPOINT in text, "a new chat gets the checkpoint")
 
     async def undo(self) -> None:
-        """Everything back."""
+        """Undoes the compression."""
         session = self._session.id
         text, _ = await self._call("context_compress", conversation=session, undo=True)
         self.board.show(_lines(text))
         same = self._session.view() == self._messages
-        back = f"the view is again the {len(self._messages)} messages as they came"
+        back = f"the conversation has its original {len(self._messages)} messages"
         self.board.check(same, back)
-        self.board.check(self._session.store.verify() == [], "the store is sound")
+        self.board.check(self._session.store.verify() == [], "every file in the store is valid")
 
     async def _call(
         self, tool: str, *, quiet: bool = False, **arguments: Any
     ) -> tuple[str, dict[str, Any]]:
-        """A tool's answer: its text and its structured content."""
+        """Calls a tool; returns the text and the structured content of its answer."""
         if not quiet:
             shown = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
             self.board.heading(f"{tool} {shown}")
@@ -185,7 +186,7 @@ class Tour:
         return _text(answer), answer.structured_content or {}
 
     async def _pages(self, ref: str) -> list[str]:
-        """What a ref stands for, as the tool gives it: fences opened, pages in order."""
+        """All pages of an original, without their fences."""
         pages: list[str] = []
         cursor: dict[str, str] = {}
         while True:
@@ -202,16 +203,16 @@ def _text(answer: CallToolResult) -> str:
     return "\n".join(block.text for block in answer.content if isinstance(block, TextContent))
 
 
-def _lines(text: str, *wanted: str) -> list[str]:
-    """The first line of an answer, and the entries that begin with a wanted word."""
-    found: list[str] = []
+def _lines(text: str, *labels: str) -> list[str]:
+    """The first line of an answer, and the facts with one of the labels."""
+    lines: list[str] = []
     inside = False
     for number, line in enumerate(text.splitlines()):
         if not line.startswith("- "):
-            inside = number == 0 or line.startswith(wanted)
+            inside = number == 0 or line.startswith(labels)
         if inside:
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
 def _short(value: Any) -> str:
@@ -226,13 +227,13 @@ def _results(messages: Sequence[dict[str, Any]]) -> list[tuple[int, ToolResult]]
 
 
 def _texts(messages: Sequence[dict[str, Any]]) -> list[str]:
-    """Every text in the messages that may have a ref of its own."""
+    """Every text in the messages that may have its own ref."""
     texts = [message.text for message in parse(messages).messages]
     return texts + [result.text for _, result in _results(messages)]
 
 
 def _paired(messages: Sequence[dict[str, Any]]) -> bool:
-    """Whether every call is answered in the next message, and nothing else is."""
+    """Whether the results in each message belong to exactly the calls of the message before."""
     parsed = parse(messages).messages
     calls = [{call.id for call in message.calls} for message in parsed]
     results = [{result.call_id for result in message.results} for message in parsed]

@@ -5,9 +5,11 @@ A hook must never be in the way: whatever goes wrong, the answer is that all sha
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from context_compression.display.strings import harmless
 from context_compression.errors import ContextCompressionError
 from context_compression.hosts.claude_code import hooks as claude_code
 from context_compression.hosts.codex import hooks as codex
@@ -17,7 +19,7 @@ from context_compression.hosts.pi import hooks as pi
 from context_compression.workspace import Workspace
 from context_compression.workspace.guard import in_our_words
 
-__all__ = ["HOSTS", "NOTHING", "Answer", "Event", "answer"]
+__all__ = ["HOSTS", "NOTHING", "Answer", "Event", "answer", "never_failing"]
 
 Event: TypeAlias = Mapping[str, Any]
 """What a host says: the JSON of its hooks, with the host's own names."""
@@ -38,11 +40,19 @@ logger = logging.getLogger(__name__)
 
 
 async def answer(host: str, workspace: Workspace, event: Event) -> str:
-    """What a host is told, as it reads it; `NOTHING` where something went wrong."""
+    """The answer to a hook, in the host's own form; `NOTHING` after an error."""
+    with never_failing(host):
+        reply = await HOSTS[host](workspace, event)
+        return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=True)
+    return NOTHING
+
+
+@contextmanager
+def never_failing(host: str) -> Generator[None]:
+    """Turns every error in a hook into a warning on stderr, so that the host continues."""
     try:
         with in_our_words():
-            told = await HOSTS[host](workspace, event)
-    except ContextCompressionError as error:  # the host shall go on; the reason is on stderr
-        logger.warning("no answer to a hook of %s: %s", host, error)
-        return NOTHING
-    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=True)
+            yield
+    except ContextCompressionError as error:
+        reason = harmless(str(error))
+        logger.warning("context-compression: no answer to a hook of %s: %s", host, reason)

@@ -1,19 +1,29 @@
-"""The door for agents: an MCP server with six tools, over stdio or HTTP.
+"""The MCP server: six tools for agents, over stdio or HTTP.
 
-serving.py    stdin and stdout, or HTTP behind a token
-patience.py   connections over HTTP that bring no request in time
-mending.py    lines over stdin that are no message, mended or answered
-server.py     the server: its tools, its instructions, what it checks before a tool is called
-tools/        the six tools, a module for each
-opening.py    which conversation a call is about
-account.py    a compression carried out, and what is said of it
-two_calls.py  a summary that the calling agent writes
-prompts.py    what a user can pick from a menu
-arguments.py  what a tool may be asked, and how a wrong call is answered
-answers.py    the same facts as text and as structured content
-quoting.py    archived text on its way back: pages, and a fence it cannot close
-search.py     what a search over everything archived answers
-call.py       one call while it runs: threads, progress, cancellation, errors
+The server:
+    server.py              its tools, its instructions, and the check of tool names
+    serving.py             runs it over stdin and stdout, or over HTTP behind a token
+    invalid_messages.py    repairs lines on stdin that are not a valid message, or answers them
+    request_timeout.py     closes HTTP connections that are too slow with a request
+    prompts.py             the prompts in a host's menu
+
+A call:
+    call.py                worker threads, progress, cancellation, errors for the model
+    arguments.py           argument schemas, and the answer to wrong arguments
+    call_settings.py       the settings of a call, and which of them a tool may set
+    conversation.py        opens the conversation that a call is about
+    tools/                 the six tools, a module for each
+
+An answer:
+    answers.py             its form: the same facts as text and as structured content
+    compressing.py         runs a compression and answers with its report
+    report.py              the report of a compression
+    next_steps.py          what an agent can do with a compacted context
+    summary_by_caller.py   a summary that the calling agent writes
+    paging.py              archived text in pages
+    search.py              the answer to a search of the archive
+
+Not here: `doors` resolves a conversation's name, `session` compresses it, `hosts` answers hooks.
 """
 
 from context_compression.mcp_server.server import create_server

@@ -1,8 +1,9 @@
-"""An answer says the same facts twice: as text, and as structured content.
+"""The form of an answer: the same facts as text and as structured content.
 
-Hosts show their model one of the two. So the text is made from the facts, and cannot differ.
+A host shows its model one of the two. So the text is made from the facts and cannot differ.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,61 +11,55 @@ from mcp.types import CallToolResult, TextContent
 
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.display.strings import harmless, one_line
-from context_compression.mcp_server.paging import sendable
 
 LONGEST = 8_000  # characters of an answer's text
-ONE_LINE = 90  # characters up to which a list or an object stands in one line
+ONE_LINE = 90  # characters up to which a list or an object stands on one line
 LONGEST_FACT = 1_000  # characters of a string; a path may be long
-OF_LINES = ("note", "instructions")  # facts that are texts of ours
+MULTILINE = ("note", "instructions")  # facts that we wrote ourselves, shown with their line breaks
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
+LABELS = {
+    "floor_tokens": "minimum size in tokens",
+    "floor": "parts of the minimum size",
+    "of_it_fixed": "fixed part of it",
+}
+"""Labels in the text, where the name of the fact would not read well."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Facts = Mapping[str, Any]
 
 
-def answer(headline: str, said: Facts, more: Facts, **hidden: Any) -> CallToolResult:
+def answer(
+    headline: str, headline_facts: Facts, facts: Facts, **for_programs: Any
+) -> CallToolResult:
     """A tool's answer.
 
     Args:
-        headline: what the text begins with; its first line is also in the structured content.
-        said: the facts that the headline says, so that the text need not repeat them.
-        more: the other facts, by names that read well; what is empty is left out.
-        hidden: for programs, in the structured content only and as it is.
+        headline: begins the text; its first line is also in the structured content.
+        headline_facts: the facts in the headline, which the text does not repeat.
+        facts: all other facts, by names that read well; empty ones are left out.
+        for_programs: values for the structured content only, unchanged.
     """
-    shown = {name: value for name, value in more.items() if value not in EMPTY}
+    shown = {name: value for name, value in facts.items() if value not in EMPTY}
     text = "\n".join([headline, *_lines(shown)])
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}… (cut here)"
-    structure = _sendable({"headline": headline.partition("\n")[0], **said, **shown})
+    structure = _sendable({"headline": headline.partition("\n")[0], **headline_facts, **shown})
     return CallToolResult(
         content=[TextContent(type="text", text=harmless(text))],
-        structured_content={**structure, **hidden},
+        structured_content={**structure, **for_programs},
     )
 
 
-def quotation(text: str) -> CallToolResult:
-    """An answer of text alone."""
+def text_answer(text: str) -> CallToolResult:
+    """An answer that is only text, such as quoted archived text."""
     return CallToolResult(content=[TextContent(type="text", text=sendable(text))])
-
-
-def _lines(facts: Facts) -> Iterator[str]:
-    for name, value in facts.items():
-        label = name.replace("_", " ")
-        said = value if name in OF_LINES else inline(value)
-        line = said if name == "note" else f"{label}: {said}"
-        if len(line) <= ONE_LINE or not (is_object(value) or is_array(value)):
-            yield line
-            continue
-        yield f"{label}:"
-        if is_object(value):
-            yield from (f"- {one_line(part)}: {inline(inside)}" for part, inside in value.items())
-        else:
-            yield from (f"- {inline(part)}" for part in value)
 
 
 def inline(value: Any, most: int = LONGEST_FACT) -> str:
     """`{"paths": 3000, "met": True}` -> `"paths 3,000, met yes"`; each string in `most` characters.
 
-    None of them begins a line, for what is stored may be anybody's.
+    Line breaks in strings are spelled out, because anybody may have written a stored string.
     """
     if value is None:
         return "unset"
@@ -77,6 +72,29 @@ def inline(value: Any, most: int = LONGEST_FACT) -> str:
     if is_array(value):
         return "; ".join(inline(part, most) for part in value) or "none"
     return one_line(value, most)
+
+
+def sendable(text: str) -> str:
+    r"""The text as UTF-8 can carry it: half a character (`\ud83d`), legal in JSON, is spelled out.
+
+    `"a\ud83d"` -> `"a\\ud83d"`
+    """
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def _lines(facts: Facts) -> Iterator[str]:
+    for name, value in facts.items():
+        label = LABELS.get(name, name.replace("_", " "))
+        text = value if name in MULTILINE else inline(value)
+        line = text if name == "note" else f"{label}: {text}"
+        if len(line) <= ONE_LINE or not (is_object(value) or is_array(value)):
+            yield line
+            continue
+        yield f"{label}:"
+        if is_object(value):
+            yield from (f"- {one_line(part)}: {inline(inside)}" for part, inside in value.items())
+        else:
+            yield from (f"- {inline(part)}" for part in value)
 
 
 def _sendable(value: Any) -> Any:

@@ -1,8 +1,8 @@
-"""What a tool may be asked, and how a model is told when it asked wrongly.
+"""The arguments of a tool: their schema, and the answer to wrong ones.
 
-The sentence under an argument is what the model reads about it. Clients load all of it into every
-conversation, so the schemas are compact: no titles, no unions with null, no bounds (a value out of
-bounds is answered with what is allowed).
+The sentence under an argument is its description for the model. Clients load all descriptions into
+every conversation, so the schemas are compact: no titles, no unions with null, no bounds (the
+answer to a value out of bounds says what is allowed).
 """
 
 import difflib
@@ -38,28 +38,28 @@ class Arguments(Value):
     """The arguments of one tool."""
 
     unlisted: ClassVar[frozenset[str]] = frozenset()
-    """Arguments that are understood but not in the schema."""
+    """Arguments that are recognized but not in the schema."""
 
     @classmethod
     def known(cls) -> dict[str, dict[str, Any]]:
-        """The schema of every argument that is understood, by name."""
+        """The schema of every recognized argument, by name."""
         return {n: compact(about) for n, about in cls.model_json_schema()["properties"].items()}
 
 
-Asked = TypeVar("Asked", bound=Arguments)
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 def input_schema(model: type[Arguments]) -> dict[str, Any]:
-    """The schema that clients are given."""
+    """The schema that clients get."""
     listed = {name: about for name, about in model.known().items() if name not in model.unlisted}
     return {"type": "object", "properties": listed}
 
 
-def checked(model: type[Asked], given: Mapping[str, Any]) -> Asked:
-    """The arguments of a call. CamelCase names are understood, null means not given.
+def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
+    """The arguments of a call. CamelCase names are accepted; null means not given.
 
     Raises:
-        ToolError: an unknown argument, or a value it cannot have; naming what is allowed.
+        ToolError: an argument is unknown, or its value not allowed; the message says what is.
     """
     known = model.known()
     named: dict[str, Any] = {}
@@ -74,28 +74,28 @@ def checked(model: type[Asked], given: Mapping[str, Any]) -> Asked:
     try:
         return model.model_validate(named)
     except ValidationError as problem:
-        wrong = {error["loc"][:2]: error for error in reversed(problem.errors())}
-        told = [_told(error, named, known) for error in list(wrong.values())[::-1][:LISTED]]
-        raise ToolError(" ".join(told)) from None
+        first = {error["loc"][:2]: error for error in reversed(problem.errors())}
+        errors = list(first.values())[::-1][:LISTED]
+        raise ToolError(" ".join(_explained(error, named, known) for error in errors)) from None
 
 
 def compact(about: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of one argument without what costs more than it says.
+    """The schema of one argument without the parts that cost more tokens than they help.
 
     `{"anyOf": [{"type": "string"}, {"type": "null"}], "title": …}` -> `{"type": "string"}`
     """
     union = [part for part in about.get("anyOf", ()) if part["type"] != "null"]
-    whole: dict[str, Any] = {**(union[0] if union else {}), **about}
-    short = {key: whole[key] for key in KEPT if key in whole}
+    merged: dict[str, Any] = {**(union[0] if union else {}), **about}
+    short = {key: merged[key] for key in KEPT if key in merged}
     if "items" in short:
-        short["items"] = compact(whole["items"])
+        short["items"] = compact(merged["items"])
     return short
 
 
 def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
-    """What was meant by JSON in a string, by one text for a list, or by a number for a text.
+    """The intended value: of JSON in a string, of one text for a list, of a number for a text.
 
-    An object for a list stays one where the list is of objects: it may be known what it is.
+    An object in place of a list of objects stays an object, because its kind may be recognized.
     """
     if type(value) is int and about.get("type") == "string" and "enum" not in about:
         return str(value)
@@ -122,17 +122,17 @@ def _unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> str:
     return f"Unknown argument {', '.join(hints)}. Accepted: {accepted}."
 
 
-def _told(error: ErrorDetails, given: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """One wrong value, and what it may be."""
+def _explained(error: ErrorDetails, given: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    """One wrong value, and what is allowed."""
     name, *inside = error["loc"]
     about, value, shown = known[str(name)], given[str(name)], str(name)
-    if _is_of_objects(about) and (said := refusal(value)):
-        return f"{name} cannot be read. {said}"
+    if _is_of_objects(about) and (reason := refusal(value)):
+        return f"{name} cannot be read. {reason}"
     if inside and isinstance(inside[0], int):
         about, value, shown = about["items"], value[inside[0]], f"{name}[{inside[0]}]"
     text = json.dumps(value, ensure_ascii=False, default=str)
     text = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
-    return f"{shown} must be {_wanted(about, value, error.get('ctx', {}))}, not {text}."
+    return f"{shown} must be {_allowed(about, value, error.get('ctx', {}))}, not {text}."
 
 
 def _is_of_objects(about: Mapping[str, Any]) -> bool:
@@ -140,7 +140,7 @@ def _is_of_objects(about: Mapping[str, Any]) -> bool:
     return about.get("items", {}).get("type") == "object"
 
 
-def _wanted(about: Mapping[str, Any], value: Any, bounds: Mapping[str, Any]) -> str:
+def _allowed(about: Mapping[str, Any], value: Any, bounds: Mapping[str, Any]) -> str:
     if choices := cast("list[str]", about.get("enum", [])):
         near = difflib.get_close_matches(str(value), choices, 1, 0.5)
         return f"one of {', '.join(choices)}" + (f" (nearest: {near[0]})" if near else "")

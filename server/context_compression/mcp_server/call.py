@@ -1,4 +1,4 @@
-"""One tool call while it runs: work in threads, progress, cancellation, errors for the model."""
+"""One tool call while it runs: worker threads, progress, cancellation, errors for the model."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,14 +18,14 @@ from context_compression.transcripts.caller import ToolRequest
 from context_compression.workspace import Workspace
 from context_compression.workspace.guard import in_our_words
 
-LONGEST_ERROR = 1_900  # characters; hosts cut longer ones where they like
+LONGEST_ERROR = 1_900  # characters; hosts cut longer errors anywhere
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Call:
-    """A tool call: which conversations it may be about, and who made it."""
+    """A tool call: the conversations it may be about, and the client that made it."""
 
     conversations: Conversations
     context: Context[Any, Any]
@@ -33,12 +33,12 @@ class Call:
 
     @property
     def workspace(self) -> Workspace:
-        """Where it works."""
+        """The workspace that the call works in."""
         return self.conversations.workspace
 
     @property
-    def asking(self) -> ToolRequest:
-        """The call as the client sent it, by which its conversation is found."""
+    def request(self) -> ToolRequest:
+        """The call as the client sent it; by this the current conversation is found."""
         request = self.context.request_context
         introduced, params = request.session.client_params, request.params or {}
         return ToolRequest(
@@ -48,33 +48,33 @@ class Call:
             arguments=params.get("arguments") or {},
         )
 
-    async def working(self, saying: str, work: Callable[[], T]) -> T:
-        """What `work` returns, in a worker thread; the client is told what is being done."""
-        await self.saying(saying)
+    async def in_thread(self, activity: str, work: Callable[[], T]) -> T:
+        """Runs `work` in a worker thread and returns its result; reports `activity` first."""
+        await self.report_progress(activity)
         return await anyio.to_thread.run_sync(work)
 
     def before_writing(self) -> None:
-        """Asked by a worker thread before it changes anything: a cancelled call ends here.
+        """Called by a worker thread before it changes anything; ends a cancelled call.
 
-        The thread itself cannot be stopped, so a cancelled compression is worked out to the end
-        and then forgotten.
+        The thread itself cannot be stopped. So a cancelled compression is computed to the end, and
+        then its result is dropped.
         """
         anyio.from_thread.check_cancelled()
-        anyio.from_thread.run(self.saying, "writing")
+        anyio.from_thread.run(self.report_progress, "writing")
 
-    async def saying(self, saying: str) -> None:
-        """Tell the client what is being done."""
-        await self.context.report_progress(next(self._steps), message=saying)
+    async def report_progress(self, activity: str) -> None:
+        """Sends the client a progress message."""
+        await self.context.report_progress(next(self._steps), message=activity)
 
 
 @contextmanager
-def telling_the_model() -> Generator[None]:
-    """Whatever goes wrong becomes an answer that a model can read."""
+def errors_for_the_model() -> Generator[None]:
+    """Turns every exception into a `ToolError`, whose message the model reads."""
     try:
         with in_our_words(ToolError):
             yield
     except (ContextCompressionError, ToolError) as error:
-        text = harmless(str(error))  # a path that is no UTF-8 would take the whole server down
+        text = harmless(str(error))  # a path that is not UTF-8 would end the server
         if len(text) > LONGEST_ERROR:
             text = f"{text[:LONGEST_ERROR]}…"
         raise ToolError(text) from error

@@ -1,8 +1,8 @@
-"""Archived text on its way back, in pages; `fences` puts each where the text cannot close it.
+"""Archived text in pages, each named by a cursor.
 
-What was archived may hold anything, also instructions somebody planted. So it is shown as quoted
-data. Pages are cut by characters, so that one very long line pages too, and joined they give back
-the very text.
+Pages are cut by characters, so that one very long line has pages too. Joined, they are exactly the
+text. `display.fences` quotes each page so that the text cannot end the quotation: archived text may
+hold anything, also planted instructions.
 """
 
 import re
@@ -17,7 +17,6 @@ PAGE = 8_000
 """Characters of one page."""
 
 _CURSOR = re.compile(r"(\d{1,12})-([0-9a-f]{8})")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -40,15 +39,15 @@ class Page:
 
 
 def page(text: str, key: str, cursor: str | None = None) -> Page:
-    """The first page of a text, or the one a cursor names.
+    """The first page of a text, or the page that a cursor names.
 
     Args:
-        text: the whole text.
-        key: tells this text from all others, so that a cursor fits only the text it was made for.
-        cursor: from the page before.
+        text: the full text.
+        key: identifies the text, so that a cursor fits only the text it was made for.
+        cursor: from the header of the page before.
 
     Raises:
-        ToolError: a cursor that is not of this text.
+        ToolError: the cursor does not belong to this text.
     """
     start = 0 if cursor is None else _start(cursor, key, len(text))
     stop = min(start + PAGE, len(text))
@@ -56,22 +55,15 @@ def page(text: str, key: str, cursor: str | None = None) -> Page:
     return Page(text[start:stop], start, stop, len(text), following)
 
 
-def sendable(text: str) -> str:
-    r"""The text as UTF-8 can carry it: half a character (`\ud83d`), legal in JSON, is spelled out.
-
-    `"a\ud83d"` -> `"a\\ud83d"`
-    """
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
 def _start(cursor: str, key: str, length: int) -> int:
-    found = _CURSOR.fullmatch(cursor)
-    if found is None or found[2] != _mark(key) or not 0 < int(found[1]) < length:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None or match[2] != _mark(key) or not 0 < int(match[1]) < length:
         raise ToolError(
-            f"{cursor[:40]!r} is no cursor of this text. Pass the cursor from the header of the "
-            "page before, with the same ref, lines and pattern; or none, to begin anew."
+            f"The cursor {cursor[:40]!r} does not belong to this text. Pass the cursor from the "
+            "header of the page before, with the same ref, lines and pattern; or pass no cursor, "
+            "to begin with the first page."
         )
-    return int(found[1])
+    return int(match[1])
 
 
 def _mark(key: str) -> str:

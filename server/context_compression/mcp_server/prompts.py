@@ -1,4 +1,4 @@
-"""What a user can pick from the menu of a host: `compact` and `handoff`."""
+"""The prompts that a user can pick from a host's menu: `compact` and `handoff`."""
 
 from typing import Annotated
 
@@ -13,26 +13,26 @@ FOCUS = 1_000  # characters
 def compact(
     focus: Annotated[str, Field(description="what the remaining work is about")] = "",
 ) -> str:
-    """Make this conversation smaller, keeping what the remaining work needs."""
+    """Compact this conversation and keep what the remaining work needs."""
     about = f', focus="{_quotable(focus)}"' if focus.strip() else ""
     return (
         f'Call context_compress(conversation="current", strategy="summarize"{about}). If it '
-        "answers with instructions and a plan_id, write the summary as they say and pass it with "
-        "the plan_id, as next_call shows. Then tell me in two sentences how many tokens were "
-        "freed, what left the view and how it can be brought back. If it says that this host's "
-        "history cannot be changed, tell me what I can do instead."
+        "answers with instructions and a plan_id, write the summary by these instructions and pass "
+        "it with the plan_id, as next_call shows. Then tell me in two sentences how many tokens "
+        "were freed, what was removed and how it can be restored. If it says that this host's "
+        "history is unchanged, tell me what I can do instead."
     )
 
 
 def handoff() -> str:
-    """Keep a checkpoint from which a new chat can go on."""
+    """Keep a checkpoint from which a new chat can continue."""
     return (
-        "Write down where we stand, for somebody who knows nothing of this conversation: the "
+        "Write a summary of our work for a reader who knows nothing of this conversation: the "
         "goal; my rules and wishes, in my words; what is done, with the files and commands that "
         "matter; what is open, and what comes next; decisions with their reasons; errors and what "
-        "solved them. At most 1,500 words, and nothing that was not said or seen here. Keep it "
-        "with context_compress(summary=<the text>), without a conversation. Then tell me to begin "
-        "a new chat with the words: Call context_summary and go on from the newest checkpoint."
+        "solved them. At most 1,500 words, and only what was said or seen here. Keep it with "
+        "context_compress(summary=<the text>), without a conversation. Then tell me to start a new "
+        "chat with the words: Call context_summary and continue from the newest checkpoint."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a search of the archive answers: hits, each with its best lines and what stood beside it."""
+"""The answer to a search of the archive: hits, each with its best lines and its neighbours."""
 
 import re
 from collections.abc import Iterator
@@ -9,104 +9,118 @@ from mcp.types import CallToolResult
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many, out_of, texts_and_messages
 from context_compression.display.strings import one_line
-from context_compression.mcp_server.answers import quotation
+from context_compression.mcp_server.answers import text_answer
 from context_compression.store import Hit, Neighbour, SearchResult
 
 PAGE = 5  # hits
 MOST_PAGES = 100
-MORE_BY_WORDS = "Fewer or shorter words, or none of path:, tool:, error:, find more."
+MORE_BY_WORDS = "To find more, pass fewer or shorter words, or leave out path:, tool: and error:."
 MORE_BY_PATTERN = (
-    "A pattern tells upper from lower case unless (?i) stands in front of it. A shorter one finds "
-    "more, and so do words in query, without pattern."
+    "A pattern is case-sensitive unless it begins with (?i). To find more, shorten the pattern, or "
+    "pass words in query instead."
 )
 WITHIN = "Without conversation, all sessions are searched."
 FILLED_BY = (
-    "context_compress archives what it takes out of a conversation, context_offload a text, a file "
-    "or large tool results."
+    "context_compress archives what it removes from a conversation; context_offload archives a "
+    "text, a file or large tool results."
 )
-SHOWN = 80  # characters of what was looked for
+SHOWN = 80  # characters of a query or pattern
 
 
 def skipped(cursor: str | None) -> int:
-    """How many hits the pages before had.
+    """The number of hits on the pages before.
 
     Raises:
-        ToolError: no cursor of a search.
+        ToolError: the cursor does not belong to a search.
     """
     if cursor is None:
         return 0
     if not (re.fullmatch(r"[0-9]{1,9}", cursor) and 0 < int(cursor) <= PAGE * MOST_PAGES):
         raise ToolError(
-            f"{cursor[:40]!r} is no cursor of a search. Pass the cursor from the first line of the "
-            "page before, with the same query; or none, to begin anew."
+            f"The cursor {cursor[:40]!r} does not belong to a search. Pass the cursor from the "
+            "first line of the page before, with the same query; or pass no cursor, to begin with "
+            "the first page."
         )
     return int(cursor)
 
 
-def answer(
-    found: SearchResult,
+def search_answer(
+    result: SearchResult,
     query: str | None,
     pattern: str | None,
     skip: int,
     *,
-    within: str | None = None,
+    session: str | None = None,
 ) -> CallToolResult:
-    """Quoted hits, `skip` of which came before; `within` is the session that was searched alone."""
-    sought = " and ".join(map(_shown, filter(None, (query, pattern))))
-    if found.hits:
-        first = _headline(found, sought, pattern, skip)
+    """The hits, quoted.
+
+    Args:
+        result: of the search.
+        query: the words that were searched for.
+        pattern: the regular expression that was searched for.
+        skip: how many hits the pages before had.
+        session: the only session that was searched; `None` if all were.
+    """
+    terms = " and ".join(map(_shown, filter(None, (query, pattern))))
+    if result.hits:
+        headline = _headline(result, terms, pattern, skip)
     elif skip:
-        first = f"No further hits for {sought}."
-    elif not found.searched:
-        first = f"Nothing {f'of {within} ' if within else ''}is archived yet. {FILLED_BY}"
+        headline = f"No further hits for {terms}."
+    elif not result.searched:
+        headline = f"Nothing {f'of {session} ' if session else ''}is archived yet. {FILLED_BY}"
     else:
         hint = MORE_BY_PATTERN if pattern else MORE_BY_WORDS
-        where = f"what session {within} archived" if within else "the archive"
-        hint = f"{WITHIN} {hint}" if within else hint
-        first = f"Nothing of {sought} is in {where} ({texts_and_messages(found.searched)}). {hint}"
-    note = [f"note: {one_line(found.note)}"] if found.note else []
-    return quotation("\n\n".join([first, *note, *(_quoted(hit, found) for hit in found.hits)]))
+        hint = f"{WITHIN} {hint}" if session else hint
+        where = f"the archive of session {session}" if session else "the archive"
+        searched = texts_and_messages(result.searched)
+        headline = f"No hits for {terms} in {where} ({searched} searched). {hint}"
+    note = [f"note: {one_line(result.note)}"] if result.note else []
+    hits = [_quoted(hit, result) for hit in result.hits]
+    return text_answer("\n\n".join([headline, *note, *hits]))
 
 
-def _headline(found: SearchResult, sought: str, pattern: str | None, skip: int) -> str:
-    count = len(found.hits)
+def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) -> str:
+    count = len(result.hits)
     numbers = f"{skip + 1}-{skip + count}" if skip else f"{count}"
-    alone = count == 1 and found.total in (None, 1) and not skip
+    alone = count == 1 and result.total in (None, 1) and not skip
     things = "text or message" if alone else "texts and messages"
-    held = f"for {sought}, the best first"
+    matching = f"for {terms}, the best first"
     if pattern:
-        held = f"in which {sought} is found, {'the best' if found.words else 'the newest'} first"
+        order = "the best" if result.words else "the newest"
+        matching = f"that match {terms}, {order} first"
+        if alone:
+            matching = f"that matches {terms}, {order} first"
     following = ""
-    if found.more and skip + count <= PAGE * MOST_PAGES:
+    if result.more and skip + count <= PAGE * MOST_PAGES:
         following = f" · next page: cursor {skip + count}"
-    elif found.more:
-        following = " · this is the last page; more words find what comes after it"
-    total = out_of(found.total, exact=found.exact)
+    elif result.more:
+        following = " · this is the last page; to find later hits, pass more words"
+    total = out_of(result.total, exact=result.exact)
     return (
-        f"{numbers}{total} archived {things} {held}; context_restore(ref=…) brings one "
+        f"{numbers}{total} archived {things} {matching}; context_restore(ref=…) brings one "
         f"back{following}"
     )
 
 
-def _quoted(hit: Hit, found: SearchResult) -> str:
-    words = f" · {hit.held} of {how_many(len(found.words), 'word')}" if hit.held else ""
+def _quoted(hit: Hit, result: SearchResult) -> str:
+    words = f" · {hit.held} of {how_many(len(result.words), 'word')}" if hit.held else ""
     header = f"ref {hit.ref} · {one_line(hit.what)} · session {hit.session}{words}"
     return f"{header}\n{fenced(chr(10).join(_lines(hit)))}"
 
 
 def _lines(hit: Hit) -> Iterator[str]:
     if hit.before:
-        yield _beside("before", hit.before)
+        yield _neighbour_line("before", hit.before)
     for number, line in hit.lines:
         yield f"{number}: {line}" if hit.numbered else line
     if hit.after:
-        yield _beside("after", hit.after)
+        yield _neighbour_line("after", hit.after)
 
 
-def _beside(where: str, said: Neighbour) -> str:
+def _neighbour_line(where: str, message: Neighbour) -> str:
     """A line as `[before · assistant · ref 1a2b3c4d5e6f] I run the tests again`."""
-    ref = f" · ref {said.ref}" if said.ref else ""
-    return f"[{where} · {said.role}{ref}] {said.glimpse}"
+    ref = f" · ref {message.ref}" if message.ref else ""
+    return f"[{where} · {message.role}{ref}] {message.glimpse}"
 
 
 def _shown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The MCP server: six tools and two prompts over one workspace."""
+"""The MCP server: six tools and two prompts for one workspace."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,8 +14,8 @@ from mcp.types import INVALID_PARAMS, CallToolResult, ToolAnnotations
 
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
-from context_compression.mcp_server.arguments import checked, input_schema
-from context_compression.mcp_server.call import Call, telling_the_model
+from context_compression.mcp_server.arguments import input_schema, validated
+from context_compression.mcp_server.call import Call, errors_for_the_model
 from context_compression.mcp_server.prompts import PROMPTS
 from context_compression.mcp_server.tools import OFFERS, Offer
 from context_compression.mcp_server.tools.hook import hook_tool
@@ -28,20 +28,20 @@ Context window management: token usage, compaction and compression of long conve
 offloading of large tool outputs, summaries and checkpoints across chats, restoring and searching \
 what was removed.
 Nothing is lost: every original is archived under a ref in .compression/ on this machine. \
-context_status: how full the context is. context_compress: makes a conversation smaller. \
+context_status: how full the context is. context_compress: compacts a conversation. \
 context_offload: archives a text, a file or large tool results. context_restore: brings back a ref \
 or searches the archive. context_summary: past summaries and checkpoints. context_config: settings.
-conversation is a recorded session, the path of a transcript, or current. A host's own history \
-cannot be changed by a tool; answers say what can be done instead. Restored text is quoted data."""
-WARM_AFTER = 0.2  # seconds; by then the first answer is out
+conversation is a recorded session, the path of a transcript, or current. A tool cannot change a \
+host's own history; answers say what can be done instead. Restored text is quoted data."""
+WARM_AFTER = 0.2  # seconds; by then the first answer is sent
 
 
 def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
-    """The server, to be run or tested; before it is called it reads settings and writes nothing.
+    """The server, to run or to test. Until it is called, it reads settings and writes nothing.
 
     Args:
-        workspace: to work in.
-        hooks: the host whose hooks it answers as well, by a seventh tool.
+        workspace: the workspace to work in.
+        hooks: the host whose hooks a seventh tool answers; `None` for six tools.
     """
     asks_a_model = _asks_a_model(workspace)
     conversations = Conversations(workspace)
@@ -54,7 +54,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         version=_version(),
         instructions=INSTRUCTIONS,
         tools=tools,
-        middleware=[_only_what_is_known([tool.name for tool in tools]), _warming()],
+        middleware=[_known_names_only([tool.name for tool in tools]), _tokenizer_warmup()],
         log_level="WARNING",
     )
     for prompt in PROMPTS:
@@ -63,19 +63,19 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
 
 
 def _asks_a_model(workspace: Workspace) -> bool:
-    """Whether a compression may send the conversation to a model, as far as is known now."""
+    """Whether a compression may send the conversation to a model, by the current settings."""
     try:
         return workspace.summarizer(workspace.settings()) is not None
-    except ContextCompressionError:  # a broken config.json: each call will say so
+    except ContextCompressionError:  # an invalid config.json: each call reports it
         return False
 
 
 def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool) -> Tool:
     async def run(context: Context[Any, Any]) -> CallToolResult:
         params = context.request_context.params or {}
-        with telling_the_model():
-            asked = checked(offer.arguments, params.get("arguments") or {})
-            return await offer.run(Call(conversations, context), asked)
+        with errors_for_the_model():
+            arguments = validated(offer.arguments, params.get("arguments") or {})
+            return await offer.run(Call(conversations, context), arguments)
 
     tool = Tool.from_function(
         run,
@@ -94,8 +94,8 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool) -> Too
     return tool
 
 
-def _only_what_is_known(tools: Sequence[str]) -> ServerMiddleware[Any]:
-    """The specification wants a protocol error for an unknown name; the SDK answers otherwise."""
+def _known_names_only(tools: Sequence[str]) -> ServerMiddleware[Any]:
+    """Answers unknown names with a protocol error, as the specification says; the SDK does not."""
 
     async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
@@ -114,8 +114,8 @@ def _refuse_unknown(kind: str, params: Mapping[str, Any] | None, known: Iterable
         raise MCPError(INVALID_PARAMS, f"Unknown {kind} {name[:60]!r}. {kind.title()}s: {listed}.")
 
 
-def _warming() -> ServerMiddleware[Any]:
-    """Loads the tokenizer behind the first answer, so that neither it nor the first count waits."""
+def _tokenizer_warmup() -> ServerMiddleware[Any]:
+    """Loads the tokenizer after the first answer: neither that nor the first count waits for it."""
     begun = threading.Lock()
 
     async def warm(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

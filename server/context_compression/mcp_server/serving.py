@@ -1,4 +1,4 @@
-"""Serving: over stdin and stdout to the host that started us, or over HTTP on this machine."""
+"""Runs the server: over stdin and stdout for one host, or over HTTP for several clients."""
 
 import hmac
 import re
@@ -19,19 +19,19 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from context_compression.errors import InvalidSettings
-from context_compression.mcp_server.mending import Mended, mended_body
+from context_compression.mcp_server.invalid_messages import ValidMessages, repaired_body
 from context_compression.mcp_server.server import create_server
 from context_compression.workspace import Workspace
 
 TOKEN = "CONTEXT_COMPRESSION_TOKEN"
-MAX_BODY = 64 * 1024 * 1024  # bytes: whole conversations come in as arguments
+MAX_BODY = 64 * 1024 * 1024  # bytes; an argument may be a full conversation
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SHORTEST_TOKEN = 16  # characters
 TOKEN68 = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-MAKES_ONE = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
+TOKEN_COMMAND = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
 NO_TLS = """\
-Warning: {host} can be reached from other machines, and this speaks no TLS: whoever is on the way \
-can read the token and the conversations. Put a reverse proxy in front, and keep this on 127.0.0.1:
+Warning: other machines can reach {host}, and this server has no TLS: anybody on the network path \
+can read the token and the conversations. Keep it on 127.0.0.1 and put a reverse proxy in front:
   context-compression serve --http --port {port}
   caddy reverse-proxy --from YOUR.DOMAIN --to 127.0.0.1:{port} --change-host-header
 """
@@ -42,84 +42,84 @@ Protocol = Literal["auto", "legacy"]
 def serve_stdio(
     workspace: Workspace, *, protocol: Protocol = "auto", hooks: str | None = None
 ) -> None:
-    """Serve the host that started this process, until it closes stdin.
+    """Serves the host that started this process, until it closes stdin.
 
     Args:
-        workspace: to work in.
-        protocol: `legacy` speaks the handshake of 2025 only, for a client that probes for the newer
-            protocol and then cannot go back.
-        hooks: the host whose hooks are answered as well.
+        workspace: the workspace to work in.
+        protocol: `legacy` answers only the handshake of 2025, for a client that probes for the
+            newer protocol and then cannot go back.
+        hooks: the host whose hooks a seventh tool answers; `None` for six tools.
     """
     server = create_server(workspace, hooks)
-    # Hosts and people end us with it. The thread that waits for stdin cannot be interrupted, so an
-    # orderly end would wait for the next line; the store is safe whenever we are killed.
+    # Hosts and people end the server with SIGINT. The thread that waits for stdin cannot be
+    # interrupted, so an orderly end would wait for the next line. A kill never harms the store.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     anyio.run(_serve, server, protocol)
 
 
 async def _serve(server: MCPServer, protocol: Protocol) -> None:
-    """As `MCPServer.run_stdio_async`, but every line is answered.
+    """As `MCPServer.run_stdio_async`, but every line gets an answer.
 
-    Where only the handshake is served, `server/discover` is answered with "not found".
+    With the legacy protocol, the answer to `server/discover` is "not found".
     """
     low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # no public way, mcp 2.3
     options = low.create_initialization_options()
     serve = serve_loop if protocol == "legacy" else serve_dual_era_loop
     async with low.lifespan(low) as state, stdio_server() as (read, write):
-        mended = Mended(read, write)
-        await serve(low, mended, write, lifespan_state=state, init_options=options)
+        messages = ValidMessages(read, write)
+        await serve(low, messages, write, lifespan_state=state, init_options=options)
 
 
 def serve_http(
     workspace: Workspace, *, host: str = "127.0.0.1", port: int = 8765, token: str | None = None
 ) -> None:
-    """Serve Streamable HTTP at `/mcp`, until interrupted; address and token go to stderr.
+    """Serves Streamable HTTP at `/mcp`, until interrupted; prints address and token to stderr.
 
     Args:
-        workspace: to work in.
+        workspace: the workspace to work in.
         host: the name or address under which clients reach this machine.
-        port: 0 takes a free one.
-        token: every request has to bear it. Without one here or in `CONTEXT_COMPRESSION_TOKEN`, one
-            is made up, on the loopback interface only.
+        port: the port; 0 takes a free one.
+        token: the bearer token of every request. Without one here or in
+            `CONTEXT_COMPRESSION_TOKEN`, a loopback address gets a random one.
 
     Raises:
-        InvalidSettings: a token that could be guessed or cannot be sent, another interface without
-            one, or an address that cannot be had.
+        InvalidSettings: the token is too weak or cannot be sent, an address that other machines can
+            reach has no token, or the address cannot be used.
     """
     given = token or workspace.environ.get(TOKEN)
     if given and not is_good(given):
         raise InvalidSettings(
-            f"A token has at least {SHORTEST_TOKEN} characters, of A-Z a-z 0-9 - . _ ~ + / and =; "
-            f"this one could be guessed, or not be sent. Make one up: {MAKES_ONE}"
+            f"A token needs at least {SHORTEST_TOKEN} characters, only A-Z a-z 0-9 - . _ ~ + / and "
+            f"=. This one has too few, or others. This command makes a good one: {TOKEN_COMMAND}"
         )
     if not given and not is_loopback(host):
         raise InvalidSettings(
-            f"{host} can be reached from other machines, so it needs a token that you choose: set "
-            f"{TOKEN} or pass --token. 127.0.0.1 needs none."
+            f"Other machines can reach {host}, so you have to choose a token: set {TOKEN} or pass "
+            "--token. 127.0.0.1 needs no token."
         )
     token = given or secrets.token_urlsafe(32)
     listening = _listening(host, port)
     port = listening.getsockname()[1]
     app = http_app(workspace, host, token)
     address = f"[{host}]" if ":" in host else host
-    said = "" if given else f"Authorization: Bearer {token}\n"
+    header = "" if given else f"Authorization: Bearer {token}\n"
     warning = "" if is_loopback(host) else NO_TLS.format(host=host, port=port)
-    sys.stderr.write(f"Serving http://{address}:{port}/mcp\n{said}{warning}")
+    sys.stderr.write(f"Serving http://{address}:{port}/mcp\n{header}{warning}")
     sys.stderr.flush()
     uvicorn.Server(http_config(app)).run(sockets=[listening])
 
 
 def http_config(app: ASGIApp) -> uvicorn.Config:
-    """How the application is served."""
-    from context_compression.mcp_server.patience import Patient
+    """The configuration of the web server."""
+    from context_compression.mcp_server.request_timeout import RequestTimeout
 
-    return uvicorn.Config(app, http=Patient, log_level="warning")
+    return uvicorn.Config(app, http=RequestTimeout, log_level="warning")
 
 
 def http_app(workspace: Workspace, host: str, token: str) -> ASGIApp:
-    """The ASGI application: the server behind a token, deaf to pages of other origins."""
+    """The ASGI application: requires the token, and refuses web pages of other origins."""
     names = {host, *LOOPBACK} if is_loopback(host) else {host}
-    if host in ("0.0.0.0", "::"):  # no address of its own; elsewhere a proxy or container maps one
+    if host in ("0.0.0.0", "::"):  # all interfaces; a proxy or container maps an address to them
         names = {*LOOPBACK, socket.gethostname()}
     addresses = [f"[{name}]:*" if ":" in name else f"{name}:*" for name in sorted(names)]
     security = TransportSecuritySettings(
@@ -134,7 +134,7 @@ def http_app(workspace: Workspace, host: str, token: str) -> ASGIApp:
 
 
 class BearerGate:
-    """Lets requests through that bear the token."""
+    """Accepts only requests with the bearer token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._expected = app, token.encode()
@@ -149,17 +149,17 @@ class BearerGate:
                 challenge = {"WWW-Authenticate": "Bearer"}
                 refusal = JSONResponse({"error": "unauthorized"}, 401, headers=challenge)
                 return await refusal(scope, receive, send)
-            receive = mended_body(receive, MAX_BODY)
+            receive = repaired_body(receive, MAX_BODY)
         return await self._app(scope, receive, send)
 
 
 def is_good(token: str) -> bool:
-    """Whether nobody guesses a token, and a header can carry it (RFC 6750)."""
+    """Whether a token is long enough, and a header can carry it (RFC 6750)."""
     return len(token) >= SHORTEST_TOKEN and TOKEN68.fullmatch(token) is not None
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address."""
+    """Whether only this machine can reach the address."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,8 @@
-"""The six tools, a module for each. Their docstrings are the descriptions that models read."""
+"""The six tools, a module for each, and `hook.py`, which only hosts' hooks call.
+
+A tool's docstring is its description for the model; the sentence under an argument describes that.
+Shared by the tools and not here: `mcp_server.report`, `mcp_server.conversation`.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,7 +22,7 @@ from context_compression.mcp_server.tools.summary import SummaryArguments, conte
 
 @dataclass(frozen=True)
 class Offer:
-    """A tool as it is offered. None destroys anything."""
+    """A tool as clients see it. No tool destroys anything."""
 
     title: str
     run: Callable[[Call, Any], Awaitable[CallToolResult]]
@@ -29,12 +33,12 @@ class Offer:
 
     @property
     def name(self) -> str:
-        """As models call it."""
+        """The name by which models call it."""
         return self.run.__name__
 
     @property
     def description(self) -> str:
-        """What a model reads before it calls."""
+        """The description that a model reads."""
         return " ".join((self.run.__doc__ or "").split())
 
 

@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, compact
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.opening import refuse_guarded
+from context_compression.mcp_server.call_settings import refuse_guarded
 from context_compression.settings import GUARDED, MOST, Settings, changed_config, setting_name
 from context_compression.workspace import Workspace
 
@@ -18,35 +18,35 @@ LONGEST = 300  # characters of a value
 
 
 class ConfigArguments(Arguments):
-    """Of `context_config`: every setting by its name, beside `reset`."""
+    """The arguments of `context_config`: every setting by its name, and `reset`."""
 
     model_config = ConfigDict(extra="allow")
     unlisted = frozenset(GUARDED)
 
     reset: tuple[str, ...] = ()
-    """names to set back to their defaults, or all"""
+    """names to reset to their defaults, or all"""
 
     @classmethod
     def known(cls) -> dict[str, dict[str, Any]]:
-        """`reset` and all settings; guarded ones too, so that they are refused with a reason."""
+        """`reset` and all settings; guarded ones too, so that the refusal gives the reason."""
         settings = Settings.model_json_schema()["properties"]
         return super().known() | {name: compact(about) for name, about in settings.items()}
 
 
-async def context_config(call: Call, asked: ConfigArguments) -> CallToolResult:
-    """Shows all settings, with value, origin and meaning; given some, changes them for good.
+async def context_config(call: Call, arguments: ConfigArguments) -> CallToolResult:
+    """Shows all settings with value, origin and meaning, or changes the given ones permanently.
 
-    For one call only: context_compress, settings.
+    For one call only: settings of context_compress.
     """
-    values = asked.model_extra or {}
+    values = arguments.model_extra or {}
     refuse_guarded(values)
 
     def work() -> CallToolResult:
-        if values or asked.reset:
-            return _changed(call, values, asked.reset)
+        if values or arguments.reset:
+            return _changed(call, values, arguments.reset)
         return _shown(call.workspace)
 
-    return await call.working("reading the settings", work)
+    return await call.in_thread("reading the settings", work)
 
 
 def _shown(workspace: Workspace) -> CallToolResult:
@@ -55,24 +55,24 @@ def _shown(workspace: Workspace) -> CallToolResult:
     values = {n: _shortened(v) for n, v in settings.model_dump(mode="json").items()}
     origins = _origins(workspace, config)
     meanings = {name: field.description for name, field in Settings.model_fields.items()}
-    elsewhere = {name: origin for name, origin in origins.items() if origin != "default"}
-    whose = "its" if len(elsewhere) == 1 else "their"
+    changed = [name for name, origin in origins.items() if origin != "default"]
+    are = "differs from its default" if len(changed) == 1 else "differ from their defaults"
     lines = [
-        f"{len(values)} settings, {len(elsewhere)} of them not at {whose} default",
+        f"{len(values)} settings; {len(changed)} {are}",
         *(f"{n}: {inline(v)} ({origins[n]}; {meanings[n]})" for n, v in values.items()),
     ]
-    said = {
+    shown = {
         name: {"value": value, "from": origins[name], "meaning": meanings[name]}
         for name, value in values.items()
     }
     file = str(workspace.store.folder / "config.json")
     warnings = [*workspace.store.doubts, *settings.doubts]
-    more = {"config_file": file, "warnings": warnings}
-    return answer("\n".join(lines), {"settings": said}, more)
+    facts = {"config_file": file, "warnings": warnings}
+    return answer("\n".join(lines), {"settings": shown}, facts)
 
 
 def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> CallToolResult:
-    """Checked as a whole before anything is written, the environment too: it is told of after."""
+    """Changes settings; before that, checks all of them and the environment."""
     workspace = call.workspace
     Settings.layered(environ=workspace.environ)
     before: Config = {}
@@ -97,19 +97,20 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
     )
     origins = _origins(workspace, after)
     overruled = [
-        f"{name} is set by the {origins[name]}, which goes before config.json"
+        f"the {origins[name]} sets {name} too, and overrides config.json"
         for name in changed
         if origins[name] not in ("default", "config.json")
     ]
-    more = {
+    facts = {
         "config_file": str(workspace.store.folder / "config.json"),
         "warnings": [*overruled, *workspace.settings().doubts],
     }
-    return answer(headline or "nothing to change: so it was already", {"changed": changed}, more)
+    headline = headline or "nothing was changed: the settings had these values already"
+    return answer(headline, {"changed": changed}, facts)
 
 
 def _shortened(value: Any) -> Any:
-    """A value; one that is longer than any list of ours as the beginning of its text."""
+    """A value; in place of a very long one, the beginning of its text."""
     text = inline(value, MOST)
     return value if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 

@@ -1,4 +1,4 @@
-"""`context_hook`: what a host's hooks call. It exists only where they were asked for."""
+"""`context_hook`: the tool that a host's hooks call. Only `serve --hooks` offers it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,17 +9,17 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
 
 from context_compression.hosts import events as hooks
-from context_compression.mcp_server.answers import quotation
+from context_compression.mcp_server.answers import text_answer
 from context_compression.workspace import Workspace
 
 NAME = "context_hook"
 DESCRIPTION = "Called by the host's own hooks, with their JSON. Refuses models."
 CALL_ID, OF_PLUGIN = "claudecode/toolUseId", "toolu_plugin_"
-"""Calls of Claude Code's model have an id; those of its hooks have none, or begin it so."""
+"""Claude Code's model sends an id with its calls; its hooks send none, or one that begins so."""
 OF_CODEX = "callId"
-"""What Codex sends along with the calls of its model, and with no others."""
+"""Codex sends this with calls of its model only."""
 META = {
-    "anthropic/alwaysLoad": False,  # the model of Claude Code sees the name, and pays for no more
+    "anthropic/alwaysLoad": False,  # Claude Code shows its model only the name
     "anthropic/maxResultSizeChars": 500_000,
 }
 
@@ -31,11 +31,12 @@ def hook_tool(workspace: Workspace, host: str) -> Tool:
         meta: Mapping[str, Any] = context.request_context.meta or {}
         if OF_CODEX in meta or not str(meta.get(CALL_ID, OF_PLUGIN)).startswith(OF_PLUGIN):
             raise ToolError(
-                "context_hook is for the host's hooks. Use context_offload or context_compress."
+                "Only the host's hooks can call context_hook. Call context_offload or "
+                "context_compress instead."
             )
         params: Mapping[str, Any] = context.request_context.params or {}
         event: Mapping[str, Any] = params.get("arguments") or {}
-        return quotation(await hooks.answer(host, workspace, event))
+        return text_answer(await hooks.answer(host, workspace, event))
 
     annotations = ToolAnnotations(
         read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False

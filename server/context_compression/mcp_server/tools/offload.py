@@ -1,4 +1,4 @@
-"""`context_offload`: moves texts out of the way, into the archive."""
+"""`context_offload`: archives a text, a file, or the large tool results of a conversation."""
 
 import stat
 
@@ -8,11 +8,12 @@ from mcp.types import CallToolResult
 from context_compression.compression.run import SMALLEST_TARGET
 from context_compression.display.strings import one_line
 from context_compression.errors import TranscriptError
-from context_compression.mcp_server.account import compressed
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Positive
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.opening import opened, settings_for
+from context_compression.mcp_server.call_settings import settings_for
+from context_compression.mcp_server.compressing import compress_conversation
+from context_compression.mcp_server.conversation import open_conversation
 from context_compression.session import Session
 from context_compression.tokens import Counter
 from context_compression.workspace.own_sessions import OFFLOADED
@@ -21,7 +22,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 class OffloadArguments(Arguments):
-    """Of `context_offload`."""
+    """The arguments of `context_offload`."""
 
     content: str | None = None
     """a text to archive"""
@@ -30,41 +31,53 @@ class OffloadArguments(Arguments):
     conversation: str | None = None
     """as in context_status: its large tool results"""
     min_tokens: Positive | None = None
-    """what is large; default 1000"""
+    """large is at least this; default 1000"""
 
 
-async def context_offload(call: Call, asked: OffloadArguments) -> CallToolResult:
-    """Archives one of: a text, a text file (it stays), a conversation's large tool results.
+async def context_offload(call: Call, arguments: OffloadArguments) -> CallToolResult:
+    """Archives a text, a text file (it stays in place) or a conversation's large tool results.
 
     Returns refs for context_restore. Shortens nothing else; context_compress does.
     """
-    given = [name for name in ("content", "path", "conversation") if getattr(asked, name)]
+    given = [name for name in ("content", "path", "conversation") if getattr(arguments, name)]
     if len(given) != 1:
         raise ToolError(
             f"Pass one of content, path and conversation, not {' and '.join(given) or 'none'}. "
             "conversation may be current."
         )
-    if asked.min_tokens and not asked.conversation:
-        raise ToolError("min_tokens goes with conversation; a text or file is archived whole.")
-    if asked.conversation:
-        changed = {"offload_min_tokens": asked.min_tokens} if asked.min_tokens else {}
-        settings = settings_for(call.workspace, changed)
-        about = await opened(call, asked.conversation, None, settings=settings)
-        call.conversations.refuse_ours(about.session.id)
-        beside = about.not_counted
-        return await compressed(
-            call, about, None, strategy="offload", target_tokens=SMALLEST_TARGET, not_counted=beside
+    if arguments.min_tokens and not arguments.conversation:
+        raise ToolError(
+            "min_tokens goes only with conversation, because a text or file is archived in full. "
+            "Leave it out."
         )
+    if arguments.conversation:
+        return await _offload_results(call, arguments.conversation, arguments.min_tokens)
 
     def work() -> CallToolResult:
-        if asked.path:
-            what, text = _read(call, asked.path)
+        if arguments.path:
+            what, text = _read(call, arguments.path)
         else:
-            text = asked.content or ""
+            text = arguments.content or ""
             what = f"text that begins {text.strip()[:40]!r}"
         return _archived(call, what, text)
 
-    return await call.working("archiving", work)
+    return await call.in_thread("archiving", work)
+
+
+async def _offload_results(call: Call, conversation: str, min_tokens: int | None) -> CallToolResult:
+    """Offloads all large tool results of a conversation."""
+    values = {"offload_min_tokens": min_tokens} if min_tokens else {}
+    settings = settings_for(call.workspace, values)
+    opened = await open_conversation(call, conversation, None, settings=settings)
+    call.conversations.refuse_ours(opened.session.id)
+    return await compress_conversation(
+        call,
+        opened,
+        None,
+        strategy="offload",
+        target_tokens=SMALLEST_TARGET,
+        not_counted=opened.not_counted,
+    )
 
 
 def _archived(call: Call, what: str, text: str) -> CallToolResult:
@@ -72,37 +85,40 @@ def _archived(call: Call, what: str, text: str) -> CallToolResult:
     tokens = Counter().text(text)
     call.before_writing()
     ref = Session(store, OFFLOADED).offload(text, what=what)
-    more = {
+    facts = {
         "lines": text.count("\n") + 1,
         "tokens": tokens,
         "restore": f'context_restore(ref="{ref}")',
         "store": str(store.folder),
     }
-    return answer(f"archived as {ref}: {one_line(what)}", {"ref": ref, "what": what}, more)
+    return answer(f"archived as {ref}: {one_line(what)}", {"ref": ref, "what": what}, facts)
 
 
 def _read(call: Call, path: str) -> tuple[str, str]:
-    """What a file is called and what it holds.
+    """The name and the text of a file.
 
     Raises:
         TranscriptError: it may not or cannot be read, or is not UTF-8 text.
     """
     workspace = call.workspace
-    found = workspace.access.check(workspace.place(path))
+    file = workspace.access.check(workspace.place(path))
     try:
-        about = found.stat()
+        about = file.stat()
         if not stat.S_ISREG(about.st_mode):
-            raise TranscriptError(f"{found} is no ordinary file. Pass the path of a text file.")
+            raise TranscriptError(f"{file} is not a regular file. Pass the path of a text file.")
         if about.st_size > MAX_BYTES:
             raise TranscriptError(
-                f"{found} has {about.st_size:,} bytes; at most {MAX_BYTES:,} are archived."
+                f"{file} has {about.st_size:,} bytes; at most {MAX_BYTES:,} can be archived. Split "
+                "the file, or pass a part of it as content."
             )
-        text = found.read_bytes().decode()
+        text = file.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise TranscriptError(
-            f"{found} is not UTF-8 text; only text can be archived. It stays where it is."
+            f"{file} is not UTF-8 text, and only text can be archived. The file is unchanged."
         ) from error
     except OSError as error:
-        raise TranscriptError(f"{found} cannot be read: {error.strerror or error}.") from error
-    inside = found.is_relative_to(workspace.cwd)
-    return f"file {found.relative_to(workspace.cwd) if inside else found}", text
+        raise TranscriptError(
+            f"{file} cannot be read: {error.strerror or error}. Pass the path of a text file."
+        ) from error
+    inside = file.is_relative_to(workspace.cwd)
+    return f"file {file.relative_to(workspace.cwd) if inside else file}", text

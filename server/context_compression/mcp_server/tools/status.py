@@ -1,4 +1,4 @@
-"""`context_status`: how full the context is."""
+"""`context_status`: how full the context window is, and what fills it."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -11,60 +11,63 @@ from context_compression.doors.conversations import CURRENT
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.opening import opened
+from context_compression.mcp_server.conversation import open_conversation
 from context_compression.session import Status
 from context_compression.settings import GUARDED, Settings
 from context_compression.workspace import Opened
 
-REFS = {"concise": 5, "detailed": 100}
-ITEMS = {"concise": 3, "detailed": 10}
+REFS = {"concise": 5, "detailed": 100}  # the newest ones
+ITEMS = {"concise": 3, "detailed": 10}  # the largest ones
 
 
 class StatusArguments(Arguments):
-    """Of `context_status`."""
+    """The arguments of `context_status`."""
 
     conversation: str | None = None
     """session id, transcript path, or current (default): the host's live transcript"""
     messages: Messages | None = None
-    """as they are sent to a model, from programs that hold them"""
+    """as sent to a model, from programs that hold them"""
     response_format: Literal["concise", "detailed"] = "concise"
     """detailed: all settings, up to 100 refs"""
 
 
-async def context_status(call: Call, asked: StatusArguments) -> CallToolResult:
+async def context_status(call: Call, arguments: StatusArguments) -> CallToolResult:
     """Context window usage: tokens used, budget, percent, remaining, largest parts, refs.
 
     Changes nothing; context_compress does.
     """
-    about = await opened(call, asked.conversation, asked.messages)
+    opened = await open_conversation(call, arguments.conversation, arguments.messages)
 
     def work() -> CallToolResult:
-        messages = asked.messages if about.transcript is None else about.shown
-        return _answer(call, about.session.status(messages, about.anchor), about, asked)
+        messages = arguments.messages if opened.transcript is None else opened.shown
+        return _answer(call, opened.session.status(messages, opened.anchor), opened, arguments)
 
-    return await call.working("counting tokens", work)
+    return await call.in_thread("counting tokens", work)
 
 
-def _answer(call: Call, status: Status, about: Opened, asked: StatusArguments) -> CallToolResult:
-    used, session, transcript = status.usage, about.session, about.transcript
+def _answer(
+    call: Call, status: Status, opened: Opened, arguments: StatusArguments
+) -> CallToolResult:
+    used, session, transcript = status.usage, opened.session, opened.transcript
     due = "is due" if used.over_threshold else "is not due"
     headline = (
         f"{used.used_tokens:,} of {used.total_budget:,} tokens used ({used.usage_percent} %), "
         f"{used.remaining:,} remaining; compression {due}"
     )
-    said = {
+    headline_facts = {
         "used_tokens": int(used.used_tokens),
         "total_budget": used.total_budget,
         "usage_percent": used.usage_percent,
         "remaining": used.remaining,
         "compression_due": used.over_threshold,
     }
-    detailed = asked.response_format == "detailed"
-    # this very call says that the conversation it is made in offers our tools; others need not
-    offered = transcript is not None and asked.conversation in (None, "", CURRENT)
+    detailed = arguments.response_format == "detailed"
+    # the current conversation offers the six tools, because this call comes from it
+    offered = transcript is not None and arguments.conversation in (None, "", CURRENT)
     savings = status.savings.offering_tools(session.model) if offered else status.savings
-    newest = list(status.refs)[: -REFS[asked.response_format] - 1 : -1]
-    more = {
+    newest = list(status.refs)[: -REFS[arguments.response_format] - 1 : -1]
+    over_all_requests = savings.told()
+    facts = {
         "session": session.id,
         "transcript": f"{transcript.path} ({transcript.host})" if transcript else None,
         "store": str(session.store.folder),
@@ -75,23 +78,23 @@ def _answer(call: Call, status: Status, about: Opened, asked: StatusArguments) -
         "tokens_by_kind": status.by_kind,
         "largest": [
             f"message {item.message:,}, {one_line(item.what)}: {how_many(item.tokens, 'token')}"
-            for item in status.largest[: ITEMS[asked.response_format]]
+            for item in status.largest[: ITEMS[arguments.response_format]]
         ],
         "offload_would_free_tokens": status.could_free,
         "compressions": status.compressions,
         "messages_compressed": status.messages_compressed,
         "tokens_saved": status.tokens_saved,
         "requests": savings.requests or None,
-        "tokens_over_all_requests": told if (told := savings.told()) != {"net": 0} else None,
+        "tokens_over_all_requests": None if over_all_requests == {"net": 0} else over_all_requests,
         "refs_total": len(status.refs),
         "newest_refs": {ref: one_line(status.refs[ref]) for ref in newest},
-        "settings": _settings(session.settings, whole=detailed),
+        "settings": _settings(session.settings, all_of_them=detailed),
         "warnings": [*status.warnings, *(transcript.warnings if transcript else ())],
     }
-    return answer(headline, said, more)
+    return answer(headline, headline_facts, facts)
 
 
-def _settings(settings: Settings, *, whole: bool) -> Mapping[str, Any]:
-    """All settings, or those somebody set."""
-    shown = settings.model_dump(mode="json", exclude_unset=not whole)
+def _settings(settings: Settings, *, all_of_them: bool) -> Mapping[str, Any]:
+    """All settings, or only those that were set."""
+    shown = settings.model_dump(mode="json", exclude_unset=not all_of_them)
     return {name: value for name, value in shown.items() if name not in GUARDED}

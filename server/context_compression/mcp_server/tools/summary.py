@@ -1,4 +1,4 @@
-"""`context_summary`: the summaries, digests and checkpoints that were kept."""
+"""`context_summary`: past summaries, digests and checkpoints."""
 
 from typing import Annotated, Any
 
@@ -10,20 +10,20 @@ from context_compression.conversation.refs import ref_of
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many, in_range
 from context_compression.display.strings import one_line
-from context_compression.mcp_server.answers import quotation
+from context_compression.mcp_server.answers import text_answer
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.opening import opened
+from context_compression.mcp_server.conversation import open_conversation
 from context_compression.mcp_server.paging import PAGE
 from context_compression.settings import NO_BOOL
 from context_compression.workspace.own_sessions import CHECKPOINT
 
 NAMED = 10
-"""Summaries of which no more than the ref is told, beside those that are shown."""
+"""Older summaries that are listed by their ref only."""
 
 
 class SummaryArguments(Arguments):
-    """Of `context_summary`."""
+    """The arguments of `context_summary`."""
 
     limit: Annotated[int, Field(ge=1, le=50), NO_BOOL] = 3
     """how many, default 3"""
@@ -31,29 +31,29 @@ class SummaryArguments(Arguments):
     """as in context_status, or checkpoint; default: any"""
 
 
-async def context_summary(call: Call, asked: SummaryArguments) -> CallToolResult:
-    """Past summaries and checkpoints, newest first, quoted: what a new chat goes on from.
+async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolResult:
+    """Past summaries and checkpoints, newest first and quoted; a new chat can continue from them.
 
     Makes none; context_compress does.
     """
-    session = asked.conversation
+    session = arguments.conversation
     if session not in (None, "", CHECKPOINT):
-        session = (await opened(call, session, None)).session.id
-    entries = await call.working(
+        session = (await open_conversation(call, session, None)).session.id
+    entries = await call.in_thread(
         "reading the summaries", lambda: call.workspace.store.summaries(session=session or None)
     )
     if not entries:
         of = f" of {session}" if session else ""
-        return quotation(
+        return text_answer(
             f"No summaries{of} yet. context_compress makes them with strategy window or summarize "
-            "(extract quotes instead); with summary it keeps a checkpoint of yours. What was "
-            "compressed is found with context_restore(query=…)."
+            "(extract quotes instead); with summary it keeps a checkpoint that you wrote. "
+            "context_restore(query=…) searches what was compressed."
         )
-    return quotation(page(entries, asked.limit))
+    return text_answer(page(entries, arguments.limit))
 
 
 def page(entries: list[dict[str, Any]], limit: int) -> str:
-    """The newest `limit` summaries, as far as they fit on a page, and the refs of older ones."""
+    """The newest `limit` summaries that fit on a page, and the refs of older ones."""
     shown = _that_fit(entries[:limit])
     count = f"{len(shown)} of {how_many(len(entries), 'summary')}, newest first"
     named = [_header(entry) for entry in entries[len(shown) : len(shown) + NAMED]]
@@ -62,16 +62,17 @@ def page(entries: list[dict[str, Any]], limit: int) -> str:
 
 
 def _that_fit(entries: list[dict[str, Any]]) -> list[str]:
-    """The newest whole ones on a page; a first one that is longer, cut."""
+    """The newest summaries that fit in full; if the first one does not fit, it is cut."""
     shown: list[str] = []
     room = PAGE
     for entry in entries:
-        whole = _text(entry) + _key_points(entry)
-        if shown and len(whole) > room:
+        text = _text(entry) + _key_points(entry)
+        if shown and len(text) > room:
             break
-        cut = f" · cut after {room:,} characters; context_restore has all" * (len(whole) > room)
-        shown.append(f"{_header(entry)}{cut}\n{fenced(whole[:room])}")
-        room -= len(whole)
+        too_long = len(text) > room
+        cut = f" · cut after {room:,} characters; context_restore has all" * too_long
+        shown.append(f"{_header(entry)}{cut}\n{fenced(text[:room])}")
+        room -= len(text)
     return shown
 
 
@@ -80,7 +81,7 @@ def _text(entry: dict[str, Any]) -> str:
 
 
 def _key_points(entry: dict[str, Any]) -> str:
-    """What code found beside a model's summary: rules and decisions, verbatim."""
+    """Rules and decisions, verbatim, that code added to a model's summary."""
     points = entry.get("key_points") if entry.get("strategy") == "summarize" else None
     if not points or not is_array(points):
         return ""

@@ -1,4 +1,4 @@
-"""A compression that somebody asks for on the command line: which conversation, and how."""
+"""The options that `compress` and `export` share, and the compression that they describe."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,44 +22,50 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
     click.option(
         "--target-tokens", type=int, metavar="N",
-        help="What to come down to; without it half of the budget, or of what there is.",
+        help="Tokens to compress to. Default: half of the budget, or half of a conversation that "
+        "is already below that.",
     ),
     click.option(
         "--strategy", metavar="|".join(get_args(StrategyName)),
-        help="How; without it that of the settings, which is auto unless changed.",
+        help="How to compress. Default: the strategy in the settings, auto unless changed.",
     ),
     click.option(
-        "--pin", "pins", multiple=True, metavar="INDEX|TEXT", help="Keep whole; repeatable."
+        "--pin", "pins", multiple=True, metavar="INDEX|TEXT",
+        help="Keep a message in full: by its index, or by a text in it. Repeatable.",
     ),
     click.option("--focus", help="What the remaining work is about."),
-    click.option("--model", help="Whose tokens and window count."),
+    click.option("--model", help="The conversation's model, for token counts and window size."),
     click.option("--summary-model", metavar="MODEL", help="Claude model that writes a summary."),
     click.option(
-        "--set", "changes", multiple=True, metavar="NAME=VALUE", help="For this run only."
+        "--set", "changes", multiple=True, metavar="NAME=VALUE",
+        help="A setting for this run only. Repeatable.",
     ),
 )  # fmt: skip
 
 
-def asked_how(command: Command) -> Command:
-    """Gives a command the options of a compression."""
+def compression_options(command: Command) -> Command:
+    """Decorates a command with the options of a compression."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A conversation and how it shall be compressed.
+class RequestedCompression:
+    """The conversation to compress, and how.
 
     Attributes:
-        given: settings of this run.
-        options: those of `Session.compress`.
+        workspace: the workspace of this run.
+        opened: the conversation.
+        settings: all settings, those of this run included.
+        changes: the settings of this run only, by name.
+        options: the options of `Session.compress`.
     """
 
     workspace: Workspace
     opened: Opened
     settings: Settings
-    given: Mapping[str, Any]
+    changes: Mapping[str, Any]
     options: Mapping[str, Any]
 
     @classmethod
@@ -72,53 +78,61 @@ class Asked:
         summary_model: str | None,
         model: str | None,
         pins: Sequence[str],
-        **how: Any,
-    ) -> "Asked":
-        """What the options say; the conversation is opened, and its warnings are said."""
-        # nobody gives up on a person's command: a summary may take as long as it takes
+        **more: Any,
+    ) -> "RequestedCompression":
+        """Opens the conversation, prints its warnings and parses the options."""
+        # a person can wait: no time limit for a summary
         workspace = replace(options.workspace(conversation), summary_seconds=None)
-        given = dict(map(change_in, changes))
+        changed = dict(map(change_in, changes))
         if summary_model:
-            given["summary_model"] = summary_model
-        settings = workspace.settings(given)
+            changed["summary_model"] = summary_model
+        settings = workspace.settings(changed)
         conversations = Conversations(workspace)
         opened = conversations.open(conversation, settings=settings, model=model)
         conversations.refuse_ours(opened.session.id)
         warn(opened)
-        return cls(workspace, opened, settings, given, {"pins": list(map(pin, pins)), **how})
+        return cls(workspace, opened, settings, changed, {"pins": list(map(pin, pins)), **more})
 
-    def compress(self, *, dry_run: bool = False) -> tuple[Result, Forecast | None]:
-        """Compress a session's view; or a transcript, as its file has it now."""
+    def run(self, *, dry_run: bool = False) -> tuple[Result, Forecast | None]:
+        """Compresses the session, or the transcript as its file is now.
+
+        Returns:
+            The result, and in a dry run what a summary would take.
+        """
         summarizer = self._summarizer()
         session = self.opened.session
         messages = self.opened.shown
-        beside = self.opened.not_counted
-        asked: dict[str, Any] = {**self.options, "force": True, "not_counted": beside}
+        options: dict[str, Any] = {
+            **self.options,
+            "force": True,
+            "not_counted": self.opened.not_counted,
+        }
         with working("Compacting" if summarizer and not dry_run else "compressing"):
             if not dry_run:
                 session.summarizer = summarizer
-                return session.compress(messages=messages, **asked), None
+                return session.compress(messages=messages, **options), None
             if summarizer is None:
-                return session.preview(messages, **asked), None
+                return session.preview(messages, **options), None
             return forecast_summary(
                 session.preview,
                 session.view() if messages is None else messages,
-                asked,
+                options,
                 counter=Counter(session.model, session.counter),
                 most=session.settings.summary_tokens,
             )
 
     def _summarizer(self) -> Summarizer | None:
-        """Who writes a summary; says why a model that was named is not asked."""
+        """The model that writes a summary; prints why a model that was named is not asked."""
         strategy = self.options["strategy"] or self.settings.strategy
         if strategy not in ("auto", "summarize"):
             return None
-        if warning := self.workspace.why_no_model(self.settings, self.given):
+        if warning := self.workspace.why_no_model(self.settings, self.changes):
             say(f"warning: {warning}")
-        summarizer = self.workspace.summarizer(self.settings, self.given)
+        summarizer = self.workspace.summarizer(self.settings, self.changes)
         if summarizer is None and self.options["strategy"] == "summarize":
             raise Refused(
-                "Nobody is there to write the summary. Name a model with --summary-model, and its "
-                "key in ANTHROPIC_API_KEY; or take --strategy extract, which needs none."
+                "--strategy summarize needs somebody to write the summary. Name a model with "
+                "--summary-model, and its key in ANTHROPIC_API_KEY; write it yourself with "
+                "--summarizer caller; or use --strategy extract, which needs no summary."
             )
         return summarizer

@@ -1,4 +1,4 @@
-"""What programs read: the facts of a page, as JSON values."""
+"""The output for programs (`--json`), as JSON values. `text_output` shows the same to people."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,17 +14,17 @@ from context_compression.tokens import Counter
 Record = dict[str, Any]
 
 
-def account(result: Result, foreseen: Forecast | None = None, *, not_counted: int = 0) -> Record:
-    """All of a result but its messages and originals.
+def report(result: Result, forecast: Forecast | None = None, *, not_counted: int = 0) -> Record:
+    """The report of a compression: its result without messages and originals.
 
     Args:
-        result: of a compression.
-        foreseen: what a summary would take, in a dry run.
-        not_counted: tokens that the host adds to the messages.
+        result: of the compression.
+        forecast: what a summary would take, in a dry run.
+        not_counted: tokens that the host sends besides the messages.
     """
     return {
         "summary": _summary(result),
-        "summary_would_take": asdict(foreseen) if foreseen else None,
+        "summary_would_take": asdict(forecast) if forecast else None,
         "changed": result.changed,
         "messages_before": result.messages_in,
         "messages_after": result.messages_out,
@@ -60,7 +60,7 @@ def account(result: Result, foreseen: Forecast | None = None, *, not_counted: in
 
 
 def _summary(result: Result) -> Record | None:
-    """A summary that was written, and what it took."""
+    """The summary that was written, and what it took."""
     summary = result.summary
     if summary is None:
         return None
@@ -74,9 +74,9 @@ def _summary(result: Result) -> Record | None:
     }
 
 
-def status(session: str, found: Status) -> Record:
-    """How a conversation stands."""
-    usage = found.usage
+def status(session: str, status: Status) -> Record:
+    """How full the context of a conversation is, and what fills it."""
+    usage = status.usage
     return {
         "session": session,
         "used_tokens": int(usage.used_tokens),
@@ -86,29 +86,29 @@ def status(session: str, found: Status) -> Record:
         "threshold_tokens": usage.threshold_tokens,
         "usage_percent": usage.usage_percent,
         "remaining": usage.remaining,
-        "messages": found.messages,
-        "messages_recorded": found.messages_recorded,
-        "messages_compressed": found.messages_compressed,
-        "compressions": found.compressions,
-        "tokens_saved": found.tokens_saved,
-        "requests": found.savings.requests,
-        "tokens_over_all_requests": found.savings.told(),
-        "could_free": found.could_free,
-        "breakdown": found.by_kind,
-        "largest": [asdict(item) for item in found.largest],
-        "refs": dict(found.refs),
-        "warnings": list(found.warnings),
+        "messages": status.messages,
+        "messages_recorded": status.messages_recorded,
+        "messages_compressed": status.messages_compressed,
+        "compressions": status.compressions,
+        "tokens_saved": status.tokens_saved,
+        "requests": status.savings.requests,
+        "tokens_over_all_requests": status.savings.told(),
+        "could_free": status.could_free,
+        "breakdown": status.by_kind,
+        "largest": [asdict(item) for item in status.largest],
+        "refs": dict(status.refs),
+        "warnings": list(status.warnings),
     }
 
 
 def sessions(store: Store, ids: Sequence[str]) -> list[Record]:
-    """What there is to say of each session at a glance."""
-    found: list[Record] = []
+    """An overview of each session."""
+    records: list[Record] = []
     for id in ids:
         events = store.session(id).events().items
         state = Session(store, id).state()
         savings = state.tally.savings(state.freed, Counter().text)
-        found.append(
+        records.append(
             {
                 "session": id,
                 "last_written": events[-1].get("created_at") if events else None,
@@ -119,4 +119,4 @@ def sessions(store: Store, ids: Sequence[str]) -> list[Record]:
                 "unsent": savings.unsent,
             }
         )
-    return found
+    return records

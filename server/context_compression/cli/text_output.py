@@ -1,10 +1,10 @@
-"""What people read: pages of plain text, from values."""
+"""The output for people, as plain text. `json_output` gives programs the same facts."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from context_compression.cli.records import Record
+from context_compression.cli.json_output import Record
 from context_compression.compression.forecast import Forecast, cache_sentence
 from context_compression.compression.result import Result
 from context_compression.display.fences import fenced
@@ -17,20 +17,20 @@ BAR = 40  # characters
 LISTED = 8  # refs
 UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
-FIXED = "; {:,} of them are the system prompt and tools, which stay as they are"
-BESIDE = "beside   {:,} tokens of the host's system prompt, tools and the like, not counted here"
+FIXED = "; {:,} of them are the system prompt and tools, which stay unchanged"
+NOT_COUNTED = "host     {:,} tokens of its system prompt, tools and the like, not counted here"
 
 
-def account(
-    result: Result, foreseen: Forecast | None = None, *, restorable: bool, not_counted: int = 0
+def report(
+    result: Result, forecast: Forecast | None = None, *, restorable: bool, not_counted: int = 0
 ) -> str:
-    """What a compression did, and how to bring back what left.
+    """The report of a compression: what it did, and how to restore what it removed.
 
     Args:
         result: of the compression.
-        foreseen: what a summary would take, in a dry run.
-        restorable: whether its originals were kept.
-        not_counted: tokens that the host adds to the messages.
+        forecast: what a summary would take, in a dry run.
+        restorable: whether the originals were archived.
+        not_counted: tokens that the host sends besides the messages.
     """
     if not result.changed:
         notes = "; ".join(map(one_line, result.notes)) or "nothing was changed"
@@ -39,22 +39,16 @@ def account(
         return f"{counts}: {notes}."
     steps = " → ".join(f"{step.strategy} {step.tokens_after:,}" for step in result.steps)
     cached = f"the first {result.first_changed}" if result.first_changed else "none"
-    met = "met" if result.target_met else f"not met; the floor is {result.floor_tokens:,}"
-    met += FIXED.format(result.fixed_tokens) if result.fixed_tokens else ""
     lines = [
         headline(result),
         "",
         f"steps    {steps or 'repair'}",
-        *(
-            [f"target   {how_many(target, 'token')}, {met}"]
-            if (target := result.target_tokens)
-            else []
-        ),
-        f"as came  {result.messages_kept} of {how_many(result.messages_in, 'message')}; a prompt "
-        f"cache stays valid for {cached}",
-        *_summary(result, foreseen),
-        *([BESIDE.format(not_counted)] if not_counted else []),
-        *(f"mended   {one_line(repair)}" for repair in result.repairs),
+        *_target(result),
+        f"kept     {result.messages_kept} of {how_many(result.messages_in, 'message')} unchanged; "
+        f"a prompt cache stays valid for {cached}",
+        *_summary(result, forecast),
+        *([NOT_COUNTED.format(not_counted)] if not_counted else []),
+        *(f"repaired {one_line(repair)}" for repair in result.repairs),
         *(f"note     {one_line(note)}" for note in result.notes),
         *(
             [f"note     {gone}; a larger target keeps them"]
@@ -69,18 +63,27 @@ def account(
     return "\n".join(lines)
 
 
-def _summary(result: Result, foreseen: Forecast | None) -> list[str]:
+def _target(result: Result) -> list[str]:
+    """The target, and whether it was met."""
+    if not result.target_tokens:
+        return []
+    met = "met" if result.target_met else f"not met; the minimum size is {result.floor_tokens:,}"
+    fixed = FIXED.format(result.fixed_tokens) if result.fixed_tokens else ""
+    return [f"target   {how_many(result.target_tokens, 'token')}, {met}{fixed}"]
+
+
+def _summary(result: Result, forecast: Forecast | None) -> list[str]:
     """What a summary took, or would take."""
-    if foreseen:
-        messages, tokens = (
-            how_many(foreseen.messages, "message"),
-            how_many(foreseen.tokens, "token"),
-        )
+    if forecast:
+        messages = how_many(forecast.messages, "message")
+        tokens = how_many(forecast.tokens, "token")
+        calls = how_many(forecast.calls, "call")
+        input_tokens = how_many(forecast.input_tokens, "token")
         return [
-            f"summary  would stand for {messages} of {tokens}; {how_many(foreseen.calls, 'call')} "
-            f"with {how_many(foreseen.input_tokens, 'token')} in, at most "
-            f"{foreseen.max_output_tokens:,} out; taken to have {foreseen.summary_tokens:,}",
-            f"cache    {cache_sentence(foreseen)}",
+            f"summary  would replace {messages} of {tokens}; {calls} with {input_tokens} in, at "
+            f"most {forecast.max_output_tokens:,} out; its assumed size is "
+            f"{how_many(forecast.summary_tokens, 'token')}",
+            f"cache    {cache_sentence(forecast)}",
         ]
     if result.summary is None:
         return []
@@ -93,12 +96,12 @@ def _summary(result: Result, foreseen: Forecast | None) -> list[str]:
         )
     models = ", ".join(sorted({reply.model for reply in replies if reply.model}))
     cost = f", ${usage['cost']:.4f}" if usage["cost"] else ""
-    struck = len(result.summary.unverified)
-    taken = how_many(int(usage["input_tokens"] or 0), "token")
+    unverified = len(result.summary.unverified)
+    input_tokens = how_many(int(usage["input_tokens"] or 0), "token")
     return [
-        f"summary  by {models or 'the summarizer'}: {taken} in{cached}, "
+        f"summary  by {models or 'the summarizer'}: {input_tokens} in{cached}, "
         f"{usage['output_tokens']:,} out{cost}"
-        + (f"; {how_many(struck, 'claim')} struck" if struck else "")
+        + (f"; {how_many(unverified, 'unverified claim')} removed" if unverified else "")
     ]
 
 
@@ -112,19 +115,19 @@ def headline(result: Result) -> str:
 
 
 def loss(result: Result) -> list[str]:
-    """The loss report as a table; classes of which there was nothing are left out."""
+    """Where the evidence is now, as a table; empty classes are left out."""
     rows = [
         (name, *(f"{n:,}" for n in (of.total, of.retained, of.recoverable, of.lost)))
         for name, of in result.loss.items()
         if of.total
     ]
-    return table([("evidence", "total", "in view", "restorable", "lost"), *rows])
+    return table([("evidence", "total", "in context", "restorable", "lost"), *rows])
 
 
 def _archived(result: Result, restorable: bool) -> list[str]:
     refs = result.refs
     if not restorable:
-        return [f"A dry run: {how_many(len(refs), 'ref')} would be kept, none was."]
+        return [f"This was a dry run. It would archive {how_many(len(refs), 'ref')}."]
     texts = {ref: len(result.originals[ref]) for ref in refs if refs[ref].block is not None}
     rows = [
         (ref, refs[ref].what, f"message {refs[ref].indices[0]}", how_many(texts[ref], "character"))
@@ -132,24 +135,24 @@ def _archived(result: Result, restorable: bool) -> list[str]:
     ]
     kept, listed = how_many(len(refs), "ref"), "; the longest texts:" if rows else ""
     return [
-        f"`context-compression restore REF` brings back every byte; {kept}{listed}",
+        f"`context-compression restore REF` prints an original, byte for byte; {kept}{listed}",
         *table(rows, left=3),
     ]
 
 
-def status(session: str, found: Status) -> str:
-    """How full a conversation is, and what fills it."""
-    usage = found.usage
+def status(session: str, status: Status) -> str:
+    """How full the context of a conversation is, and what fills it."""
+    usage = status.usage
     filled = min(BAR, round(BAR * usage.used_tokens / usage.total_budget))
     due = "compression is due" if usage.over_threshold else f"due at {usage.threshold_tokens:,}"
     kinds = [
         (kind, f"{tokens:,}", f"{tokens / max(1, usage.used_tokens):.0%}")
-        for kind, tokens in found.by_kind.items()
+        for kind, tokens in status.by_kind.items()
         if tokens
     ]
-    items = [(f"message {i.message}", i.what, f"{i.tokens:,}") for i in found.largest]
+    items = [(f"message {i.message}", i.what, f"{i.tokens:,}") for i in status.largest]
     lines = [
-        f"{session}: {how_many(found.messages, 'message')}",
+        f"{session}: {how_many(status.messages, 'message')}",
         f"[{'█' * filled}{'·' * (BAR - filled)}] {usage.usage_percent}%",
         f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
         f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
@@ -158,32 +161,33 @@ def status(session: str, found: Status) -> str:
         "",
         *table([("largest", "", "tokens"), *items], left=2),
         "",
-        f"{how_many(found.could_free, 'token')} could be freed by offload alone",
+        f"{how_many(status.could_free, 'token')} could be freed by offload alone",
     ]
-    if found.compressions:
-        saved = f"{how_many(found.tokens_saved, 'token')} saved"
+    if status.compressions:
+        saved = f"{how_many(status.tokens_saved, 'token')} saved"
         lines.append(
-            f"compressions: {found.compressions}; {found.messages_compressed} of "
-            f"{how_many(found.messages_recorded, 'message')} compressed, {saved}"
+            f"compressions: {status.compressions}; {status.messages_compressed} of "
+            f"{how_many(status.messages_recorded, 'message')} compressed, {saved}"
         )
-    if (told := found.savings.told()) != {"net": 0}:
-        said = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in told.items())
-        why = f": the view was {UNSENT}" if found.savings.unsent else ""
-        requests = how_many(found.savings.requests, "request")
-        lines.append(f"over {requests}, in tokens: {said}{why}")
-    if found.refs:
-        newest = list(found.refs.items())[-LISTED:]
-        lines += ["", *table([("newest refs", f"of {len(found.refs)}"), *newest], left=2)]
-    lines += [f"warning: {one_line(warning)}" for warning in found.warnings]
+    if (savings := status.savings.told()) != {"net": 0}:
+        listed = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in savings.items())
+        reason = f"; the compacted context was {UNSENT}" if status.savings.unsent else ""
+        requests = how_many(status.savings.requests, "request")
+        lines.append(f"over {requests}, in tokens: {listed}{reason}")
+    if status.refs:
+        newest = list(status.refs.items())[-LISTED:]
+        lines += ["", *table([("newest refs", f"of {len(status.refs)}"), *newest], left=2)]
+    lines += [f"warning: {one_line(warning)}" for warning in status.warnings]
     return "\n".join(lines)
 
 
-def sessions(folder: Path, found: Sequence[Record]) -> str:
-    """The recorded sessions."""
-    if not found:
+def sessions(folder: Path, records: Sequence[Record]) -> str:
+    """The recorded sessions, as a table."""
+    if not records:
         return (
             f"Nothing is recorded in {folder} yet.\n"
-            "`context-compression status FILE` looks at a transcript; `compress FILE` shortens it."
+            "`context-compression status FILE` shows how full a transcript is; "
+            "`context-compression compress FILE` compacts it."
         )
     rows = [
         (
@@ -194,29 +198,29 @@ def sessions(folder: Path, found: Sequence[Record]) -> str:
             f"{about['compressions']:,}",
             UNSENT if about["unsent"] else f"{about['tokens_saved_net']:,}",
         )
-        for about in found
+        for about in records
     ]
     head = ("session", "last written", "messages", "recorded", "compressions", "net tokens saved")
     return "\n".join([str(folder), "", *table([head, *rows], left=2)])
 
 
-def summaries(found: Iterable[Mapping[str, Any]]) -> str:
-    """Past summaries, each quoted under a line that says whose it is; long ones cut."""
+def summaries(entries: Iterable[Mapping[str, Any]]) -> str:
+    """Past summaries, each quoted under its time, session and strategy; long ones are cut."""
     parts: list[str] = []
-    for entry in found:
+    for entry in entries:
         text = str(entry.get("content", ""))
         more = len(text) - SHOWN
         rest = f"\n… {how_many(more, 'more character')}; --json shows them" if more > 0 else ""
         about = (("created_at", "?"), ("session", "?"), ("strategy", "summary"))
-        told = "  ".join(one_line(entry.get(name, unknown)) for name, unknown in about)
+        heading = "  ".join(one_line(entry.get(name, unknown)) for name, unknown in about)
         tokens = entry.get("tokens")
         size = how_many(tokens if isinstance(tokens, int) else 0, "token")
-        parts.append(f"── {told}  {size}\n{fenced(text[:SHOWN])}{rest}")
+        parts.append(f"── {heading}  {size}\n{fenced(text[:SHOWN])}{rest}")
     return "\n\n".join(parts) or "There are no summaries yet."
 
 
 def config(settings: Settings, origins: Mapping[str, str], shown: Container[str]) -> str:
-    """Settings with where each comes from and what it means."""
+    """Settings as a table: value, origin and meaning of each."""
     rows = [
         (name, _value(getattr(settings, name)), origins.get(name, ""), field.description or "")
         for name, field in Settings.model_fields.items()
@@ -226,9 +230,8 @@ def config(settings: Settings, origins: Mapping[str, str], shown: Container[str]
 
 
 def origins(config: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
-    """Which settings are no defaults, and where they come from."""
-    found = dict.fromkeys(config, "config.json")
-    return found | variables(environ)
+    """The settings that are not defaults, with their origin."""
+    return dict.fromkeys(config, "config.json") | variables(environ)
 
 
 def _value(value: Any) -> str:
@@ -241,7 +244,7 @@ def _value(value: Any) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> list[str]:
-    """Rows in columns: the first `left` flush left, the others flush right; a line for each."""
+    """One line for each row, in columns: the first `left` flush left, the others flush right."""
     if not rows:
         return []
     rows = [[*map(one_line, row)] for row in rows]

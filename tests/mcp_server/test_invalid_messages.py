@@ -170,12 +170,16 @@ def test_what_is_no_json_is_answered_under_its_id(
 @pytest.mark.parametrize(
     ("line", "known", "said"),
     [
-        ("42", None, "This line is no message."),
-        ("null", None, "This line is no message."),
+        ("42", None, "This line is not a message."),
+        ("null", None, "This line is not a message."),
         ("[]", None, "This line is a list"),
         ('[{"jsonrpc":"2.0","id":7,"method":"ping"}]', 7, "This line is a list"),
-        ('{"id":3,"method":"ping"}', 3, 'This is no JSON-RPC request: jsonrpc must be "2.0".'),
-        ('{"jsonrpc":"2.0","id":"a"}', "a", "This is no JSON-RPC request: method must be a text."),
+        ('{"id":3,"method":"ping"}', 3, 'This is not a JSON-RPC request: jsonrpc must be "2.0".'),
+        (
+            '{"jsonrpc":"2.0","id":"a"}',
+            "a",
+            "This is not a JSON-RPC request: method must be a text.",
+        ),
         ('{"jsonrpc":"2.0","id":3,"method":"ping","params":[]}', 3, "params must be an object."),
         ('{"jsonrpc":"2.0","method":1}', None, "id must be a text or a whole number, method"),
         ('{"jsonrpc":"2.0","id":true,"method":"ping"}', None, "ping is a request: its id must be"),

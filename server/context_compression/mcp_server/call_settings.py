@@ -1,0 +1,43 @@
+"""The settings of one call, and which of them a tool may set."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from context_compression.errors import InvalidSettings
+from context_compression.settings import GUARDED, Settings, setting_name
+from context_compression.workspace import Workspace
+
+
+def settings_for(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
+    """The settings of the workspace, with the values that a call passes.
+
+    Raises:
+        InvalidSettings: a name is unknown, a value not allowed, or no tool may set it.
+    """
+    refuse_guarded(values)
+    settings = workspace.settings(values)
+    _refuse_a_model(workspace, {setting_name(name): value for name, value in values.items()})
+    return settings
+
+
+def refuse_guarded(values: Mapping[str, Any]) -> None:
+    """Raises `InvalidSettings` if a tool is asked to widen what may be read."""
+    for name in values:
+        if (guarded := setting_name(name)) in GUARDED:
+            raise InvalidSettings(
+                f"{guarded} decides what may be read, so no tool can set it. The user can, with "
+                f"the environment variable CONTEXT_COMPRESSION_{guarded.upper()} or on the command "
+                "line. Nothing was changed."
+            )
+
+
+def _refuse_a_model(workspace: Workspace, values: Mapping[str, Any]) -> None:
+    """Raises `InvalidSettings` if a call names a model and the user has named none."""
+    names_model = values.get("summary_model") is not None or values.get("summarizer") == "anthropic"
+    if names_model and not workspace.may_ask_a_model():
+        raise InvalidSettings(
+            "summary_model and summarizer=anthropic send the conversation to a model, so a tool "
+            "can set them only after the user has named a model: with the environment variable "
+            "CONTEXT_COMPRESSION_SUMMARY_MODEL or on the command line. You can write the summary "
+            'yourself: settings={"summarizer": "caller"}. Nothing was changed.'
+        )

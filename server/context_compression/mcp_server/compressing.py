@@ -1,0 +1,107 @@
+"""Runs the compression that a call asks for, and answers with its report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.types import CallToolResult
+
+from context_compression.compression.forecast import Forecast, forecast_summary
+from context_compression.compression.result import Result
+from context_compression.mcp_server.arguments import Messages
+from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.report import Compression, report
+from context_compression.session import Session
+from context_compression.summaries.summarizer import Summarizer
+from context_compression.tokens import Counter
+from context_compression.workspace import Opened
+
+
+@dataclass(frozen=True)
+class SummaryWriter:
+    """Who writes the summary if one is due; by default nobody.
+
+    Attributes:
+        model: the model that is asked.
+        caller: whether the calling agent writes it.
+        warning: why a model that was named is not asked.
+    """
+
+    model: Summarizer | None = None
+    caller: bool = False
+    warning: str | None = None
+
+
+NO_WRITER = SummaryWriter()
+
+
+async def compress_conversation(
+    call: Call,
+    opened: Opened,
+    messages: Messages | None,
+    *,
+    writer: SummaryWriter = NO_WRITER,
+    dry_run: bool = False,
+    **options: Any,
+) -> CallToolResult:
+    """Compresses a conversation and reports it; the report never holds the removed text.
+
+    Args:
+        call: the call.
+        opened: the conversation.
+        messages: the conversation's messages, if the caller passed them; then the compacted context
+            is part of the answer.
+        writer: writes a summary if one is due.
+        dry_run: change nothing, and ask no model.
+        options: the options of `Session.compress`.
+    """
+    session = opened.session
+    history = messages if opened.transcript is None else opened.transcript.messages
+
+    def reported(result: Result, forecast: Forecast | None = None) -> CallToolResult:
+        return report(
+            Compression(
+                result,
+                opened,
+                options,
+                messages_passed=messages is not None,
+                dry_run=dry_run,
+                forecast=forecast,
+                warning=writer.warning,
+            )
+        )
+
+    if dry_run:
+
+        def work() -> CallToolResult:
+            view = session.view() if history is None else history
+            return reported(*_preview(session, view, writer, options))
+
+        return await call.in_thread("counting", work)
+    if writer.model:
+        session.summarizer = writer.model
+        await call.report_progress("Compacting …")
+        return reported(await session.acompress(messages=history, **options))
+
+    def compress() -> CallToolResult:
+        return reported(
+            session.compress(messages=history, before_writing=call.before_writing, **options)
+        )
+
+    return await call.in_thread("counting and compressing", compress)
+
+
+def _preview(
+    session: Session, view: Messages, writer: SummaryWriter, options: Mapping[str, Any]
+) -> tuple[Result, Forecast | None]:
+    """The result of a compression, and what a summary in it would take; asks no model."""
+    if not (writer.model or writer.caller):
+        return session.preview(view, **options), None
+    return forecast_summary(
+        session.preview,
+        view,
+        options,
+        counter=Counter(session.model, session.counter),
+        most=session.settings.summary_tokens,
+        by_caller=writer.caller,
+    )

@@ -1,0 +1,264 @@
+"""The report of a compression: the answer to an agent. It never holds the text that was removed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mcp.types import CallToolResult
+
+from context_compression.compression.forecast import Forecast, cache_sentence
+from context_compression.compression.result import Ref, Result
+from context_compression.compression.run import ALL_RECENT, SMALLEST_TARGET
+from context_compression.conversation.refs import canonical, ref_of
+from context_compression.conversation.system_prompt import summary_in
+from context_compression.display.plurals import how_many
+from context_compression.display.strings import one_line
+from context_compression.mcp_server.answers import answer
+from context_compression.mcp_server.arguments import Messages
+from context_compression.mcp_server.next_steps import next_steps
+from context_compression.workspace import Opened
+
+REFS = 10  # named in a report
+SHOWN_IN_PROMPT_CACHE = ("cached", "written_anew", "pays_after")  # parts of a forecast
+
+
+@dataclass(frozen=True)
+class Compression:
+    """A compression to report.
+
+    Attributes:
+        result: its result.
+        opened: the conversation.
+        options: the options of `Session.compress`.
+        messages_passed: whether the caller passed the messages; then the compacted context is in
+            the structured content.
+        dry_run: whether it was a dry run.
+        forecast: what a summary would take, in a dry run.
+        warning: why a model that was named did not write the summary.
+        messages: for the caller, in place of the result's messages.
+    """
+
+    result: Result
+    opened: Opened
+    options: Mapping[str, Any]
+    messages_passed: bool
+    dry_run: bool = False
+    forecast: Forecast | None = None
+    warning: str | None = None
+    messages: Messages | None = None
+
+    @property
+    def has_target(self) -> bool:
+        """Whether a target was named; offloading all large tool results has none."""
+        offloads = self.options.get("strategy") == "offload"
+        return not (offloads and self.result.target_tokens == SMALLEST_TARGET)
+
+
+def report(compression: Compression) -> CallToolResult:
+    """The answer to a call that compressed a conversation, or tried to."""
+    result = compression.result
+    if result.changed:
+        headline, headline_facts = _changed_headline(compression)
+    else:
+        headline, headline_facts = _unchanged_headline(compression)
+    facts = {
+        **_next_steps(compression),
+        **_target(compression),
+        **(_details(compression) if result.changed else {}),
+        **_summary(compression),
+        **_outside_the_messages(compression),
+        "counted_by": result.method,
+        "warnings": _warnings(compression),
+    }
+    return answer(headline, headline_facts, facts, **_for_programs(compression))
+
+
+def headline(result: Result) -> str:
+    """`45 → 25 messages, 120,000 → 60,000 tokens, 60,000 freed, 3 files removed`."""
+    return (
+        f"{result.messages_in:,} → {how_many(result.messages_out, 'message')}, "
+        f"{result.tokens_before:,} → {how_many(result.tokens_after, 'token')}, "
+        f"{result.tokens_freed:,} freed, {how_many(result.files_removed, 'file')} removed"
+    )
+
+
+def _changed_headline(compression: Compression) -> tuple[str, dict[str, Any]]:
+    """The first line of the report and its facts."""
+    result, dry_run = compression.result, compression.dry_run
+    facts = {
+        "changed": not dry_run,
+        "messages_before": result.messages_in,
+        "messages_after": result.messages_out,
+        "tokens_before": result.tokens_before,
+        "tokens_after": result.tokens_after,
+        "tokens_freed": result.tokens_freed,
+        "files_removed": result.files_removed,
+    }
+    return f"{'dry run, nothing was changed: ' * dry_run}{headline(result)}", facts
+
+
+def _unchanged_headline(compression: Compression) -> tuple[str, dict[str, Any]]:
+    """The same where nothing was changed."""
+    result = compression.result
+    reasons = "; ".join(map(one_line, _reasons(compression)))
+    facts = {
+        "changed": False,
+        "messages_after": result.messages_in,
+        "tokens_after": result.tokens_before,
+    }
+    return (
+        f"history unchanged: {reasons}. The conversation has "
+        f"{how_many(result.messages_in, 'message')}, {how_many(result.tokens_before, 'token')}",
+        facts,
+    )
+
+
+def _reasons(compression: Compression) -> Iterator[str]:
+    """Why nothing was removed, and which call would remove something."""
+    notes = compression.result.notes
+    if compression.has_target:
+        yield from notes
+        if ALL_RECENT in notes:
+            yield "a call with target_tokens can remove more"
+    else:
+        least = how_many(compression.opened.session.settings.offload_min_tokens, "token")
+        yield notes[0]
+        yield (
+            f"tool results below {least}, those of the newest step and restored ones are not "
+            "offloaded"
+        )
+
+
+def _next_steps(compression: Compression) -> dict[str, Any]:
+    result, opened = compression.result, compression.opened
+    if not result.changed or compression.dry_run:
+        return {}
+    note = next_steps(opened, result, messages_passed=compression.messages_passed)
+    return {"note": note, "session": opened.session.id}
+
+
+def _target(compression: Compression) -> dict[str, Any]:
+    """The target, whether it was met, and the minimum size where it was not."""
+    result = compression.result
+    if not compression.has_target:
+        return {}
+    facts: dict[str, Any] = {}
+    if result.target_tokens is not None:
+        facts |= {"target_tokens": result.target_tokens, "target_met": result.target_met}
+        if fixed := result.fixed_tokens:
+            facts["of_it_fixed"] = (
+                f"system prompt and tool schemas, which stay: {how_many(fixed, 'token')}"
+            )
+    if not result.target_met:
+        facts |= {"floor_tokens": result.floor_tokens or None, "floor": dict(result.floor)}
+    return facts
+
+
+def _details(compression: Compression) -> dict[str, Any]:
+    """The strategies that ran, where the evidence is now, and the largest refs."""
+    result, session = compression.result, compression.opened.session
+    largest = _largest_first(result)
+    refs = {ref: _described(result, ref, result.refs[ref]) for ref in largest[:REFS]}
+    rest = len(largest) - len(refs)
+    status_call = f'context_status(conversation="{session.id}", response_format="detailed")'
+    others = f"{rest:,}" if compression.dry_run else f"{rest:,}; {status_call} lists the newest"
+    return {
+        "strategy": result.strategy,
+        "tokens_after_each_step": {step.strategy: step.tokens_after for step in result.steps},
+        "first_changed_message": result.first_changed,
+        "evidence": {
+            name: {"in view": loss.retained, "restorable": loss.recoverable, "lost": loss.lost}
+            for name, loss in result.loss.items()
+            if loss.total
+        },
+        "refs_total": len(result.refs),
+        "refs": refs,
+        "other_refs": others if rest else None,
+    }
+
+
+def _largest_first(result: Result) -> list[str]:
+    """The refs by size; messages whose texts have refs of their own come last."""
+    texts = {about.indices[0] for about in result.refs.values() if about.block is not None}
+
+    def rank(ref: str) -> tuple[bool, int]:
+        about = result.refs[ref]
+        has_text_refs = about.block is None and not texts.isdisjoint(about.indices)
+        return has_text_refs, -_size(result.originals[ref])
+
+    return sorted(result.refs, key=rank)
+
+
+def _described(result: Result, ref: str, about: Ref) -> str:
+    place = "" if about.block is None else f" of message {about.indices[0]:,}"
+    return f"{one_line(about.what)}{place}, {how_many(_size(result.originals[ref]), 'character')}"
+
+
+def _size(original: Any) -> int:
+    return len(original if isinstance(original, str) else canonical(original))
+
+
+def _summary(compression: Compression) -> dict[str, Any]:
+    """The summary that was written, or what one would take."""
+    if forecast := compression.forecast:
+        summary = {n: v for n, v in asdict(forecast).items() if n not in SHOWN_IN_PROMPT_CACHE}
+        return {"summary_would_take": summary, "prompt_cache": cache_sentence(forecast)}
+    if compression.result.summary is None or compression.dry_run:
+        return {}
+    return {"summary": _written_summary(compression.result)}
+
+
+def _written_summary(result: Result) -> dict[str, Any]:
+    """Where a summary is, what it took, and how many claims were removed from it."""
+    summary = result.summary
+    if summary is None:
+        return {}
+    models = sorted({reply.model for reply in summary.replies if reply.model})
+    facts = {
+        "ref": ref_of(summary.text),
+        "shown_by": "context_summary",
+        "written_by": ", ".join(models),
+        **summary.usage,
+        "struck_as_unverified": len(summary.unverified),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _outside_the_messages(compression: Compression) -> dict[str, Any]:
+    """The tokens that the host sends besides the messages, and whether all fit the budget."""
+    if not (outside := compression.opened.not_counted):
+        return {}
+    total = compression.result.tokens_after + outside
+    budget = compression.opened.session.settings.token_budget
+    too_large = "" if total <= budget else f", which is more than the budget of {budget:,}"
+    return {
+        "not_counted": (
+            f"the host's system prompt, tools and the like: {how_many(outside, 'token')}; with the "
+            f"messages {total:,} in all{too_large}"
+        )
+    }
+
+
+def _warnings(compression: Compression) -> list[str]:
+    result, transcript = compression.result, compression.opened.transcript
+    warnings = [
+        *result.repairs,
+        *filter(None, [compression.warning]),
+        *(transcript.warnings if transcript else ()),
+    ]
+    if result.changed and (compression.has_target or result.target_met):
+        warnings += result.notes
+    if result.changed and (gone := result.constraints_gone):
+        warnings.append(f"{gone}; context_restore brings them back, and a larger target keeps them")
+    return warnings
+
+
+def _for_programs(compression: Compression) -> dict[str, Any]:
+    """The compacted context, for a caller that passed the messages."""
+    if not compression.messages_passed:
+        return {}
+    result, messages = compression.result, compression.messages
+    values: dict[str, Any] = {"messages": result.messages if messages is None else messages}
+    if summary_in(result.system):
+        values["system"] = result.system
+    return values
