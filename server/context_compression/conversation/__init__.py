@@ -10,7 +10,7 @@ host: transcripts are read in `transcripts` and `hosts`, tokens are counted in `
     authors.py          who wrote a text: the user, a host, or this package
     labels.py           labels in notes that quote others
     rendering.py        a text of which only some parts are shown
-    whereabouts.py      where in a text a part stands
+    positions.py        positions in JSON and diffs, for the marks of gaps
     system_prompt.py    a summary in the system prompt
     refs.py             refs: short names from the SHA-256 of a text
 """

@@ -15,6 +15,8 @@ MODULES: Mapping[str, str] = {
     "compress.subject": "compression.subject",
     "compress.thinking": "compression.thinking",
     "constraints": "evidence.constraints",
+    "conversation.validity.mending": "conversation.validity.pairing",
+    "conversation.whereabouts": "conversation.positions",
     "cuts": "planning.cuts",
     "due": "evidence.open_tasks",
     "edits": "planning.edits",
@@ -118,10 +120,10 @@ MODULES: Mapping[str, str] = {
     "validity": "conversation.validity",
     "validity.items": "conversation.validity.items",
     "validity.joining": "conversation.validity.joining",
-    "validity.mending": "conversation.validity.mending",
+    "validity.mending": "conversation.validity.pairing",
     "validity.new_ids": "conversation.validity.new_ids",
     "validity.units": "conversation.validity.units",
-    "whereabouts": "conversation.whereabouts",
+    "whereabouts": "conversation.positions",
     "words": "evidence.words",
 }
 """Modules that were moved or renamed."""
@@ -149,6 +151,9 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
 """Packages that keep their path, and the modules that now hold what they held themselves."""
 
 NAMES: Mapping[tuple[str, str], str] = {
+    ("conversation.validity.mending", "Mender"): "conversation.validity.pairing:Pairing",
+    ("conversation.whereabouts", "Whereabouts"): "conversation.positions:Positions",
+    ("conversation.whereabouts", "whereabouts"): "conversation.positions:positions_in",
     ("llms.forecast", "OUTPUT"): "summaries.llms.prices:OUTPUT",
     ("llms.forecast", "READ"): "summaries.llms.prices:READ",
     ("llms.forecast", "WRITE"): "summaries.llms.prices:WRITE",
@@ -158,5 +163,8 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("setup.hosts", "Host"): "setup.host:Host",
     ("setup.hosts", "command_of"): "setup.host:command_of",
     ("setup.hosts", "environ_of"): "setup.host:environ_of",
+    ("validity.mending", "Mender"): "conversation.validity.pairing:Pairing",
+    ("whereabouts", "Whereabouts"): "conversation.positions:Positions",
+    ("whereabouts", "whereabouts"): "conversation.positions:positions_in",
 }
 """Names that left the module they stood in, or have another name now: `module:name`."""
