@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from context_compression.conversation.authors import answer_of, is_ours, user_words
+from context_compression.conversation.authors import answer_of, is_our_note, user_words
 from context_compression.conversation.labels import sections
 from context_compression.conversation.messages import Message, Text, named_strings
 from context_compression.evidence.facts import commands_of
@@ -67,7 +67,7 @@ def names_in(message: Message, lexicon: Lexicon) -> set[str]:
     said = [message.text if message.role == "assistant" else user_words(message)]
     said += map(answer_of, message.results)
     for block in message.blocks:
-        if isinstance(block, Text) and is_ours(block.text):
+        if isinstance(block, Text) and is_our_note(block.text):
             said += quoted_in(block.text)
     alone: list[str] = []
     for call in message.calls:

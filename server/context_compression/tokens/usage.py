@@ -6,7 +6,7 @@ from heapq import nsmallest
 from threading import Lock
 from typing import Any
 
-from context_compression.conversation.authors import author_of, is_ours, title_of
+from context_compression.conversation.authors import author_of, is_our_note, title_of
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import (
     Block,
@@ -86,7 +86,7 @@ def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
         for block in message.blocks:
             kind = KINDS[type(block)]
             if isinstance(block, Text):
-                ours = is_ours(block.text)
+                ours = is_our_note(block.text)
                 kind = "our notes" if ours else f"{author_of(message, block.text)} text"
             found[kind] = found.get(kind, 0) + counter.block(block)
         found["structure"] = found.get("structure", 0) + counter.family.per_message
