@@ -62,7 +62,7 @@ class Due:
         outdated = self._outdated
         files = {
             number: change.after
-            for number, change in outdated.made
+            for number, change in outdated.files.changes
             if change.before is None and PLAN_FILE.search(ending(change.path))
         }
         plan = agreed = dict[str, Sequence[str]]()

@@ -11,6 +11,7 @@ were taken from transcripts of those hosts.
 
 from context_compression.conversation.authors.answers import (
     all_of_answer,
+    answer_in,
     answer_of,
     is_answer,
     question_calls,
@@ -43,6 +44,7 @@ __all__ = [
     "EXCERPTS",
     "HOST_NOTES",
     "all_of_answer",
+    "answer_in",
     "answer_of",
     "author_of",
     "holds_excerpts",
