@@ -15,7 +15,8 @@ from typing import NamedTuple, TypeAlias
 
 from context_compression.conversation.rendering import Span, gap_tokens
 from context_compression.evidence import facts as evidence
-from context_compression.evidence.words import KINDS, PROSE_KINDS, Kind, ProseKind
+from context_compression.evidence.numbering import PROSE_KINDS, ProseKind
+from context_compression.evidence.words import KINDS, Kind
 from context_compression.planning.cuts import Cutter
 
 USED = 6.0

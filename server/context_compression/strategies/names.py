@@ -13,8 +13,10 @@ from context_compression.conversation.labels import sections
 from context_compression.conversation.messages import Message, Text, named_strings
 from context_compression.evidence.facts import commands_of
 from context_compression.evidence.ledger.shell import steps
+from context_compression.evidence.lexicon import Lexicon
+from context_compression.evidence.numbering import JOINED
 from context_compression.evidence.redaction import MARK, redact
-from context_compression.evidence.words import JOINED, Kind, Lexicon
+from context_compression.evidence.words import Kind
 from context_compression.planning.plan import Plan
 
 LABEL = "[More names used]"

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from context_compression.evidence.redaction.assigned import assigned
 from context_compression.evidence.redaction.coded import CODE, Reading
 from context_compression.evidence.redaction.files import in_files
-from context_compression.evidence.redaction.found import Found
 from context_compression.evidence.redaction.keys import keys
 from context_compression.evidence.redaction.passed import passed
 from context_compression.evidence.redaction.private_keys import private_keys
+from context_compression.evidence.redaction.secret import Secret
 
 MARK = re.compile(r"\[redacted: [a-z0-9 ]{1,40}\]")
 """What stands in place of a secret."""
@@ -62,16 +62,16 @@ def beginning(text: str, most: int) -> str:
     return whole[:at] if mark and mark.end() > most else whole[:most]
 
 
-def _all_in(text: str) -> Iterator[Found]:
+def _all_in(text: str) -> Iterator[Secret]:
     """Every secret in a text, also in what its codes stand for."""
     yield from _plain(text)
     if CODE.search(text):
         reading = Reading(text)
         for start, stop, kind in _plain(reading.text):
-            yield Found(*reading.place(start, stop), kind)
+            yield Secret(*reading.place(start, stop), kind)
 
 
-def _plain(text: str) -> Iterator[Found]:
+def _plain(text: str) -> Iterator[Secret]:
     # a line break in JSON is one in what it quotes; each has two characters
     if "\\" in text:
         text = text.replace("\\n", " \n").replace("\\r", " \r").replace("\\t", " \t")
@@ -79,9 +79,9 @@ def _plain(text: str) -> Iterator[Found]:
         yield from finder(text)
 
 
-def _merged(found: Iterator[Found]) -> list[Found]:
+def _merged(found: Iterator[Secret]) -> list[Secret]:
     """In order, those that overlap as one, of the kind of the one that begins first."""
-    merged: list[Found] = []
+    merged: list[Secret] = []
     for each in sorted(found, key=lambda each: each.start):
         if merged and each.start < merged[-1].stop:
             if each.stop > merged[-1].stop:

@@ -7,8 +7,8 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from context_compression.evidence.redaction.found import BLANK, Found, compiled, parts_in
 from context_compression.evidence.redaction.looks import could_be_password, is_password, is_random
+from context_compression.evidence.redaction.secret import BLANK, Secret, compiled, parts_in
 
 STEMS = {
     "pass": r"(?:[_-]?(?:word|wd|wort|phrase|code))?",
@@ -70,7 +70,7 @@ BEFORE = 70
 """Characters before a name that are looked at."""
 
 
-def assigned(text: str) -> Iterator[Found]:
+def assigned(text: str) -> Iterator[Secret]:
     """The values of secrets' names in a text, in no order."""
     low = text.lower()
     if len(low) != len(text):  # `İ` grows
@@ -80,7 +80,7 @@ def assigned(text: str) -> Iterator[Found]:
             group = "quoted" if found["quoted"] else "bare" if found["bare"] else "inner"
             span = found.span(group)
             if _is_name(text, found) and _is_secret(text, found, text[slice(*span)], group):
-                yield Found(*span, "password" if stem in PASSWORDS else "secret")
+                yield Secret(*span, "password" if stem in PASSWORDS else "secret")
 
 
 def _behind(expression: re.Pattern[str], stem: str, low: str) -> Iterator[re.Match[str]]:

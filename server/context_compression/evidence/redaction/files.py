@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from context_compression.evidence.redaction.found import BLANK, Found, each, parts_in
 from context_compression.evidence.redaction.looks import could_be_password, is_placeholder
+from context_compression.evidence.redaction.secret import BLANK, Secret, each, parts_in
 
 NETRC = re.compile(
     rf"(?<!\w)login{BLANK}{{1,16}}[^\s\"'\\]{{1,120}}{BLANK}{{1,16}}"
@@ -31,16 +31,16 @@ MNEMONIC = re.compile(
 )
 
 
-def in_files(text: str) -> Iterator[Found]:
+def in_files(text: str) -> Iterator[Secret]:
     """The secrets in such files of a text, in no order."""
     if "login" in text:
         for found in each(NETRC, "login", text):
             if not is_placeholder(found[1]):
-                yield Found(*found.span(1), "password")
+                yield Secret(*found.span(1), "password")
     if ":54" in text or ":*:" in text:
         for found in PGPASS.finditer(text):
             if could_be_password(found[1]):
-                yield Found(*found.span(1), "password")
+                yield Secret(*found.span(1), "password")
     if "kind" in text:
         done = 0
         for found in each(KUBERNETES, "kind", text):
@@ -48,7 +48,7 @@ def in_files(text: str) -> Iterator[Found]:
                 start, done = _document(text, found)
                 yield from _members(text, start, done)
     for part in parts_in(text, "nemonic", "seed", "ecovery"):
-        yield from (Found(*found.span(1), "secret") for found in each(MNEMONIC, part, text))
+        yield from (Secret(*found.span(1), "secret") for found in each(MNEMONIC, part, text))
 
 
 def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:
@@ -62,11 +62,11 @@ def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:
     return start, min(len(text), kind.end() + DOCUMENT) if stop < 0 else stop
 
 
-def _members(text: str, start: int, stop: int) -> Iterator[Found]:
+def _members(text: str, start: int, stop: int) -> Iterator[Secret]:
     """The values of a Secret's data."""
     for data in DATA.finditer(text, start, stop):
         at = data.end()
         while member := MEMBER.match(text, at, stop):
             at = member.end()
             if not is_placeholder(member["value"]):
-                yield Found(*member.span("value"), "secret")
+                yield Secret(*member.span("value"), "secret")

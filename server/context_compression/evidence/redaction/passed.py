@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from context_compression.evidence.redaction.assigned import is_pair
-from context_compression.evidence.redaction.found import Found, compiled, each, parts_in
 from context_compression.evidence.redaction.looks import WORD, is_key, is_placeholder, is_random
+from context_compression.evidence.redaction.secret import Secret, compiled, each, parts_in
 
 AUTHORIZATION = re.compile(
     r"""(?:uthorization|UTHORIZATION)(?:\\{0,31}["'`])?\]?\s{0,3}(?:[:=,]|=>)\s{0,3}"""
@@ -79,17 +79,17 @@ STATEMENTS = (
 """The same of statements of SQL, and of command lines without such an option."""
 
 
-def passed(text: str) -> Iterator[Found]:
+def passed(text: str) -> Iterator[Secret]:
     """The secrets in headers, addresses and command lines of a text, in no order."""
     yield from _in_headers(text)
     if "://" in text:
-        yield from (Found(*found.span(1), "password") for found in IN_URL.finditer(text))
+        yield from (Secret(*found.span(1), "password") for found in IN_URL.finditer(text))
     if "=" in text:
         for found in IN_QUERY.finditer(text):
             if found["value"] and is_random(found["value"]):
-                yield Found(*found.span("value"), "secret")
+                yield Secret(*found.span("value"), "secret")
             elif found["password"] and not is_placeholder(found["password"]):
-                yield Found(*found.span("password"), "password")
+                yield Secret(*found.span("password"), "password")
     if " " not in text:
         return
     has_option = (" -" in text or "/p:" in text) and OPTION.search(text)
@@ -98,17 +98,17 @@ def passed(text: str) -> Iterator[Found]:
         if hint in text:
             for found in each(compiled(shape), hint, text):
                 if not is_placeholder(found["value"]) and found["value"][0] not in "-$":
-                    yield Found(*found.span("value"), "password")
+                    yield Secret(*found.span("value"), "password")
 
 
-def _in_headers(text: str) -> Iterator[Found]:
+def _in_headers(text: str) -> Iterator[Secret]:
     for part in parts_in(text, "uthorization", "UTHORIZATION"):
         for found in each(AUTHORIZATION, part, text):
             yield from _authorized(text, found)
     for part in parts_in(text, "earer", "EARER"):
         for found in each(BEARER, part, text):
             if is_key(found[1]):
-                yield Found(*found.span(1), "bearer token")
+                yield Secret(*found.span(1), "bearer token")
     for part in parts_in(text, "ookie", "OOKIE"):
         at = 0
         for found in each(COOKIE, part, text):
@@ -118,18 +118,18 @@ def _in_headers(text: str) -> Iterator[Found]:
             while crumb := CRUMB.match(text, at):
                 at = crumb.end()
                 if crumb[2] and is_random(crumb[2]):
-                    yield Found(*crumb.span(2), "cookie")
+                    yield Secret(*crumb.span(2), "cookie")
 
 
-def _authorized(text: str, found: re.Match[str]) -> Iterator[Found]:
+def _authorized(text: str, found: re.Match[str]) -> Iterator[Secret]:
     """What a header of authorization tells, by its scheme."""
     scheme, value = (found["scheme"] or "").strip(" =:").lower(), found["value"]
     if scheme == "basic":
         if is_pair(value) or not WORD.fullmatch(value):
-            yield Found(*found.span("value"), "basic auth")
+            yield Secret(*found.span("value"), "basic auth")
     elif scheme in ("digest", "aws4-hmac-sha256", "oauth", "hmac"):
         stop = text.find("\n", found.end())
         for part in SIGNED.finditer(text, found.start(), len(text) if stop < 0 else stop):
-            yield Found(*part.span(1), "secret")
+            yield Secret(*part.span(1), "secret")
     elif scheme != "bearer" and is_key(value) and not is_placeholder(value):
-        yield Found(*found.span("value"), "secret")
+        yield Secret(*found.span("value"), "secret")

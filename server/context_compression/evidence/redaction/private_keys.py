@@ -7,7 +7,7 @@ its line breaks are `\n`. Of one that was cut, the lines next to the mark that i
 import re
 from collections.abc import Iterator
 
-from context_compression.evidence.redaction.found import Found
+from context_compression.evidence.redaction.secret import Secret
 
 KIND = "private key"
 MARK = re.compile(
@@ -42,7 +42,7 @@ NEAR = 4_000
 """Characters around a member of a JSON Web Key within which it says that it is one."""
 
 
-def private_keys(text: str) -> Iterator[Found]:
+def private_keys(text: str) -> Iterator[Secret]:
     """The private keys in a text; a mention of a header is none."""
     if "PRIVATE" in text or "OpenVPN" in text:
         yield from _blocks(text)
@@ -50,14 +50,14 @@ def private_keys(text: str) -> Iterator[Found]:
         for found in PUTTY.finditer(text):
             stop = _lines_after(text, found.end(), int(found[1]))
             if stop > found.end():
-                yield Found(found.end(), stop, KIND)
+                yield Secret(found.end(), stop, KIND)
     if "kty" in text:
         for found in JWK.finditer(text):
             if text.find("kty", max(0, found.start() - NEAR), found.end() + NEAR) >= 0:
-                yield Found(*found.span("value"), KIND)
+                yield Secret(*found.span("value"), KIND)
 
 
-def _blocks(text: str) -> Iterator[Found]:
+def _blocks(text: str) -> Iterator[Secret]:
     marks = list(MARK.finditer(text))
     closed = -1  # where the block before ended
     for number, mark in enumerate(marks):
@@ -65,21 +65,21 @@ def _blocks(text: str) -> Iterator[Found]:
             if mark.start() >= closed:
                 start = _lines_before(text, mark.start())
                 if start < mark.start():
-                    yield Found(start, mark.end(), KIND)
+                    yield Secret(start, mark.end(), KIND)
             continue
         after = marks[number + 1] if number + 1 < len(marks) else None
         start, stop = mark.end(), mark.end()
         if after and after[1] == "END" and after.start() - start <= LONGEST:
             stop = after.start()
             if sum(map(len, PAYLOAD.findall(text, start, stop))) > DENSE * (stop - start):
-                yield Found(mark.start(), after.end(), KIND)
+                yield Secret(mark.start(), after.end(), KIND)
                 closed = after.end()
                 continue
         end = _lines_after(text, start)
         if end > start:
-            yield Found(mark.start(), end, KIND)
+            yield Secret(mark.start(), end, KIND)
         for line in LINE.finditer(text, end, stop):
-            yield Found(*line.span(), KIND)
+            yield Secret(*line.span(), KIND)
 
 
 def _lines_after(text: str, start: int, most: int = LONGEST) -> int:

@@ -10,7 +10,7 @@ BLANK = r"(?:[\s\\]|(?<=\n)[ \t]{0,9}\d{1,6}[ ]?[→\t:|]|(?<=\n)[-+>])"
 one of a diff or a quote."""
 
 
-class Found(NamedTuple):
+class Secret(NamedTuple):
     """A secret: characters `start` to `stop` of a text, `stop` exclusive."""
 
     start: int
