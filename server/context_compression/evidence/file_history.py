@@ -71,7 +71,7 @@ class FileHistory:
 
     @cached_property
     def by_call(self) -> Sequence[Sequence[Change]]:
-        """The changes that each call asks for, by its number, whether it succeeded or not."""
+        """For each call the changes that it requests, whether it succeeded or not."""
         return [[*changes_of(call)] for call in self._calls]
 
     @cached_property

@@ -1,6 +1,6 @@
-"""Where each module lives that had another place before: old path -> new path.
+"""The table of moved modules and names: old path -> new path, both below `context_compression`.
 
-Both stand below `context_compression`. Entries stay until the next major version.
+Entries stay until the next major version.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,7 @@ MODULES: Mapping[str, str] = {
     "cuts": "planning.cuts",
     "due": "evidence.open_tasks",
     "edits": "planning.edits",
+    "evidence.redaction.found": "evidence.redaction.secret",
     "exports": "hosts.exporting",
     "exports.base": "transcripts.copy",
     "exports.claude_code": "hosts.claude_code.export",
@@ -95,7 +96,7 @@ MODULES: Mapping[str, str] = {
     "redaction.assigned": "evidence.redaction.assigned",
     "redaction.coded": "evidence.redaction.coded",
     "redaction.files": "evidence.redaction.files",
-    "redaction.found": "evidence.redaction.found",
+    "redaction.found": "evidence.redaction.secret",
     "redaction.keys": "evidence.redaction.keys",
     "redaction.looks": "evidence.redaction.looks",
     "redaction.passed": "evidence.redaction.passed",
@@ -148,15 +149,21 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
         "doors.conversations",
     ),
 }
-"""Packages that keep their path, and the modules that now hold what they held themselves."""
+"""Packages that kept their path, and the modules to which their names moved."""
 
 NAMES: Mapping[tuple[str, str], str] = {
+    ("authors", "is_ours"): "conversation.authors.speech:is_our_note",
     ("conversation.validity.mending", "Mender"): "conversation.validity.pairing:Pairing",
     ("conversation.whereabouts", "Whereabouts"): "conversation.positions:Positions",
     ("conversation.whereabouts", "whereabouts"): "conversation.positions:positions_in",
+    ("evidence.redaction.found", "Found"): "evidence.redaction.secret:Secret",
+    ("formats.foreign", "Foreign"): "conversation.formats.foreign.foreign_format:ForeignFormat",
+    ("formats.foreign", "nothing_seen"): "conversation.formats.checks:no_content_error",
     ("llms.forecast", "OUTPUT"): "summaries.llms.prices:OUTPUT",
     ("llms.forecast", "READ"): "summaries.llms.prices:READ",
     ("llms.forecast", "WRITE"): "summaries.llms.prices:WRITE",
+    ("redaction.found", "Found"): "evidence.redaction.secret:Secret",
+    ("redaction.keys", "Form"): "evidence.redaction.key_forms:Form",
     ("result", "SummaryRecord"): "summaries.record:SummaryRecord",
     ("setup.findings", "Finding"): "setup.finding:Finding",
     ("setup.hosts", "CLAUDE_CODE"): "hosts.claude_code.configuration:CLAUDE_CODE",
@@ -166,5 +173,11 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("validity.mending", "Mender"): "conversation.validity.pairing:Pairing",
     ("whereabouts", "Whereabouts"): "conversation.positions:Positions",
     ("whereabouts", "whereabouts"): "conversation.positions:positions_in",
+    ("words", "JOINED"): "evidence.numbering:JOINED",
+    ("words", "Lexicon"): "evidence.lexicon:Lexicon",
+    ("words", "Numbering"): "evidence.numbering:Numbering",
+    ("words", "PROSE_KINDS"): "evidence.numbering:PROSE_KINDS",
+    ("words", "ProseKind"): "evidence.numbering:ProseKind",
+    ("words", "is_prose"): "evidence.lexicon:is_prose",
 }
-"""Names that left the module they stood in, or have another name now: `module:name`."""
+"""Names that moved to another module or were renamed: (old module, name) -> `module:name`."""

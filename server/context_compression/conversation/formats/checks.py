@@ -13,7 +13,15 @@ from context_compression.conversation.messages import Message, is_array, is_obje
 from context_compression.errors import InvalidConversation
 
 CONTENT_KEYS = frozenset(
-    {"content", "parts", "tool_calls", "function_call", "refusal", "audio", *openai_chat.BESIDE}
+    {
+        "content",
+        "parts",
+        "tool_calls",
+        "function_call",
+        "refusal",
+        "audio",
+        *openai_chat.EXTRA_KEYS,
+    }
 )
 """The keys under which a message of any dialect may hold its content."""
 NAMED_KEYS = 8

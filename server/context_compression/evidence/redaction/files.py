@@ -23,7 +23,7 @@ MEMBER = re.compile(
     r"""(?P<v>\\{0,31}["'])?(?P<value>[^\s"'\\,}]{4,30000}+)(?(v)(?P=v))[ \t\\]*,?[\s\\]*"""
 )
 DOCUMENT = 8_000
-"""Characters around the kind of a document in which its data are looked for."""
+"""Characters around the kind of a document that are searched for its data."""
 MNEMONIC = re.compile(
     r"(?:nemonic|(?i:seed[ _-]?(?:phrase|words))|ecovery[ _-]?[pP]hrase)"
     r"[\"'\\]{0,9}[ \t]{0,4}[:=]?[ \t]{0,4}[\"'\\]{0,9}"
@@ -32,27 +32,27 @@ MNEMONIC = re.compile(
 
 
 def in_files(text: str) -> Iterator[Secret]:
-    """The secrets in such files of a text, in no order."""
+    """The secrets in such files within a text, in no particular order."""
     if "login" in text:
-        for found in each(NETRC, "login", text):
-            if not is_placeholder(found[1]):
-                yield Secret(*found.span(1), "password")
+        for match in each(NETRC, "login", text):
+            if not is_placeholder(match[1]):
+                yield Secret(*match.span(1), "password")
     if ":54" in text or ":*:" in text:
-        for found in PGPASS.finditer(text):
-            if could_be_password(found[1]):
-                yield Secret(*found.span(1), "password")
+        for match in PGPASS.finditer(text):
+            if could_be_password(match[1]):
+                yield Secret(*match.span(1), "password")
     if "kind" in text:
         done = 0
-        for found in each(KUBERNETES, "kind", text):
-            if found.start() >= done:
-                start, done = _document(text, found)
+        for match in each(KUBERNETES, "kind", text):
+            if match.start() >= done:
+                start, done = _document(text, match)
                 yield from _members(text, start, done)
     for part in parts_in(text, "nemonic", "seed", "ecovery"):
-        yield from (Secret(*found.span(1), "secret") for found in each(MNEMONIC, part, text))
+        yield from (Secret(*match.span(1), "secret") for match in each(MNEMONIC, part, text))
 
 
 def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:
-    """Where the document begins and ends that tells its kind."""
+    """`(start, stop)` of the YAML document around its `kind`."""
     start = max(
         0,
         kind.start() - DOCUMENT,

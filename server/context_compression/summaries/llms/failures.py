@@ -28,7 +28,7 @@ STATUS_OF = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status that each type of error stands for: an error inside a stream arrives under status 200.
+"""The status of each type of error: an error inside a stream arrives under status 200.
 
 Source: docs.anthropic.com/en/api/errors.
 """
