@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression import compress
-from context_compression.conversation.formats.foreign import FORMATS, nothing_seen, refusal
+from context_compression.conversation.formats.checks import no_content_error
+from context_compression.conversation.formats.foreign import FORMATS, refusal
 from context_compression.conversation.formats.shapes import fits
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import InvalidConversation
@@ -153,7 +154,7 @@ def test_what_is_nested_without_end_is_told_by_what_stands_outside(opens: str) -
 
 
 def test_a_message_in_which_nothing_is_seen_is_told_by_its_keys() -> None:
-    said = nothing_seen(3, {"role": "user", "text": "hi"})
+    said = no_content_error(3, {"role": "user", "text": "hi"})
 
     assert said.startswith(
         'Message 3 has no content that we can read; its keys are "role", "text". Pass the text as '
@@ -163,7 +164,7 @@ def test_a_message_in_which_nothing_is_seen_is_told_by_its_keys() -> None:
 def test_of_a_message_with_many_keys_only_some_are_named() -> None:
     message: dict[Any, Any] = {"role": "user", 7: 8, **{f"k{n}" * 50: n for n in range(20)}}
 
-    said = nothing_seen(0, message)
+    said = no_content_error(0, message)
 
     assert '"role", "7", "k0k0' in said
     assert ", …. Pass" in said
@@ -171,10 +172,10 @@ def test_of_a_message_with_many_keys_only_some_are_named() -> None:
 
 
 def test_a_message_with_its_role_alone_is_told_so() -> None:
-    assert 'its only key is "role".' in nothing_seen(0, {"role": "user"})
-    assert 'its keys are "role"' not in nothing_seen(0, {"role": "user"})
+    assert 'its only key is "role".' in no_content_error(0, {"role": "user"})
+    assert 'its keys are "role"' not in no_content_error(0, {"role": "user"})
 
 
 @given(st.integers(), st.dictionaries(keys | st.integers(), garbage, min_size=1))
 def test_a_message_of_any_keys_can_be_told(index: int, message: dict[Any, Any]) -> None:
-    assert f"Message {index} " in nothing_seen(index, message)
+    assert f"Message {index} " in no_content_error(index, message)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_compression.conversation import whereabouts
+from context_compression.conversation import positions
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.positions import DiffFiles, JsonPaths, Positions
 from context_compression.conversation.rendering import render
-from context_compression.conversation.whereabouts import DiffFiles, JsonPaths, Whereabouts
 
 FILLER = "It is long enough to be left out. " * 4
 ISSUES = {
@@ -245,8 +245,8 @@ def test_a_long_string_is_read_once_however_many_places_in_it_are_asked_for(
             read.append(start)
             return token.match(text, start)
 
-    token = whereabouts.TOKEN
-    monkeypatch.setattr(whereabouts, "TOKEN", Token())
+    token = positions.TOKEN
+    monkeypatch.setattr(positions, "TOKEN", Token())
 
     names_of(JsonPaths(json.dumps([{"log": "x" * 10_000}])), range(10_000))
 
@@ -336,6 +336,6 @@ def told(mark: str) -> str:
     return mark.partition(" up to ")[2].partition(";")[0]
 
 
-def names_of(where: Whereabouts, places: Iterable[int]) -> list[str | None]:
+def names_of(where: Positions, places: Iterable[int]) -> list[str | None]:
     """What places are called to be inside of."""
     return [where.name if where.inside(place) is not None else None for place in places]

@@ -155,9 +155,9 @@ def test_the_text_is_not_taken_for_the_users_words(where: Where) -> None:
     edited = [m for m in result.messages if "left out" in str(m)]
     for message in parse(edited).messages:
         words, ours = message.text.split("\n")
-        assert authors.is_ours(ours)
+        assert authors.is_our_note(ours)
         assert words == authors.user_words(message)
-        assert not authors.is_ours(message.text)  # by how it begins a message is known
+        assert not authors.is_our_note(message.text)  # by how it begins a message is known
     assert len(edited) > 5
 
 

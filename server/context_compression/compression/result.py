@@ -8,7 +8,7 @@ from typing import Any
 from context_compression.conversation.authors import question_calls
 from context_compression.conversation.messages import Message, texts_of
 from context_compression.evidence.facts import CLASSES, Class, Facts, facts
-from context_compression.evidence.words import Lexicon
+from context_compression.evidence.lexicon import Lexicon
 from context_compression.planning.edits import View
 from context_compression.summaries.record import SummaryRecord
 

@@ -174,7 +174,7 @@ class PreparedConversation:
         if self.ask.counter is None and at:
             return anchored(self.counter, self.conversation.messages, at)
         beside = self.before - self.counter.messages(self.conversation.messages)
-        return self.counter.whole(self.conversation.messages, beside + self.ask.not_counted)
+        return self.counter.total(self.conversation.messages, beside + self.ask.not_counted)
 
     @property
     def beyond(self) -> int:

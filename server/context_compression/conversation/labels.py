@@ -1,4 +1,7 @@
-"""Labels in notes of ours say who said what; in what they quote nothing may look like one."""
+"""Labels: in notes of this package they say who wrote a quote (`[User]`, `[Result of …]`).
+
+A quoted text must not contain anything that looks like a label, or it could pose as the user's.
+"""
 
 import re
 from bisect import bisect
@@ -18,13 +21,16 @@ SPEAKERS = {
     "toolresult", "assistanttoolcalls", "assistanttoolcall", "compressedhistory",
     "endofcompressedhistory",
 }  # fmt: skip
-"""Who speaks by a label, told by its letters alone: whatever stands between them is passed over."""
+"""Labels of speakers by their letters and digits; all other characters in them are ignored."""
 
 
 def label_of(tools: Iterable[str]) -> re.Pattern[str]:
-    """How a label of ours begins, folded, that names no speaker: `[Result of …`, `[Bash] ls`.
+    """The beginning of a label that names no speaker, in folded text: `[Result of …`, `[Bash] ls`.
 
-    Those of lines at the end, too: `[Files]`, `[More names used]`.
+    The labels of the lines at the end of a note, `[Files]` and `[More names used]`, are included.
+
+    Args:
+        tools: names of the tools in the conversation.
     """
     calls = "|".join(sorted(re.escape(folded(tool)) for tool in tools)) or "(?!)"
     return re.compile(
@@ -34,22 +40,22 @@ def label_of(tools: Iterable[str]) -> re.Pattern[str]:
 
 
 LABEL = label_of(())
-"""How one begins whatever tools there are."""
+"""The beginnings of labels for no tools in particular."""
 BRACKET = re.compile(f"[{re.escape(BRACKETS)}]")
 FIRST = re.compile(rf"{BLANK}[{re.escape(BRACKETS)}]")
 OTHERS = re.compile(rf"[{BREAKS}]{BLANK}[{re.escape(BRACKETS)}]")
-"""How the first line begins with a bracket, and any other."""
+"""A bracket at the beginning of the first line, and of any other."""
 QUOTES = "\"'`"
 NEAR, FAR = 400, 20_000
-"""Characters from a bracket on in which a label is looked for, as seen and at most."""
+"""Characters from a bracket on that are searched for a label: visible ones, and at most in all."""
 LABELS = re.compile(r"(?<=\n)\[(?=[^\W\d])[^\n]{1,400}?\](?=\s|\Z)")
-"""The labels in a note of ours, and what looks like one in what it quotes; no marks of gaps."""
+"""The labels in a note of this package, and what looks like one in its quotes; no marks of gaps."""
 
 
 def without_labels(text: str, label: re.Pattern[str] = LABEL) -> str:
-    """A quoted text in which no line reads like a label of ours: a backslash goes before it.
+    r"""A quoted text with a backslash before each line that reads like a label: `\[User] …`.
 
-    Whatever its letters look like, and whatever is not seen between them; all else stays.
+    Look-alike letters and invisible characters make no difference. All else stays as it is.
     """
     if not ("[" in text if text.isascii() else BRACKET.search(text)):
         return text
@@ -63,22 +69,22 @@ def without_labels(text: str, label: re.Pattern[str] = LABEL) -> str:
 
 
 def _brackets(text: str) -> Iterator[int]:
-    """Where a line begins with a bracket, as it is seen."""
+    """The places of the brackets at the visible beginnings of lines."""
     first = FIRST.match(text)
     if first:
         yield first.end() - 1
-    yield from (found.end() - 1 for found in OTHERS.finditer(text))
+    yield from (match.end() - 1 for match in OTHERS.finditer(text))
 
 
 def _is_label(text: str, at: int, label: re.Pattern[str]) -> bool:
-    """Whether what stands at a bracket reads like a label."""
+    """Whether the text at a bracket reads like a label."""
     near = text[at : at + NEAR]
     if not is_plain(near):
         near = unhidden(near)
         if len(near) < NEAR / 2 and len(text) > at + NEAR:
             near = unhidden(text[at : at + FAR])[:NEAR]
             if len(near) < NEAR / 2 and len(text) > at + FAR:
-                return True  # so much is hidden for no good reason
+                return True  # no honest text has so many invisible characters
     seen = folded(near)
     name = seen[1 : max(1, seen.find("]"))].strip()
     is_string = len(name) > 1 and name[0] == name[-1] and name[0] in QUOTES  # `["user"]`
@@ -89,28 +95,28 @@ def _is_label(text: str, at: int, label: re.Pattern[str]) -> bool:
 def label_quotes(
     note: str, spans: Iterable[tuple[int, int]], label: re.Pattern[str] = LABEL
 ) -> list[tuple[int, int]]:
-    """The spans of a note of ours, each with the labels that say what it is of, in any order.
+    """Spans of a note of this package, and those of the labels they belong to, in any order.
 
-    What looks like a label, and is none by `label`, may stand in a quoted log: the sure one above
-    it comes along, too. Above `[Result; ref …]` stands the call it is of, which does likewise.
+    What looks like a label and is none by `label` may be part of a quoted log: the nearest certain
+    label above is added too. So is the label of the call above `[Result; ref …]`.
     """
-    labels = [found.span() for found in LABELS.finditer(note)]
-    sure = [-1]  # for no label and for each one: the sure one at it or above
+    labels = [result.span() for result in LABELS.finditer(note)]
+    certain = [-1]  # for no label, then for each label: the certain one at it or above
     for number, (start, _) in enumerate(labels):
-        sure.append(number if _is_label(note, start, label) else sure[-1])
-    found: list[tuple[int, int]] = []
+        certain.append(number if _is_label(note, start, label) else certain[-1])
+    result: list[tuple[int, int]] = []
     for span in spans:
         last = bisect(labels, (span[0], len(note) + 1)) - 1
-        first = sure[last + 1]
+        first = certain[last + 1]
         if first > 0 and note.startswith("[Result;", labels[first][0]):
-            found.append(labels[first - 1])
-        found += [labels[number] for number in {first, last} if number >= 0]
-        found.append(span)
-    return found
+            result.append(labels[first - 1])
+        result += [labels[number] for number in {first, last} if number >= 0]
+        result.append(span)
+    return result
 
 
 def sections(note: str) -> Iterator[tuple[str, int, int]]:
-    """The labels in a note of ours, each with where what it is of begins and ends."""
+    """The labels in a note of this package, each with `(start, stop)` of the text behind it."""
     labels = [*LABELS.finditer(note)]
     ends = [label.start() for label in labels[1:]]
     for label, end in zip(labels, [*ends, len(note)], strict=False):
@@ -118,12 +124,12 @@ def sections(note: str) -> Iterator[tuple[str, int, int]]:
 
 
 def quotes_of(speaker: str, note: str) -> Iterator[tuple[int, int]]:
-    """Where in a note of ours stands what it quotes of a speaker: up to the next label."""
+    """`(start, stop)` of what a note of this package quotes of a speaker, up to the next label."""
     for label, start, stop in sections(note):
         if label == f"[{speaker}]":
             yield start, stop
 
 
 def no_speaker(name: str) -> str:
-    """The name of a tool or an argument for a label: one of a speaker gets a word before it."""
+    """The name of a tool or an argument for a label: `no_speaker("user")` -> `"call user"`."""
     return f"call {name}" if _is_label(f"[{name}]", 0, LABEL) else name

@@ -1,7 +1,7 @@
-"""Messages are values; who sent them in which dialect is the business of `formats`.
+"""Messages and their blocks, as values without a dialect; `formats` reads and writes them.
 
-A message keeps the object it was read from in `source`. As long as nobody edits the message, that
-very object is what goes out again, so nothing we do not understand is damaged on the way through.
+A message keeps the object it was read from in `source`. A message that nobody edits is written as
+that very object, so nothing that this package does not understand is damaged.
 """
 
 import json
@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 COMPRESSED = "[Compressed History]"
-"""How every text of ours begins, so that nobody takes it for the user's words."""
+"""The beginning of every text of this package: no model must take it for the user's words."""
 STRANGER = "[This stood in a message of the wrong role]"
-"""How a text begins that a repair made of something else; what follows in the message may be the
-user's own."""
-
+"""The beginning of a text that a repair made of another block; other texts in the message may be
+the user's."""
 UNNAMED = "@"
-"""How an id of ours begins, for a call that has none: results answer such in their order."""
+"""The beginning of an id of this package, for a call without one: results answer it by order."""
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
@@ -31,10 +30,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """A model's reasoning. Never edited: it is byte-identical or gone.
+    """A model's reasoning. It is never edited: it stays byte-identical or is removed.
 
-    `bound`: a signature binds it to all that stands before it, so that it has to go where any of
-    that is changed, with all other such reasoning of its tool loop.
+    `bound`: a signature binds it to everything before it. If any of that changes, it must be
+    removed, with all other bound reasoning of its tool loop.
     """
 
     text: str
@@ -62,9 +61,9 @@ class Document:
 class ToolCall:
     """A request to run a tool. `arguments` is parsed JSON, or the raw string if it is not JSON.
 
-    `unit` is the id of the server tool that makes the call, where one does. A `signed` call carries
-    a signature that goes back to the provider with the very call. One that is `alone` has no other
-    beside it in its message. `kind` is the dialect's word for calls of its sort.
+    `unit` is the id of the server tool that makes the call, if one does. A `signed` call has a
+    signature that goes back to the provider with it. A call that is `alone` is the only one in its
+    message. `kind` is the dialect's word for this sort of call.
     """
 
     id: str
@@ -86,9 +85,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered: texts, images, documents, opaque parts in `content`.
+    """The answer of a tool: texts, images, documents and opaque parts in `content`.
 
-    `name` is the tool's, where the dialect says it with the result too; `kind` is that of the call.
+    `name` is that of the tool, in dialects that repeat it with the result; `kind` that of the call.
     """
 
     call_id: str
@@ -112,10 +111,10 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block we do not know: counted, never looked into, written back unchanged.
+    """A block of an unknown kind: it is counted and written back unchanged.
 
-    The blocks of one `unit`, a call that the provider runs itself and its result, stay or leave
-    together; `opens` tells the call. Tools that it `declares` may be called behind it alone.
+    The blocks of one `unit` (a call that the provider runs itself, and its result) stay or leave
+    together; `opens` marks the call. Tools that a block `declares` may be called only behind it.
     """
 
     source: Any = field(repr=False)
@@ -137,7 +136,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """Its own text (no thinking, calls or results), joined by newlines."""
+        """The text blocks, joined by newlines; no thinking, calls or results."""
         return "\n".join(block.text for block in self.blocks if isinstance(block, Text))
 
     @property
@@ -152,17 +151,17 @@ class Message:
 
     @property
     def has_thinking(self) -> bool:
-        """Whether a thinking block stands in it."""
+        """Whether it has a thinking block."""
         return any(isinstance(block, Thinking) for block in self.blocks)
 
     @property
     def has_bound_thinking(self) -> bool:
-        """Whether a thinking block stands in it that is bound to what stands before."""
+        """Whether it has a thinking block that is bound to what comes before."""
         return any(isinstance(block, Thinking) and block.bound for block in self.blocks)
 
     @property
     def declares(self) -> tuple[str, ...]:
-        """The tools that may be called because of it: search found them."""
+        """The names of the tools that may be called because of it: a tool search returned them."""
         return tuple(
             name
             for block in self.blocks
@@ -173,17 +172,17 @@ class Message:
 
     @property
     def only_thinks(self) -> bool:
-        """Whether nothing but reasoning stands in it, as a message of its own."""
+        """Whether it consists of reasoning only."""
         return bool(self.blocks) and all(isinstance(block, Thinking) for block in self.blocks)
 
     @property
     def is_system(self) -> bool:
-        """Whether nobody who takes turns says it."""
+        """Whether it is an instruction, of no party that takes turns."""
         return self.role in ("system", "developer")
 
     @property
     def is_user(self) -> bool:
-        """Whether the user says something in it; tool results alone are not the user's."""
+        """Whether it is the user's; a message of tool results only is not."""
         return self.role == "user" and any(not isinstance(b, ToolResult) for b in self.blocks)
 
     @property
@@ -193,7 +192,7 @@ class Message:
 
     @property
     def pattern(self) -> dict[str, Any]:
-        """What it is written into: nothing; of an edited message all keys of what it was."""
+        """The keys it is written into: none, or those an edited message was read from."""
         return {}
 
     def with_blocks(self, blocks: tuple[Block, ...]) -> "Message":
@@ -203,20 +202,20 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Edited(Message):
-    """A message that was changed: its `source` is only the pattern for its other keys.
+    """A message that was changed; `source` gives only the pattern for its other keys.
 
-    One that is `detached` no longer names the reasoning it came with.
+    A `detached` message no longer names the reasoning it came with.
     """
 
     detached: bool = field(default=False, compare=False)
 
     @property
     def pattern(self) -> dict[str, Any]:
-        """All keys of what it was read from; of one that is detached but its `id`."""
-        found = dict(self.source or {})
+        """All keys of the object it was read from, without the `id` if it is detached."""
+        pattern = dict(self.source or {})
         if self.detached:
-            found.pop("id", None)
-        return found
+            pattern.pop("id", None)
+        return pattern
 
     def with_blocks(self, blocks: tuple[Block, ...]) -> "Message":
         """The same message with other blocks."""
@@ -239,7 +238,7 @@ def assistant(text: str) -> Message:
 
 
 def texts_of(block: Block) -> Iterator[str]:
-    """Every text a reader of the block would see: what evidence is looked for in."""
+    """Every text that a reader of the block sees; evidence is searched in these."""
     match block:
         case Text(text=text) | Thinking(text=text) | Document(text=text):
             yield text
@@ -255,11 +254,11 @@ def texts_of(block: Block) -> Iterator[str]:
 
 def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
     """Whether it is a JSON object."""
-    return type(value) is dict or isinstance(value, Mapping)  # the latter is slow, and asked a lot
+    return type(value) is dict or isinstance(value, Mapping)  # `isinstance` is slow here
 
 
 def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
-    """Whether it is a JSON array (a string is none)."""
+    """Whether it is a JSON array; a string is not."""
     if type(value) is str:
         return False
     return type(value) is list or (
@@ -268,12 +267,12 @@ def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every string inside parsed JSON, keys left out, in order; of a number its digits."""
+    """Every string in parsed JSON, in order, and every number as a string; no keys."""
     return (text for _, text in named_strings(value))
 
 
 def named_strings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """The same, each with the key of the object it stands in."""
+    """The strings of `strings_in`, each as `(key, string)` with the key of the object it is in."""
     if isinstance(value, str):
         yield name, value
     elif is_object(value):

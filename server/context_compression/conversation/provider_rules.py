@@ -1,4 +1,4 @@
-"""What the provider of a dialect refuses, as far as it decides what a view may look like.
+"""The rules of the provider of a dialect that limit what a view may look like.
 
 Each dialect's module states its rules with their sources; `validity` repairs by them, and the
 strategies keep to them.
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Join: TypeAlias = Literal["nothing", "calls", "turns with calls", "all"]
-"""Which neighbouring messages of one role are made one message, where they stand apart:
+"""Which neighbouring messages of one role are joined to one message:
 
 nothing           the provider takes them as they are, or joins them itself
 calls             the assistant's, where results follow a message that is not the one that calls
@@ -28,8 +28,8 @@ class ProviderRules:
         alternates: user and assistant take turns. Messages with calls or results count as turns
             where results are the user's, and do not count where they have a role of their own.
         one_text: a result holds no more than one text.
-        reasoning_apart: reasoning is a message of its own, before the one it belongs to; it may not
-            stand without that, nor that without it while it has the id it came with.
+        reasoning_apart: reasoning is a message of its own, before the item it belongs to. Neither
+            may be sent without the other, unless the item has lost its id.
     """
 
     user_first: bool = False
@@ -41,5 +41,5 @@ class ProviderRules:
 
 
 def anthropic_like() -> ProviderRules:
-    """The rules of Anthropic Messages, for whoever plans without a dialect."""
+    """The rules of Anthropic Messages, for a plan without a dialect."""
     return ProviderRules(user_first=True, results_role="user")

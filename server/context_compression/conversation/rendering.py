@@ -1,35 +1,42 @@
-"""A text of which only some parts are shown: in order, the gaps marked with what is missing."""
+"""Shortened texts: chosen parts in order, each gap marked with what is missing."""
 
 import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from context_compression.conversation.whereabouts import JSON, whereabouts
+from context_compression.conversation.positions import JSON, positions_in
 
 Span: TypeAlias = tuple[int, int]
-"""Characters `start` to `stop` of a text."""
+"""Characters `start` to `stop` of a text, `stop` exclusive."""
 NEWLINE = "\n"
 LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})(?:[→\t:]|\| ?)")
-"""How a line begins that a tool numbered."""
+"""The beginning of a line that a tool numbered."""
 NUMBERED = re.compile(rf"(?:[^\n]*\n){{0,3}}{LINE_NUMBER.pattern}")
-"""How a text begins whose lines are numbered; a tool may say before what it is."""
+"""The beginning of a text whose lines are numbered, behind up to three lines of a heading."""
 GAP_CHARS = 60
-"""Characters up to which a gap is shown: its mark would be hardly shorter, and tells less."""
+"""A gap of up to so many characters is shown: its mark would be hardly shorter, and say less."""
 PLACE_CHARS = 120
-"""Characters of a gap from which on its mark may tell where the text goes on."""
+"""The mark of a gap of more characters may say where the text goes on."""
 GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 12
-"""What the mark of a gap costs, about; between numbered lines it is short, in JSON with a path."""
+"""About how many tokens the mark of a gap takes: between numbered lines it is `…`, in JSON it has a
+path."""
 
 
 def render(text: str, spans: Sequence[Span], ref: str = "") -> str:
-    """The chosen spans of a text in order, gaps marked with what is missing, the first with `ref`.
+    """The chosen spans of a text in order; a mark for each gap says how much is missing.
 
-    A gap of up to `GAP_CHARS` is shown; between numbered lines `…` tells as much as a number. In
-    JSON and diffs the mark of a longer one tells where the text goes on, unless it broke off there.
+    A gap of up to `GAP_CHARS` is shown. Between numbered lines the mark is `…`: the numbers say the
+    rest. In JSON and diffs the mark of a longer gap says where the text goes on, unless that is
+    where it broke off.
+
+    Args:
+        text: the full text.
+        spans: may overlap, in any order.
+        ref: of the full text; the first mark shows it, except `…`.
     """
     shown: list[str] = []
     position = 0
-    where = whereabouts(text)
+    positions = positions_in(text)
     for start, stop in (*sorted(spans), (len(text), len(text))):
         start = max(start, position)
         between = text[position:start]
@@ -37,13 +44,13 @@ def render(text: str, spans: Sequence[Span], ref: str = "") -> str:
             shown.append(between)
         else:
             goes_on = ""
-            if where and len(between) > PLACE_CHARS and start < len(text):
-                broke_off, inside = where.inside(position), where.inside(start)
-                goes_on = "" if inside in (None, broke_off) else where.name
-            if not ref and not goes_on and is_told_by_numbers(text, position, start):
+            if positions and len(between) > PLACE_CHARS and start < len(text):
+                broke_off, inside = positions.inside(position), positions.inside(start)
+                goes_on = "" if inside in (None, broke_off) else positions.name
+            if not ref and not goes_on and is_clear_from_numbers(text, position, start):
                 mark = "…"
             else:
-                begins = NEWLINE if position else ""  # of the line before
+                begins = NEWLINE if position else ""  # the end of the line before
                 mark, ref = gap(between.removeprefix(begins), ref, goes_on), ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
@@ -52,14 +59,15 @@ def render(text: str, spans: Sequence[Span], ref: str = "") -> str:
 
 
 def marked_with(rendered: str, ref: str) -> bool:
-    """Whether the mark of a gap in it tells the ref."""
+    """Whether the mark of a gap in a rendered text shows the ref."""
     return bool(ref) and f"; ref {ref}]" in rendered
 
 
 def gap(missing: str, ref: str = "", goes_on: str = "") -> str:
-    """The mark of a gap: `[… 12 lines]`, or characters where it lies within a line.
+    """The mark of a gap: `[… 12 lines]`, or `[… 90 characters]` within a line.
 
-    With where the text goes on: `[… 9 lines up to $.issues.2; ref …]`, `[… 9 lines up to a.py]`.
+    With the position where the text goes on, and the ref: `[… 9 lines up to $.issues.2; ref …]`,
+    `[… 9 lines up to a.py]`.
     """
     missing = missing.removesuffix(NEWLINE)
     lines = missing.count(NEWLINE) + 1
@@ -68,17 +76,14 @@ def gap(missing: str, ref: str = "", goes_on: str = "") -> str:
 
 
 def gap_tokens(text: str) -> int:
-    """What the mark of a gap in a text costs, about."""
+    """About how many tokens the mark of a gap in a text takes."""
     if NUMBERED.match(text):
         return NUMBERED_GAP_TOKENS
     return JSON_GAP_TOKENS if JSON.match(text) else GAP_TOKENS
 
 
-def is_told_by_numbers(text: str, start: int, stop: int) -> bool:
-    """Whether numbered lines are missing, and the numbers around the gap tell which.
-
-    Tools that show a file number its lines.
-    """
+def is_clear_from_numbers(text: str, start: int, stop: int) -> bool:
+    """Whether the gap is numbered lines, and the numbers around it show which are missing."""
     missing = text[start:stop]
     if (start and not missing.startswith(NEWLINE)) or not missing.endswith(NEWLINE):
         return False
@@ -91,6 +96,6 @@ def is_told_by_numbers(text: str, start: int, stop: int) -> bool:
 
 
 def _number(text: str, line: int) -> int | None:
-    """The number of the line that begins at `line`."""
-    found = LINE_NUMBER.match(text, line)
-    return int(found[1]) if found else None
+    """The number of the line that begins at character `line`."""
+    number = LINE_NUMBER.match(text, line)
+    return int(number[1]) if number else None

@@ -1,7 +1,7 @@
-"""A summary in the system prompt, for dialects that have no system message among the others.
+"""A summary in the system prompt, for dialects whose system prompt is outside the messages.
 
-It stands at the end of the prompt, or where an earlier one stood, between two marks of its own. All
-else in the prompt, a block's `cache_control` too, stays as it is.
+It is at the end of the prompt, or in place of an earlier summary, between two marks. Everything
+else in the prompt stays as it is, also the `cache_control` of a block.
 """
 
 import re
@@ -13,28 +13,28 @@ from context_compression.conversation.messages import COMPRESSED, Message, is_ar
 from context_compression.conversation.validity import Repaired
 
 MARK = f"{COMPRESSED} Summary"
-"""How every summary of ours begins."""
+"""The beginning of every summary in a system prompt."""
 END = f"[End of {COMPRESSED[1:]}"
-OURS = re.compile(
+SUMMARY = re.compile(
     rf"(?:\A|\n\n){re.escape(MARK)}(?:(?!\n\n{re.escape(MARK)}).)*{re.escape(END)}", re.S
 )
-"""From its mark to its end; what only speaks of the mark before it is not ours."""
+"""A summary from its mark to its end; a mark that is only mentioned before is not part of it."""
 NOTE = user(f"{COMPRESSED} What came before is summarised in the system prompt.")
-"""Stands where a summary that left the messages kept roles, or tool loops, apart."""
+"""Replaces a summary that left the messages, where roles or tool loops must stay apart."""
 ROOM = user(f"{NOTE.text}\n\n\n\n{END}")
-"""Costs at least as much as a summary costs more in a system prompt than as a message."""
+"""Takes at least as many tokens as a summary takes more in a system prompt than as a message."""
 
 
 @dataclass(frozen=True)
 class SystemPrompt:
-    """A system prompt, and the part that a summary in it has in a plan.
+    """A system prompt, and the place of its summary among the messages of a plan.
 
-    While it is planned, a summary stands among the messages as one of the user's, so that every
-    strategy treats it alike: as the earlier one that is updated, kept or dropped.
+    In a plan the summary is a message of the user's, so that every strategy treats it alike: as the
+    earlier summary, which is updated, kept or dropped.
 
     Attributes:
-        given: as it came.
-        at: where the summary in it stands among the messages; `None` where there is none.
+        given: the prompt as the caller passed it.
+        at: the index of the summary among the messages of the plan; `None` if there is none.
     """
 
     given: Any = None
@@ -42,18 +42,18 @@ class SystemPrompt:
 
     @property
     def bare(self) -> Any:
-        """Without a summary of ours."""
+        """The prompt without a summary."""
         return with_summary(self.given, "")
 
     def placed(
         self, messages: Sequence[Message], origins: Sequence[int | None], new: Message | None
     ) -> tuple[list[Message], Any]:
-        """A view's messages and its system prompt, as they are sent.
+        """The messages of a view and its system prompt, as they are sent.
 
         Args:
             messages: of the view.
-            origins: which message of the plan each of them was.
-            new: a summary that goes to the system prompt.
+            origins: for each of them its index in the plan; `None` for a new message.
+            new: a new summary, which moves to the system prompt.
         """
         moved = [
             index
@@ -67,16 +67,16 @@ class SystemPrompt:
         return without(messages, moved), with_summary(self.given, summary)
 
 
-def carried(mended: Repaired, system: Any) -> tuple[Repaired, SystemPrompt]:
-    """The messages of a plan: with a summary in the system prompt as the first after the head."""
+def carried(repaired: Repaired, system: Any) -> tuple[Repaired, SystemPrompt]:
+    """The messages of a plan, with the summary of the system prompt behind system messages."""
     summary = summary_in(system)
     if not summary:
-        return mended, SystemPrompt(system)
-    messages, origins = mended.messages, mended.origins
+        return repaired, SystemPrompt(system)
+    messages, origins = repaired.messages, repaired.origins
     leading = (i for i, m in enumerate(messages) if m.role not in ("system", "developer"))
     at = next(leading, len(messages))
     together = replace(
-        mended,
+        repaired,
         messages=(*messages[:at], user(summary), *messages[at:]),
         origins=(*origins[:at], None, *origins[at:]),
     )
@@ -84,16 +84,16 @@ def carried(mended: Repaired, system: Any) -> tuple[Repaired, SystemPrompt]:
 
 
 def summary_in(system: Any) -> str:
-    """The summary of ours in a system prompt, `""` where there is none."""
+    """The summary in a system prompt, `""` if there is none."""
     if isinstance(system, str):
-        found = OURS.search(system)
-        return _bare(found[0]) if found else ""
+        match = SUMMARY.search(system)
+        return _bare(match[0]) if match else ""
     at = _place(system)
     return "" if at is None else _bare(system[at]["text"])
 
 
 def with_summary(system: Any, summary: str) -> Any:
-    """The system prompt with this summary in the place of any earlier one; `""` takes it out.
+    """The system prompt with this summary in place of any earlier one; `""` removes it.
 
     `with_summary("Be brief.", "")` -> `"Be brief."`, the very object.
 
@@ -107,14 +107,14 @@ def with_summary(system: Any, summary: str) -> Any:
     if system and not isinstance(system, str):
         return _among(system, text)
     before, after = system or "", ""
-    if found := OURS.search(before):
-        before, after = before[: found.start()], before[found.end() :]
+    if match := SUMMARY.search(before):
+        before, after = before[: match.start()], before[match.end() :]
     parts = [part for part in (before, text) if part]
     return "\n\n".join(parts) + after or None
 
 
 def _among(blocks: Sequence[Any], text: str) -> list[Any]:
-    """Text blocks with ours changed, added or taken out."""
+    """Text blocks with the block of the summary changed, added or removed."""
     at = _place(blocks)
     start, stop = (len(blocks), len(blocks)) if at is None else (at, at + 1)
     pattern = {"type": "text"} if at is None else blocks[at]
@@ -122,7 +122,7 @@ def _among(blocks: Sequence[Any], text: str) -> list[Any]:
 
 
 def _place(system: Any) -> int | None:
-    """Which of the blocks is ours."""
+    """The index of the block with the summary; `None` if there is none."""
     for at, block in enumerate(system if is_array(system) else ()):
         if is_object(block) and str(block.get("text", "")).startswith(MARK):
             return at
@@ -134,10 +134,10 @@ def _bare(text: str) -> str:
 
 
 def without(messages: Sequence[Message], moved: Collection[int]) -> list[Message]:
-    """The messages but those that moved to the system prompt, valid as they were before.
+    """The messages without those that moved to the system prompt, as valid as before.
 
-    Where the model goes on after one that moved, a note takes its place: the first message has to
-    be the user's, and a turn must not run into the next one.
+    If the assistant speaks behind a message that moved, a note takes its place: the first message
+    must be the user's, and turns must stay apart.
     """
     kept: list[Message] = []
     for index, message in enumerate(messages):

@@ -8,7 +8,9 @@ OPENS = re.compile(f"[{ANGLES}]")
 TICKS = re.compile("[`\u02cb\uff40]+")
 LABEL = "quoted from the archive"
 NEAR = 200
-"""Characters from a `<` on in which the name of a tag is looked for."""
+"""Visible characters from a `<` on that are searched for the name of a tag."""
+FAR = 100 * NEAR
+"""The same with invisible characters, at most."""
 
 
 def fence_for(text: str) -> str:
@@ -24,13 +26,13 @@ def fenced(text: str) -> str:
 
 
 def sealed(text: str, tag: str) -> str:
-    r"""A text that cannot close the tag it stands in: `</quote>` -> `<\/quote>`."""
+    r"""A text that cannot close the tag around it: `</quote>` -> `<\/quote>`."""
     closes = re.compile(rf"<\s*/\s*{re.escape(tag)}")
 
-    def settle(found: re.Match[str]) -> str:
-        near = text[found.start() : found.start() + NEAR]
+    def settle(match: re.Match[str]) -> str:
+        near = text[match.start() : match.start() + NEAR]
         if not is_plain(near):
-            near = unhidden(text[found.start() : found.start() + 100 * NEAR])[:NEAR]
-        return f"{found[0]}\\" if closes.match(folded(near)) else found[0]
+            near = unhidden(text[match.start() : match.start() + FAR])[:NEAR]
+        return f"{match[0]}\\" if closes.match(folded(near)) else match[0]
 
     return OPENS.sub(settle, text)

@@ -1,30 +1,30 @@
-"""Strings that others wrote, as we show them: on one line, or in lines without hidden signs.
+"""Strings from conversations and stores, made safe to show: on one line, or in several.
 
-What a store or a conversation holds may come from anybody. A line break in it must not begin a line
-that reads as ours, nor may it move a terminal's cursor, or hide in signs that nobody sees.
+Such strings may come from anywhere. A line break in one must not begin a line that reads like a
+text of this package; it must not move the cursor of a terminal, or hide text from the reader.
 """
 
 import re
 
 ONE_LINE = 300
-"""Characters of a string on one line, where nobody says how many."""
+"""Characters of a string on one line, by default."""
 
 _OTHERS = (
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f"
 )
 _IN_LINES = re.compile(f"[{_OTHERS}]")
-"""Controls, breaks of lines, directions, signs of no width, halves of characters, tags."""
+"""Controls, line breaks, directions, characters of no width, halves of characters, tags."""
 _IN_A_LINE = re.compile(f"[\\n\\t{_OTHERS}]")
 _JOINERS = "\u200c\u200d"
 _JOINED = re.compile(f"[^\\x00-\\xad\u2000-\u206f{_OTHERS}]")
-"""What a joiner may stand between: letters of scripts that need it, parts of an emoji."""
+"""Characters that a joiner may join: letters of scripts that need it, parts of an emoji."""
 
 
 def one_line(value: object, most: int = ONE_LINE) -> str:
-    r"""A string on one line of at most so many characters; what is longer ends with `…`.
+    r"""A string on one line of at most `most` characters; a longer one ends with `…`.
 
-    Breaks of lines, controls and signs that are not seen are spelled out: `"a\nb"` -> `"a\\nb"`.
+    Line breaks, controls and invisible characters are escaped: `"a\nb"` -> `"a\\nb"`.
     """
     shown = _IN_A_LINE.sub(_spelled, str(value)[: most + 1])
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
@@ -36,15 +36,15 @@ def in_words(text: str, most: int = ONE_LINE) -> str:
 
 
 def harmless(text: str) -> str:
-    """A text in lines, without what moves a terminal's cursor, or is not seen: it is spelled out.
+    """A text with its line breaks; controls and invisible characters are escaped.
 
-    `one_line` is for what is no text of ours: here, its line breaks stay.
+    For names inside a line use `one_line`.
     """
     return _IN_LINES.sub(_spelled, text)
 
 
-def _spelled(found: re.Match[str]) -> str:
-    sign, text, start = found[0], found.string, found.start()
+def _spelled(match: re.Match[str]) -> str:
+    sign, text, start = match[0], match.string, match.start()
     joins = sign in _JOINERS and start and _JOINED.match(text, start - 1)
     if joins and _JOINED.match(text, start + 1):
         return sign

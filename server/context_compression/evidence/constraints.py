@@ -11,7 +11,7 @@ NO_RULE = (
     r"(?! (?:\w+ly )?(?:know|think|understand|see|remember|recall|believe|mind|care|feel)\b"
     r"|\s*(?:[.!?;。]|\Z))"
 )
-"""Behind `don't`: what the user does not know or feel binds nobody, nor do they who say no more."""
+"""Behind `don't`: `I don't know` is no constraint, nor is `don't` at the end of a sentence."""
 CONSTRAINT = re.compile(
     rf"\b(?:must(?:n't)?|never|always|(?:do not|don't){NO_RULE}|only|should(?:n't)?|make sure"
     r"|ensure|avoid|prefer|no longer|require[sd]?|at (?:most|least))\b"
@@ -19,16 +19,16 @@ CONSTRAINT = re.compile(
     re.IGNORECASE,
 )
 NUMBERED = re.compile(r"\d+(?::(?!\s\w|\d)|→|\t)")
-"""How a line of a file begins that is shown with its number: no sentence of the user's."""
-ASKED = re.compile(r"[?？][\s\"'”’)）]*\Z")
+"""The beginning of a line of a file that is shown with its number: no sentence of the user's."""
+QUESTION = re.compile(r"[?？][\s\"'”’)）]*\Z")
 TAG = re.compile(
     r"[,;，]\s*(?:ok(?:ay)?|(?:all ?)?right|alright|yes|deal|please|understood|got it"
     r"|好吗|好吧|行吗)\s*[?？]",
     re.IGNORECASE,
 )
-"""What makes no question of what stands before it: `Never push to main, ok?`"""
+"""A tag behind a sentence that stays a constraint: `Never push to main, ok?`"""
 TO_MODEL = re.compile(r"\b(?:you|please)\b|你|请", re.IGNORECASE)
-"""A question without these asks nothing of the model: `Should it only run here?`"""
+"""A question without these words requests nothing: `Should it only run here?`"""
 RULE = re.compile(
     r"(?:\A|[^\w\s'’]\s*|\b(?:and|but|also|please|then|just)\s+)"
     rf"(?:(?:do not|don't){NO_RULE}|never|always|only|make sure|ensure|avoid|prefer)\b"
@@ -37,15 +37,15 @@ RULE = re.compile(
     r"|不要|(?<!我)必须|禁止|务必|只能|不得|始终|避免|确保",
     re.IGNORECASE,
 )
-"""A constraint that is one in any case: in the imperative, or said to somebody. The others may be
-talk (`it should be fun`, `I always get lost`)."""
+"""A certain constraint: in the imperative, or addressed to the agent. Others may be talk (`it
+should be fun`, `I always get lost`)."""
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 LONGEST_LINE = 400
-"""Characters up to which a sentence or a line is one thing said."""
+"""Characters of a sentence or line; a longer one is a text, not a statement."""
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text, stripped, empty ones left out."""
+    """The sentences and lines of a text, stripped, without empty ones."""
     return [text[start:stop] for start, stop in _sentences(text, 0, len(text))]
 
 
@@ -53,9 +53,9 @@ def _sentences(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     ends = (end.span() for end in SENTENCE.finditer(text, start, stop))
     for end, after in chain(ends, [(stop, stop)]):
         part = text[start:end]
-        if said := part.strip():
-            begin = start + part.index(said)
-            yield begin, begin + len(said)
+        if sentence := part.strip():
+            begin = start + part.index(sentence)
+            yield begin, begin + len(sentence)
         start = after
 
 
@@ -65,15 +65,15 @@ def constraints(text: str) -> list[str]:
 
 
 def constraints_in(text: str) -> Iterator[tuple[int, int]]:
-    """Where they stand in a text in the user's role; what is said again is passed over.
+    """`(start, stop)` of the constraints in a text in the user's role, without repeated ones.
 
-    In a note of ours they stand where it quotes the user: they go on to apply.
+    In a note of this package those are constraints in quotes of the user: they go on to apply.
     """
-    told = set[str]()
+    seen = set[str]()
     for start, stop in quotes_of("User", text) if holds_excerpts(text) else user_spans(text):
         for begin, end in _constraints(text, start, stop):
-            if text[begin:end] not in told:
-                told.add(text[begin:end])
+            if text[begin:end] not in seen:
+                seen.add(text[begin:end])
                 yield begin, end
 
 
@@ -82,12 +82,12 @@ def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
         return
     for begin, end in _sentences(text, start, stop):
         if end - begin <= LONGEST_LINE and CONSTRAINT.search(text, begin, end):
-            said = text[begin:end]
-            tells = TO_MODEL.search(said) or (TAG.search(said) and is_rule(said))
-            if (tells or not ASKED.search(said)) and not NUMBERED.match(said):
+            sentence = text[begin:end]
+            binds = TO_MODEL.search(sentence) or (TAG.search(sentence) and is_rule(sentence))
+            if (binds or not QUESTION.search(sentence)) and not NUMBERED.match(sentence):
                 yield begin, end
 
 
 def is_rule(constraint: str) -> bool:
-    """Whether a constraint is one for sure: it tells somebody what to do, or what must be."""
+    """Whether a constraint is certain: `is_rule("Never push to main.")` -> `True`."""
     return RULE.search(constraint) is not None

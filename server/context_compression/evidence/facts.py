@@ -1,6 +1,6 @@
-"""What later work refers back to, found by code: paths, symbols, commands, errors, ids, decisions.
+"""Facts in texts and messages: commands, error lines, exit statuses, test counts, decisions.
 
-Which words are evidence, `words` tells.
+`facts` sorts the evidence of a message by the classes that the loss report counts.
 """
 
 import re
@@ -19,8 +19,8 @@ from context_compression.conversation.messages import (
     texts_of,
 )
 from context_compression.evidence.constraints import LONGEST_LINE, constraints_in, sentences
+from context_compression.evidence.lexicon import Lexicon, is_prose
 from context_compression.evidence.redaction import beginning
-from context_compression.evidence.words import Lexicon, is_prose
 
 Class: TypeAlias = Literal[
     "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests"
@@ -28,7 +28,7 @@ Class: TypeAlias = Literal[
 CLASSES: tuple[Class, ...] = (
     "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests",
 )  # fmt: skip
-"""What the loss report counts."""
+"""The classes of evidence that the loss report counts."""
 ERROR_WORDS = (
     "error", "exception", "traceback", "failed", "failure", "fatal", "panic", "denied", "not found",
     "cannot ", "no such", "undefined", "unexpected", "错误", "失败", "异常",
@@ -41,26 +41,31 @@ DECISION = re.compile(
 EXIT_STATUS = re.compile(
     r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
-"""Looked for in lower-case text."""
+"""An exit status in lower-case text."""
+STATUS_CHARS = 300
+"""Characters at the beginning and the end of an output that are searched for its exit status."""
 FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
-"""A short result of a tool that failed, where nothing else tells it."""
+"""A short result that is only an error, of a tool that sets no error flag."""
 PASS_OR_FAIL = (" pass", " fail")
-"""What a number of tests is followed by, or stands behind."""
+"""The words behind or before a number of tests."""
 COUNT_OF_TESTS = re.compile(
     r"(?<=\d) (?:pass|fail)(?:ed|ing|ures?)?\b"
     r"(?! (?!in |of |and |tests?\b|specs?\b|suites?\b|assert)[a-z])|(?<=#) (?:pass|fail) \d"
 )
-"""As in ` 1216 pass`, `3 failed, 12 passed in 0.4s`, `# fail 0`; not in `404 failed logins`."""
+"""A number of tests: ` 1216 pass`, `3 failed, 12 passed in 0.4s`, `# fail 0`; not
+`404 failed logins`."""
 ENDING_CHARS, COUNT_CHARS = 4_000, 80
-"""Characters from the end in which it is looked for, and on each side of it that are shown."""
+"""Characters at the end of an output that are searched for a number of tests, and characters around
+it that are shown."""
 COMMAND_KEYS = ("command", "cmd", "script")
 PART_CHARS = 16_384
+"""Characters that are lowered at a time: a lowered copy of a long text would fill the memory."""
 
 
 def lines_with(text: str, needles: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """`(start, stop)` of every line that holds one of the lower-case needles, in order."""
+    """`(start, stop)` of every line that contains one of the lower-case needles, in order."""
     start = 0
-    while start < len(text):  # part by part: a lowered copy of a long text would fill the memory
+    while start < len(text):
         stop = text.find("\n", start + PART_CHARS)
         stop = len(text) if stop < 0 else stop
         yield from sorted(_lines_with(text, needles, start, stop))
@@ -83,7 +88,10 @@ def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set
 
 
 def count_of_tests(text: str) -> tuple[int, int] | None:
-    """Where the last line stands near the end of an output that says how many tests passed."""
+    """`(start, stop)` of the last number of tests near the end of an output, with its surroundings.
+
+    `None` if there is none.
+    """
     begin, at = max(0, len(text) - ENDING_CHARS), len(text)
     while (at := max(text.rfind(word, begin, at) for word in PASS_OR_FAIL)) >= 0:
         if COUNT_OF_TESTS.match(text, at):
@@ -93,32 +101,32 @@ def count_of_tests(text: str) -> tuple[int, int] | None:
 
 
 def error_lines(text: str) -> list[str]:
-    """The lines that tell of a failure, stripped, those too long to be a message clipped."""
+    """The lines with one of the `ERROR_WORDS`, stripped, long ones cut to `LONGEST_LINE`."""
     return [beginning(text[a:b].strip(), LONGEST_LINE) for a, b in lines_with(text, ERROR_WORDS)]
 
 
 def exit_status(text: str) -> str | None:
-    """The exit status a tool output tells in its first or last 300 characters."""
-    for end in (text[:300].lower(), text[-300:].lower()):
-        if ("exit" in end or "returncode" in end) and (found := EXIT_STATUS.search(end)):
-            return found[1] or found[2]
+    """The exit status in a tool output, as digits: `"1"`; `None` if it has none."""
+    for end in (text[:STATUS_CHARS].lower(), text[-STATUS_CHARS:].lower()):
+        if ("exit" in end or "returncode" in end) and (status := EXIT_STATUS.search(end)):
+            return status[1] or status[2]
     return None
 
 
 def has_failed(result: ToolResult) -> bool:
-    """Whether a tool says that it did nothing; a command that ran may have failed all the same."""
+    """Whether a tool reports that it failed; a command that ran may have failed without that."""
     return result.is_error or FAILED.match(result.text) is not None
 
 
 def is_talk(messages: Iterable[Message]) -> bool:
-    """Whether people talk in a conversation, in prose, and tools have hardly a part in it."""
-    said, others = list[str](), 0
+    """Whether a conversation is talk: mostly texts of people in prose, hardly any tools."""
+    texts, others = list[str](), 0
     for block in chain.from_iterable(message.blocks for message in messages):
         if isinstance(block, Text):
-            said.append(block.text)
+            texts.append(block.text)
         else:
             others += sum(map(len, texts_of(block)))
-    return others <= sum(map(len, said)) and is_prose(said)
+    return others <= sum(map(len, texts)) and is_prose(texts)
 
 
 def decisions(text: str) -> list[str]:
@@ -127,7 +135,7 @@ def decisions(text: str) -> list[str]:
 
 
 def commands(message: Message) -> Iterator[str]:
-    """The shell commands a message runs: the command arguments of its tool calls."""
+    """The shell commands that a message runs: arguments of its tool calls."""
     for call in message.calls:
         yield from commands_of(call)
 
@@ -147,26 +155,32 @@ def commands_of(call: ToolCall) -> Iterator[str]:
 Facts: TypeAlias = dict[Class, set[str]]
 
 
-def facts(message: Message, lexicon: Lexicon, asked: Container[str] = ()) -> Facts:
-    """The evidence of a message by the classes of the loss report; `asked` as in `is_answer`."""
-    found: Facts = {name: set() for name in CLASSES}
+def facts(message: Message, lexicon: Lexicon, question_ids: Container[str] = ()) -> Facts:
+    """The evidence of a message, by the classes of the loss report.
+
+    Args:
+        message: of any role.
+        lexicon: knows the evidence words; the same one for all messages saves time.
+        question_ids: the ids of the calls that ask the user, as in `is_answer`.
+    """
+    by_class: Facts = {name: set() for name in CLASSES}
     for block in message.blocks:
         for text in texts_of(block):
             for word, kind in lexicon.words(text):
                 if kind in ("path", "url"):
-                    found["paths"].add(word)
+                    by_class["paths"].add(word)
                 elif kind == "number":
-                    found["numbers"].add(word)
+                    by_class["numbers"].add(word)
     for result in message.results:
-        found["errors"].update(error_lines(result.text))
-        if is_answer(result, asked):
-            found["constraints"].update(result.text[a:b] for a, b in constraints_in(result.text))
-    found["commands"].update(commands(message))
-    if said := words_of_user(message, asked).strip():
-        found["user requests"].add(said)
+        by_class["errors"].update(error_lines(result.text))
+        if is_answer(result, question_ids):
+            by_class["constraints"].update(result.text[a:b] for a, b in constraints_in(result.text))
+    by_class["commands"].update(commands(message))
+    if request := words_of_user(message, question_ids).strip():
+        by_class["user requests"].add(request)
     if message.role == "user":
         for text in (block.text for block in message.blocks if isinstance(block, Text)):
-            found["constraints"].update(text[start:stop] for start, stop in constraints_in(text))
+            by_class["constraints"].update(text[start:stop] for start, stop in constraints_in(text))
     if message.role in ("user", "assistant"):
-        found["decisions"].update(decisions(message.text))
-    return found
+        by_class["decisions"].update(decisions(message.text))
+    return by_class

@@ -1,8 +1,8 @@
-"""Does a summary say only what its source says? Quotes, paths, numbers and ids are looked up.
+"""Grounding: quotes, paths, numbers and ids in a summary must occur in its source.
 
-A model that summarises invents: words it puts in the user's mouth, files that do not exist, counts.
-Each such item must occur in the source. White space, case, thousands separators and the slashes of
-a path may differ; the end of a path is enough, and the beginning of a hash.
+Models invent words of the user, files and counts when they summarise. White space, case, thousands
+separators and the slashes of a path may differ; the end of a path is enough, and the beginning of a
+hash.
 """
 
 import re
@@ -16,25 +16,26 @@ from context_compression.evidence.words import SIGNS, kind_of, trimmed
 Kind: TypeAlias = Literal["quote", "path", "number", "id"]
 MARK = "[unverified]"
 SHORTEST_QUOTE = 12
-"""Characters; what is shorter is a name or a word set apart."""
+"""Characters of a quote; a shorter one is a name or a word in quotation marks."""
 FEWEST_DIGITS = 3
+"""Digits of a number that is looked up; smaller numbers are everywhere."""
 LONGEST_WORD = 300
-"""Characters; what is longer is no path a reader would use."""
+"""Characters of a word; a longer one is no path that a reader would use."""
 QUOTE = re.compile(
     r'"([^"\n]{0,2000})"|“([^”\n]{0,2000})”|「([^」\n]{0,2000})」|『([^』\n]{0,2000})』'
     r"|«([^»\n]{0,2000})»"
 )
 WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[a-z{SIGNS}]{{3,}}")
-"""A number with separators, or a word, be it glued to the number before it."""
+"""A number with separators, or a word, even directly behind a number."""
 ELLIPSIS = re.compile(r"\.\.\.|…|\[[^\]]*\]")
 SEPARATOR = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
 PLACE = re.compile(r"(?::\d+(?:-\d+)?)+$|#L\d+(?:-L?\d+)?$")
 """Behind a path; the line numbers in a source may be written in other ways."""
 PUNCTUATION = ".:,-+@~$#\\/"
 PATH = re.compile(r"\.\w{1,8}$|^(?:~|[A-Za-z]:|\.{2,3})?[/\\][^/\\]+[/\\]|/.*[\d_.]")
-"""A path has an ending, a root, or something that `and/or` has not."""
+"""A path has an ending, a root, or a last part with digits, `_` or a dot, unlike `and/or`."""
 ROUNDED = re.compile(r"[kKMGT][bB]?$")
-"""`120k`: said about a number, not the number."""
+"""`120k` is a rounded number, which the source may not have."""
 NAMED = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
 """`task_df77533d`: ids with a word before them."""
 RANGE = re.compile(r"\d{3,}-\d{3,}")
@@ -44,7 +45,7 @@ WORDS = DIGITS | frozenset(string.ascii_lowercase + "_")
 
 
 class Item(NamedTuple):
-    """Something in a summary that can be looked up: what it is, and where it stands."""
+    """An item of a summary that can be looked up; `summary[start:stop]` holds it."""
 
     kind: Kind
     text: str
@@ -53,20 +54,21 @@ class Item(NamedTuple):
 
 
 def ungrounded(summary: str, source_texts: Iterable[str]) -> list[str]:
-    """The items of a summary that occur nowhere in its source, in order, each once.
+    """The items of a summary that do not occur in its source, in order, each once.
 
     Args:
-        summary: what a model wrote.
-        source_texts: what it was given: messages, tool arguments and results, earlier summaries.
+        summary: the text that a model wrote.
+        source_texts: the texts it was made of: messages, arguments and results of tools, earlier
+            summaries.
     """
     source = _Source("\n".join(source_texts))
     items = {(item.kind, item.text): item for item in _items(summary)}.values()
     return list(dict.fromkeys(item.text for item in items if not source.has(item)))
 
 
-def struck(summary: str, found: Iterable[str]) -> str:
-    """The summary with `[unverified]` in place of every item in `found`; its sentences stay."""
-    gone = set(found)
+def struck(summary: str, ungrounded_items: Iterable[str]) -> str:
+    """The summary with `[unverified]` in place of each of some items; its sentences stay."""
+    gone = set(ungrounded_items)
     parts: list[str] = []
     position = 0
     for item in _items(summary):
@@ -77,7 +79,7 @@ def struck(summary: str, found: Iterable[str]) -> str:
 
 
 def _items(summary: str) -> Iterator[Item]:
-    """Quotes with their marks, and outside of them paths, numbers and ids; from left to right."""
+    """Quotes with their marks, and outside of quotes paths, numbers and ids, from left to right."""
     position = 0
     for quote in QUOTE.finditer(summary):
         text = quote[quote.lastindex or 0].strip()
@@ -89,9 +91,9 @@ def _items(summary: str) -> Iterator[Item]:
 
 
 def _words(summary: str, start: int, stop: int) -> Iterator[Item]:
-    for found in WORD.finditer(summary, start, stop):
-        word = found[0].rstrip(PUNCTUATION).lstrip(":,+@#")
-        at = summary.find(word, found.start())
+    for match in WORD.finditer(summary, start, stop):
+        word = match[0].rstrip(PUNCTUATION).lstrip(":,+@#")
+        at = summary.find(word, match.start())
         end = at + len(word)
         word = word if "," in word else trimmed(PLACE.sub("", word))
         if len(word) > LONGEST_WORD:
@@ -111,7 +113,7 @@ def _words(summary: str, start: int, stop: int) -> Iterator[Item]:
 
 
 class _Source:
-    """A source, made ready for each kind of look-up when the first one comes."""
+    """A source, prepared for each kind of look-up when it is first needed."""
 
     def __init__(self, text: str) -> None:
         self._text = text.casefold()
@@ -146,7 +148,7 @@ class _Source:
         return True
 
     def _has_path(self, path: str) -> bool:
-        """Also where the folder was named in one place and the rest of the path in another."""
+        """Whether a path occurs, or its folder and the rest of it occur in different places."""
         path = re.sub(r"^(?:~|\.{2,3}(?=/))", "", path)
         if self._names(path):
             return True
@@ -172,19 +174,19 @@ class _Source:
 
 
 def _plain(text: str) -> str:
-    """Without the marks of Markdown and differences in quotes and white space."""
+    """A text without marks of Markdown, with plain quotation marks and single blanks."""
     for mark, plain in (("*", ""), ("`", ""), ("“", '"'), ("”", '"'), ("‘", "'"), ("’", "'")):
         text = text.replace(mark, plain)
     return " ".join(text.split())
 
 
 def _slashed(text: str) -> str:
-    """With `/` for one backslash, or for two as JSON writes one."""
+    """A text with `/` for each backslash, also for two, as JSON escapes one."""
     return text.replace("\\\\", "/").replace("\\", "/")
 
 
 def _occurs(needle: str, text: str, *, before: frozenset[str], after: frozenset[str]) -> bool:
-    """Whether a needle stands in a text, not next to these characters."""
+    """Whether a needle occurs in a text, not next to these characters."""
     at = text.find(needle)
     while at >= 0:
         stop = at + len(needle)

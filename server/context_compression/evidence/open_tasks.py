@@ -1,7 +1,7 @@
-"""What is still to be done: the open tasks, and the headings of the plan that was made last.
+"""Open tasks: those in lists of tasks, and the headings of the last plan.
 
-An agent that has lost them takes up what is done, or leaves what is not. Of a plan that the user
-refused, or a list that a later one replaced, nothing is due.
+An agent without them repeats finished work or forgets unfinished work. A plan that the user refused
+and a list that a later one replaced have no open tasks.
 """
 
 import re
@@ -17,40 +17,40 @@ from context_compression.evidence.outdated import Outdated
 
 PLAN = words("plan")
 PLAN_FILE = re.compile(r"(?<![a-z])plans?(?![a-z]).*\.(?:md|mdx|txt)\Z", re.IGNORECASE | re.DOTALL)
-"""What the last folder of a path and its name hold where a plan is written."""
+"""The last folder and the name in the path of a file that holds a plan."""
 LONGEST_ENDING = 200
-"""Characters of that."""
+"""Characters at the end of a path that are compared with `PLAN_FILE`."""
 FAILED = re.compile(r"; (?:error|exit \d+)\Z")
 ARGUMENT = re.compile(r"contents?|file_?(?:text|content)|plan", re.IGNORECASE)
-"""In a note of ours, how the label of a call ends that failed, and names of arguments that may be a
-plan: behind the call's name and what it is about, or below its line."""
+"""In labels of calls in notes of this package: the end if the call failed, and the names of
+arguments that may be a plan."""
 OPEN_TASK = re.compile(r"^(?:pending|in[_ ]progress|todo|open|blocked): .+$", re.MULTILINE)
-"""How a task that is open stands in a note of ours."""
+"""A line for an open task in a note of this package."""
 ASKS_FOR_PLAN = re.compile(r"exit_?plan", re.IGNORECASE)
 """Names of tools by which the model asks whether the user agrees to its plan."""
 HEADING = re.compile(r"\s*(#{1,6}) ")
 UNTICKED = re.compile(r"\s*(?:[-*+]|\d+[.)]) \[ \] ")
-"""How a line of a plan begins that says what is to be done: a heading, a box not ticked."""
+"""The beginnings of lines of a plan that say what is to be done: a heading, a box not ticked."""
 FENCE = re.compile(r"\s*(`{3,}|~{3,})([^`]*)\Z")
-"""A line that begins or ends what is quoted."""
+"""A line that opens or closes a quoted block."""
 MOST_HEADINGS = 24
-"""Lines of a plan that are due; of more headings those of the deepest levels are none."""
+"""Lines of a plan that count as open tasks; of more headings those of the deepest levels do not."""
 
 
 class Due:
-    """Knows what calls leave to be done, and what notes of ours quote of it."""
+    """Finds open tasks in calls, and in notes of this package that quote calls."""
 
     def __init__(self, outdated: Outdated, notes: Sequence[str]) -> None:
-        """Of the calls that `outdated` knows, and of notes, in order."""
+        """For the calls that `outdated` knows, and the texts of notes, in order."""
         self._outdated = outdated
         self._notes = notes
 
     def spans(self, block: Block, text: str) -> Sequence[Span]:
-        """Where in a text of a call, or in a note of ours, stands what is still to be done."""
+        """The spans of open tasks in a text of a call, or in a note of this package."""
         match block:
             case ToolCall(id=id):
-                told = self._plan.get(id) or self._outdated.tasks.open.get(id, ())
-                return [*in_order(told, text)]
+                tasks = self._plan.get(id) or self._outdated.tasks.open.get(id, ())
+                return [*in_order(tasks, text)]
             case Text():
                 return self._noted.get(text, ())
             case _:
@@ -58,11 +58,11 @@ class Due:
 
     @cached_property
     def _plan(self) -> Mapping[str, Sequence[str]]:
-        """The headings of the last plan, by the call that told it; empty where there is none."""
+        """The headings of the last plan, by the id of its call; empty if there is none."""
         outdated = self._outdated
         files = {
             number: change.after
-            for number, change in outdated.made
+            for number, change in outdated.files.changes
             if change.before is None and PLAN_FILE.search(ending(change.path))
         }
         plan = agreed = dict[str, Sequence[str]]()
@@ -70,10 +70,10 @@ class Due:
             given = by_name(call.arguments) if is_object(call.arguments) else {}
             text = text_in(given, PLAN) or files.get(number, "")
             asks = ASKS_FOR_PLAN.search(call.name) is not None
-            tells = bool(text) and (asks or number in files or NEWLINE in text)
-            if (asks or tells) and self._was_refused(call):
+            writes = bool(text) and (asks or number in files or NEWLINE in text)
+            if (asks or writes) and self._was_refused(call):
                 plan = agreed
-            elif tells:
+            elif writes:
                 plan = {call.id: headings(text)}
             agreed = plan if asks else agreed
         return plan
@@ -84,19 +84,19 @@ class Due:
 
     @cached_property
     def _noted(self) -> Mapping[str, Sequence[Span]]:
-        """Of the last note that quotes a plan, and tasks, where no call tells any since."""
-        found: dict[str, list[Span]] = {}
-        plan, tasks = not self._plan, not self._outdated.tasks.all_anew
+        """The spans of the last plan and the last tasks in notes, unless a call has newer ones."""
+        spans: dict[str, list[Span]] = {}
+        plan, tasks = not self._plan, not self._outdated.tasks.has_full_list
         for note in reversed(self._notes):
             planned = [*planned_in(note)] if plan else []
             opened = [line.span() for line in OPEN_TASK.finditer(note)] if tasks else []
             plan, tasks = plan and not planned, tasks and not opened
-            found.setdefault(note, [*planned, *opened])
-        return found
+            spans.setdefault(note, [*planned, *opened])
+        return spans
 
 
 def planned_in(note: str) -> Iterator[Span]:
-    """Where in a note of ours headings of a plan stand that it quotes, and that was not refused."""
+    """The spans of the headings of a plan that a note quotes, if it was not refused."""
     line = ""  # of the last call, behind its name
     for label, start, stop in sections(note):
         text, name = note[start:stop], label[1:-1]
@@ -114,7 +114,7 @@ def planned_in(note: str) -> Iterator[Span]:
 
 
 def in_order(words: Iterable[str], text: str) -> Iterator[Span]:
-    """Where some words stand in a text, each behind the one before."""
+    """The spans of some words in a text, each behind the one before."""
     stop = 0
     for each in words:
         start = text.find(each, stop)
@@ -124,8 +124,8 @@ def in_order(words: Iterable[str], text: str) -> Iterator[Span]:
 
 
 def headings(plan: str) -> Sequence[str]:
-    """The lines of a plan that say what is to be done, but for what is quoted in it."""
-    found: list[tuple[int, str]] = []  # with the level of the heading
+    """The lines of a plan that say what is to be done, without quoted blocks."""
+    result: list[tuple[int, str]] = []  # with the level of the heading
     level, fence = 0, ""
     for line in plan.split(NEWLINE):
         if mark := FENCE.match(line):
@@ -135,12 +135,12 @@ def headings(plan: str) -> Sequence[str]:
                 fence = ""
         elif not fence and (heading := HEADING.match(line)):
             level = len(heading[1])
-            found.append((level, line.strip()))
+            result.append((level, line.strip()))
         elif not fence and UNTICKED.match(line):
-            found.append((level + 1, line.strip()))
-    while len(found) > MOST_HEADINGS and (deepest := max(found)[0]) > min(found)[0]:
-        found = [(level, line) for level, line in found if level < deepest]
-    return [line for _, line in found[:MOST_HEADINGS]]
+            result.append((level + 1, line.strip()))
+    while len(result) > MOST_HEADINGS and (deepest := max(result)[0]) > min(result)[0]:
+        result = [(level, line) for level, line in result if level < deepest]
+    return [line for _, line in result[:MOST_HEADINGS]]
 
 
 def ending(path: str) -> str:

@@ -1,7 +1,7 @@
 """Old import paths: they still work, and warn with the new one.
 
-Here lives the table of what was moved, and the finder that reads it. Nothing of the package
-imports by an old path.
+This room holds the table of moved modules and the finder that reads it. The package itself imports
+nothing by an old path.
 
     table.py    old path -> new path
     finder.py   makes `import` follow it

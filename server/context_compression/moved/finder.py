@@ -17,7 +17,7 @@ FUNCTIONS = ("compress", "usage")
 
 
 class MovedModule(ModuleType):
-    """What an old path is imported as: every name is looked up in the new place."""
+    """The module for an old path: every name is looked up in the new module."""
 
     def __getattr__(self, name: str) -> Any:
         old = self.__name__.removeprefix(f"{ROOT}.")
@@ -40,17 +40,17 @@ class OldPaths(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The stand-in for a moved module; says where that is now."""
+        """The module for an old path; warns with the new path."""
         old = spec.name.removeprefix(f"{ROOT}.")
         _warn(spec.name, f"{ROOT}.{MODULES[old]}")
         return MovedModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing: names are looked up when asked for."""
+        """Do nothing: names are looked up when they are used."""
 
 
 class Root(ModuleType):
-    """The package itself: a moved module that is imported does not take a function's place."""
+    """The package itself: the import of a moved module does not replace a function of its name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in FUNCTIONS and isinstance(value, MovedModule)):
@@ -58,7 +58,7 @@ class Root(ModuleType):
 
 
 def follow_old_paths() -> None:
-    """From now on, modules are found by their old paths, too; each warns once for each caller."""
+    """Make modules importable by their old paths; each warns once for each caller."""
     sys.meta_path.insert(0, OldPaths())
     sys.modules[ROOT].__class__ = Root
 
@@ -80,7 +80,7 @@ def held_elsewhere(package: str) -> Callable[[str], Any]:
 
 
 def _held(name: str, old: str, places: Sequence[str]) -> Any:
-    """What a name stood for in an old module, from where it is now."""
+    """The object that a name had in an old module, from its new place."""
     if renamed := NAMES.get((old, name)):
         place, _, new = renamed.partition(":")
         _warn(f"{ROOT}.{old}.{name}", f"{ROOT}.{place}.{new}", level=4)

@@ -1,6 +1,6 @@
-"""Where each module lives that had another place before: old path -> new path.
+"""The table of moved modules and names: old path -> new path, both below `context_compression`.
 
-Both stand below `context_compression`. Entries stay until the next major version.
+Entries stay until the next major version.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,12 @@ MODULES: Mapping[str, str] = {
     "compress.subject": "compression.subject",
     "compress.thinking": "compression.thinking",
     "constraints": "evidence.constraints",
+    "conversation.validity.mending": "conversation.validity.pairing",
+    "conversation.whereabouts": "conversation.positions",
     "cuts": "planning.cuts",
     "due": "evidence.open_tasks",
     "edits": "planning.edits",
+    "evidence.redaction.found": "evidence.redaction.secret",
     "exports": "hosts.exporting",
     "exports.base": "transcripts.copy",
     "exports.claude_code": "hosts.claude_code.export",
@@ -102,7 +105,7 @@ MODULES: Mapping[str, str] = {
     "redaction.assigned": "evidence.redaction.assigned",
     "redaction.coded": "evidence.redaction.coded",
     "redaction.files": "evidence.redaction.files",
-    "redaction.found": "evidence.redaction.found",
+    "redaction.found": "evidence.redaction.secret",
     "redaction.keys": "evidence.redaction.keys",
     "redaction.looks": "evidence.redaction.looks",
     "redaction.passed": "evidence.redaction.passed",
@@ -143,10 +146,10 @@ MODULES: Mapping[str, str] = {
     "validity": "conversation.validity",
     "validity.items": "conversation.validity.items",
     "validity.joining": "conversation.validity.joining",
-    "validity.mending": "conversation.validity.mending",
+    "validity.mending": "conversation.validity.pairing",
     "validity.new_ids": "conversation.validity.new_ids",
     "validity.units": "conversation.validity.units",
-    "whereabouts": "conversation.whereabouts",
+    "whereabouts": "conversation.positions",
     "words": "evidence.words",
 }
 """Modules that were moved or renamed."""
@@ -180,10 +183,17 @@ that only imports a name comes after the one that defines it.
 """
 
 NAMES: Mapping[tuple[str, str], str] = {
+    ("authors", "is_ours"): "conversation.authors.speech:is_our_note",
     ("cli.asked", "Asked"): "cli.compression_options:RequestedCompression",
     ("cli.asked", "asked_how"): "cli.compression_options:compression_options",
     ("cli.pages", "account"): "cli.text_output:report",
     ("cli.records", "account"): "cli.json_output:report",
+    ("conversation.validity.mending", "Mender"): "conversation.validity.pairing:Pairing",
+    ("conversation.whereabouts", "Whereabouts"): "conversation.positions:Positions",
+    ("conversation.whereabouts", "whereabouts"): "conversation.positions:positions_in",
+    ("evidence.redaction.found", "Found"): "evidence.redaction.secret:Secret",
+    ("formats.foreign", "Foreign"): "conversation.formats.foreign.foreign_format:ForeignFormat",
+    ("formats.foreign", "nothing_seen"): "conversation.formats.checks:no_content_error",
     ("llms.forecast", "OUTPUT"): "summaries.llms.prices:OUTPUT",
     ("llms.forecast", "READ"): "summaries.llms.prices:READ",
     ("llms.forecast", "WRITE"): "summaries.llms.prices:WRITE",
@@ -200,6 +210,8 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("mcp_server.patience", "Patient"): "mcp_server.request_timeout:RequestTimeout",
     ("mcp_server.two_calls", "answered"): "mcp_server.summary_by_caller:apply_summary",
     ("mcp_server.two_calls", "asked_of_the_caller"): "mcp_server.summary_by_caller:request_summary",
+    ("redaction.found", "Found"): "evidence.redaction.secret:Secret",
+    ("redaction.keys", "Form"): "evidence.redaction.key_forms:Form",
     ("result", "SummaryRecord"): "summaries.record:SummaryRecord",
     ("setup.findings", "Finding"): "setup.finding:Finding",
     ("setup.hosts", "CLAUDE_CODE"): "hosts.claude_code.configuration:CLAUDE_CODE",
@@ -211,5 +223,14 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("store.refs", "if_too_short"): "store.short_refs:too_short_note",
     ("store.refs", "message_at"): "store.originals:message_at",
     ("store.search", "Found"): "store.search.results:SearchResult",
+    ("validity.mending", "Mender"): "conversation.validity.pairing:Pairing",
+    ("whereabouts", "Whereabouts"): "conversation.positions:Positions",
+    ("whereabouts", "whereabouts"): "conversation.positions:positions_in",
+    ("words", "JOINED"): "evidence.numbering:JOINED",
+    ("words", "Lexicon"): "evidence.lexicon:Lexicon",
+    ("words", "Numbering"): "evidence.numbering:Numbering",
+    ("words", "PROSE_KINDS"): "evidence.numbering:PROSE_KINDS",
+    ("words", "ProseKind"): "evidence.numbering:ProseKind",
+    ("words", "is_prose"): "evidence.lexicon:is_prose",
 }
-"""Names that left the module they stood in, or have another name now: `module:name`."""
+"""Names that moved to another module or were renamed: (old module, name) -> `module:name`."""

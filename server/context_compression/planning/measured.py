@@ -4,7 +4,8 @@ The weights were chosen on recorded sessions; `benchmarks/tune.py` tries them ag
 worth is compared with the tokens that it takes: one unit is about an ordinary word per token.
 """
 
-from context_compression.evidence.words import Kind, ProseKind
+from context_compression.evidence.numbering import ProseKind
+from context_compression.evidence.words import Kind
 
 # Plans
 

@@ -13,8 +13,8 @@ from context_compression.conversation.refs import DIGITS, REF, digest_of
 from context_compression.conversation.rendering import Span
 from context_compression.display.plurals import how_many
 from context_compression.evidence import facts as evidence
+from context_compression.evidence.lexicon import Lexicon
 from context_compression.evidence.redaction import MARK, beginning, redact
-from context_compression.evidence.words import Lexicon
 from context_compression.planning import measured
 from context_compression.planning.archive import Archive
 from context_compression.planning.plan import Counter, Plan

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from context_compression.conversation.authors import is_ours
+from context_compression.conversation.authors import is_our_note
 from context_compression.conversation.messages import (
     COMPRESSED,
     Edited,
@@ -271,7 +271,7 @@ def _calls_or_answers(message: Message) -> bool:
 
 def is_note(message: Message) -> bool:
     """Whether nothing stands in a message but a note written by us."""
-    return all(isinstance(block, Text) and is_ours(block.text) for block in message.blocks)
+    return all(isinstance(block, Text) and is_our_note(block.text) for block in message.blocks)
 
 
 def _joined(first: Entry, second: Entry) -> Entry:

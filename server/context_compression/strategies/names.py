@@ -8,13 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from context_compression.conversation.authors import answer_of, is_ours, user_words
+from context_compression.conversation.authors import answer_of, is_our_note, user_words
 from context_compression.conversation.labels import sections
 from context_compression.conversation.messages import Message, Text, named_strings
 from context_compression.evidence.facts import commands_of
 from context_compression.evidence.ledger.shell import steps
+from context_compression.evidence.lexicon import Lexicon
+from context_compression.evidence.numbering import JOINED
 from context_compression.evidence.redaction import MARK, redact
-from context_compression.evidence.words import JOINED, Kind, Lexicon
+from context_compression.evidence.words import Kind
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 
@@ -63,7 +65,7 @@ def names_in(message: Message, lexicon: Lexicon) -> set[str]:
     texts_with_names = [message.text if message.role == "assistant" else user_words(message)]
     texts_with_names += map(answer_of, message.results)
     for block in message.blocks:
-        if isinstance(block, Text) and is_ours(block.text):
+        if isinstance(block, Text) and is_our_note(block.text):
             texts_with_names += quoted_in(block.text)
     alone: list[str] = []
     for call in message.calls:

@@ -11,7 +11,7 @@ from itertools import groupby
 from math import inf
 from typing import NamedTuple
 
-from context_compression.conversation.authors import is_ours
+from context_compression.conversation.authors import is_our_note
 from context_compression.conversation.messages import (
     COMPRESSED,
     Block,
@@ -112,7 +112,7 @@ class Pictures:
             self._marked_result(block, ref, stay) if isinstance(block, ToolResult) else block
             for block in self._marked(message.blocks, own_mark_of, ref, stay)
         ]
-        spoken = (isinstance(block, Text) and not is_ours(block.text) for block in blocks)
+        spoken = (isinstance(block, Text) and not is_our_note(block.text) for block in blocks)
         first = next((at for at, is_spoken in enumerate(spoken) if is_spoken), 0)
         blocks[: first + 1] = sorted(blocks[: first + 1], key=is_mark)
         kept = tuple(blocks)

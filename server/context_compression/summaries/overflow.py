@@ -1,8 +1,7 @@
-"""Is this error a conversation too long? Or is it about thinking that belongs to another one?
+"""Recognises errors of providers: the conversation is too long, or its thinking is out of place.
 
-Providers say the former in some thirty ways; what they all share is a phrase about the input and a
-limit. Errors about pace (rate limits, throttling) or the length of the answer use the same words,
-so they are ruled out first.
+Providers report the first in some thirty wordings; all have a phrase about the input and a limit.
+Errors about rate limits or the length of the answer use the same words, so they are excluded first.
 """
 
 import re
@@ -12,8 +11,11 @@ from typing import Any
 from context_compression.conversation.messages import is_object, strings_in
 
 LONGEST_TEXT = 4000
-"""Characters of each text that are looked at: providers may echo the request."""
+"""Characters of each text that are searched: providers may echo the request."""
 TOO_LARGE = 413
+"""The status for a request that is too large."""
+FULL_WINDOW = 0.99
+"""Share of the window at which an input fills it."""
 PACE = frozenset({429, 503, 529})
 """Statuses that ask to wait: rate limit, unavailable, overloaded."""
 STATUS = re.compile(
@@ -71,15 +73,16 @@ def is_overflow(
     `is_overflow("prompt is too long: 213462 tokens > 200000 maximum")` -> `True`
 
     Args:
-        error: what was raised, the body of the answer, or its text. Of an exception the status, the
-            body and what caused it are looked at too.
-        provider: Cerebras refuses with a bare 400; from others that means anything.
+        error: an exception, the body of an answer, or its text. For an exception its status, its
+            body and its causes are searched too.
+        provider: needed for Cerebras, which refuses with a bare 400; from others that may mean
+            anything.
     """
     texts = [text[:LONGEST_TEXT] for text in _texts(error)]
     statuses = _statuses(error)
     for text in texts:
-        if (found := STATUS.search(text)) and (text == error or len(text) > 3):
-            statuses.add(int(found[1]))  # a number alone, inside a body, is no status
+        if (status := STATUS.search(text)) and (text == error or len(text) > 3):
+            statuses.add(int(status[1]))  # a number alone, inside a body, is no status
     if statuses & PACE or any(NOT_OVERFLOW.search(text) for text in texts):
         return False
     if TOO_LARGE in statuses or any(OVERFLOW.search(text) for text in texts):
@@ -90,10 +93,10 @@ def is_overflow(
 
 
 def is_foreign_thinking(error: BaseException | Mapping[str, Any] | str) -> bool:
-    """Whether a provider refused thinking because what stands before it is not what once stood.
+    """Whether a provider refused thinking because the messages before it have changed.
 
-    Anthropic says so of a `signature`, with status 400 (Claude docs, "Fix a thinking block bound to
-    a different conversation"). Without any thinking the same conversation is taken.
+    Anthropic reports that for a `signature`, with status 400 (Claude docs, "Fix a thinking block
+    bound to a different conversation"). It accepts the same conversation without any thinking.
 
     Args:
         error: as `is_overflow`.
@@ -104,9 +107,9 @@ def is_foreign_thinking(error: BaseException | Mapping[str, Any] | str) -> bool:
 def silent_overflow(
     stop_reason: str | None, input_tokens: int, output_tokens: int, window: int
 ) -> bool:
-    """Whether an answer that looks like a success tells that the conversation did not fit.
+    """Whether a successful answer shows that the conversation did not fit.
 
-    z.ai answers although the input is larger than the window, MiMo stops at once for `length`.
+    z.ai answers although the input is larger than the window; MiMo stops at once for `length`.
 
     Args:
         stop_reason: as the provider spelled it.
@@ -120,7 +123,7 @@ def silent_overflow(
         case "stop" | "end_turn":
             return input_tokens > window
         case "length" | "max_tokens":
-            return output_tokens == 0 and input_tokens >= 0.99 * window
+            return output_tokens == 0 and input_tokens >= FULL_WINDOW * window
         case _:
             return False
 

@@ -1,4 +1,4 @@
-"""What a summary was made of, what it left out, and what it cost."""
+"""`SummaryRecord`: what a summary covers, and what it cost."""
 
 from dataclasses import dataclass, field
 
@@ -8,17 +8,17 @@ from context_compression.summaries.summarizer import SummaryReply
 
 @dataclass(frozen=True)
 class SummaryRecord:
-    """What a summary was made of and what it cost.
+    """A summary, what it covers and what it cost.
 
     Attributes:
         text: the summary alone.
-        first_kept: index of the first message after what it covers.
+        first_kept: index of the first message behind those it covers.
         replies: every answer of a model.
-        unverified: what it claimed without a source; struck from `text`.
-        ledger: the evidence of what it covers.
-        whole_ledger: all evidence so far as text; the view carries a part of it and its ref.
-        read_files: files only read, so far in the whole conversation.
-        modified_files: files created, changed, renamed or deleted, likewise.
+        unverified: its claims without a source, which were struck from `text`.
+        ledger: the evidence in the messages it covers.
+        whole_ledger: the full ledger so far as text; the view has a part of it and its ref.
+        read_files: files only read so far in the conversation.
+        modified_files: files created, changed, renamed or deleted so far.
     """
 
     text: str
@@ -32,13 +32,13 @@ class SummaryRecord:
 
     @property
     def cost(self) -> float | None:
-        """What the answers cost in dollars; `None` where the summarizer was told no price."""
+        """The cost of the answers in US dollars; `None` if the summarizer has no price."""
         costs = [reply.cost for reply in self.replies if reply.cost is not None]
         return sum(costs) if len(costs) == len(self.replies) else None
 
     @property
     def usage(self) -> dict[str, int | float | None]:
-        """What the answers took together."""
+        """The tokens and the cost of all answers together."""
         return {
             "input_tokens": sum(reply.input_tokens for reply in self.replies),
             "output_tokens": sum(reply.output_tokens for reply in self.replies),

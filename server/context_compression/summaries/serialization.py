@@ -1,7 +1,8 @@
 """A conversation as text for the model that summarises it, within a budget.
 
-Every block is redacted as a whole, then clipped head and tail, arguments of tool calls too: errors
-stand at ends, and half a secret looks like any text. Thinking is left out, pictures are named.
+Every block and every argument of a call is redacted, then clipped: its head and tail stay, because
+errors are at ends. It is redacted first, because half a secret looks like other text. Thinking is
+left out; pictures are named.
 """
 
 import json
@@ -28,7 +29,7 @@ from context_compression.evidence.redaction import redact
 from context_compression.planning.selection import clip_redacted
 
 BLOCK_CHARS = (6_000, 3_000, 1_500, 800, 400, 200)
-"""How much of a block is shown: as much of these as the budget allows."""
+"""Characters of a block that are shown: the first of these limits that fits the budget."""
 LABELS = {
     "user": "[User]",
     "assistant": "[Assistant]",
@@ -39,7 +40,7 @@ LABELS = {
 MARKS = re.compile(
     r"(?:\[…[^\]\n]*)?\n\.\.\. \[truncated [^\]\n]*\] \.\.\.\n(?:[^\]\n]*\])?|\n|\[…[^\]\n]*\]|…"
 )
-"""Between what a preview shows: marks of what is missing, one that cuts another with it."""
+"""The marks of gaps between the parts of a preview; the rest of a mark that another one cut."""
 RECEIPT = re.compile(rf"^\[[^\n]*; ref ({REF})(?:; file ([^\n;\]]+))?[^\n]*\]")
 
 
@@ -49,13 +50,13 @@ def serialize(
     count: Callable[[str], int],
     original: Callable[[str], str | None] = lambda ref: None,
 ) -> list[str]:
-    """The messages as text, in as few parts of at most `max_tokens` as it takes.
+    """The messages as text, in as few parts of at most `max_tokens` as possible.
 
     Args:
         messages: in order.
         max_tokens: of one part.
         count: tokens of a text.
-        original: what an offloaded result held, by ref; `None` when that cannot be had.
+        original: gives the text of an offloaded result by its ref; `None` if it is not available.
     """
     names = {call.id: one_line(call.name) for message in messages for call in message.calls}
     read = [[*_lines(message, names, original)] for message in messages]
@@ -69,10 +70,13 @@ def serialize(
 
 
 def with_originals(message: Message, original: Callable[[str], str | None]) -> Message:
-    """The message with what stood in its tool results before they were offloaded."""
+    """The message with the original texts of its offloaded tool results.
+
+    Arguments are those of `serialize`.
+    """
     blocks = tuple(
-        block.with_text(whole)
-        if isinstance(block, ToolResult) and (whole := _whole(block.text, original)) != block.text
+        block.with_text(text)
+        if isinstance(block, ToolResult) and (text := _restored(block.text, original)) != block.text
         else block
         for block in message.blocks
     )
@@ -80,7 +84,7 @@ def with_originals(message: Message, original: Callable[[str], str | None]) -> M
 
 
 def _parts(entries: Sequence[str], max_tokens: int, count: Callable[[str], int]) -> list[str]:
-    """Entries packed into parts; one that is too long for a part is clipped to it."""
+    """Entries packed into parts; an entry that is too long for a part is clipped."""
     parts: list[list[str]] = [[]]
     left = max_tokens
     for entry in filter(None, entries):
@@ -99,7 +103,7 @@ def _parts(entries: Sequence[str], max_tokens: int, count: Callable[[str], int])
 def _lines(
     message: Message, names: Mapping[str, str], original: Callable[[str], str | None]
 ) -> Iterator["_Line"]:
-    """What is shown of each block of a message."""
+    """The lines for the blocks of a message."""
     for block in message.blocks:
         match block:
             case ToolCall():
@@ -110,7 +114,7 @@ def _lines(
                 flag = " error" if block.is_error else ""
                 name = names.get(block.call_id, "unknown tool")
                 begins = f"[Tool result] {name} {one_line(block.call_id)}{flag}: "
-                text = redact(_whole(block.text, original))
+                text = redact(_restored(block.text, original))
                 named = "".join(f"\n{name}" for name in _named(block.content))
                 yield _Line(begins, [("", text)], named)
             case Text():
@@ -125,14 +129,14 @@ def _lines(
 
 
 class _Line(NamedTuple):
-    """A block as it is shown: texts without secrets, between what we say of them.
+    """A block as it is shown: redacted texts between a label and an end.
 
     Attributes:
-        begins: what stands before the texts.
-        texts: each with what stands before it, `path=`; they are clipped.
-        ends: what stands behind them.
-        times: how many times the limit a text may have.
-        speaks: whether labels in it are what they seem: in the user's words.
+        begins: the text before, with the label.
+        texts: each with its prefix, `path=`; only the texts are clipped.
+        ends: the text behind.
+        times: a text may have so many times the limit.
+        speaks: whether the user speaks, so that what looks like a label may stay.
     """
 
     begins: str
@@ -142,7 +146,7 @@ class _Line(NamedTuple):
     speaks: bool = False
 
     def clipped(self, limit: int) -> str:
-        """With so many characters of each text."""
+        """The block as text, with about `limit` characters of each of its texts."""
         shown = (f"{name}{clip_redacted(text, self.times * limit)}" for name, text in self.texts)
         text = ", ".join(shown)
         return f"{self.begins}{text if self.speaks else without_labels(text)}{self.ends}"
@@ -155,7 +159,7 @@ def _label(message: Message, text: Text) -> str:
 
 
 def _arguments(call: ToolCall) -> Iterator[tuple[str, str]]:
-    """The arguments of a call, each with its name before it, which may say that it is a secret."""
+    """The arguments of a call as `(prefix, text)`; the name may show that the text is a secret."""
     if not is_object(call.arguments):
         yield "", redact(call.arguments_text)
         return
@@ -166,25 +170,25 @@ def _arguments(call: ToolCall) -> Iterator[tuple[str, str]]:
         yield (name, text[len(name) :]) if known else ("", text)
 
 
-def _whole(text: str, original: Callable[[str], str | None]) -> str:
-    """What stood in a tool result before it was offloaded."""
-    found = RECEIPT.match(text)
-    if not found:
+def _restored(text: str, original: Callable[[str], str | None]) -> str:
+    """The text of a tool result before it was offloaded; itself if it was not."""
+    receipt = RECEIPT.match(text)
+    if not receipt:
         return text
-    whole = original(found[1])
-    if whole is not None:
-        shown = text[found.end() :].lstrip("\n")
-        while (again := RECEIPT.match(shown)) and again[1] == found[1]:  # a preview of a preview
+    full_text = original(receipt[1])
+    if full_text is not None:
+        shown = text[receipt.end() :].lstrip("\n")
+        while (again := RECEIPT.match(shown)) and again[1] == receipt[1]:  # a preview of a preview
             shown = shown[again.end() :].lstrip("\n")
-        return whole if _is_of(shown, whole) else text
-    return f"[Content unavailable: {found[2]}]\n{text}" if found[2] else text
+        return full_text if _is_of(shown, full_text) else text
+    return f"[Content unavailable: {receipt[2]}]\n{text}" if receipt[2] else text
 
 
-def _is_of(preview: str, whole: str) -> bool:
-    """Whether all that a preview shows stands in the whole, in order; else it is none of it."""
+def _is_of(preview: str, full_text: str) -> bool:
+    """Whether all parts of a preview are in a full text, in order; else it is not its preview."""
     at = 0
     for part in map(str.strip, MARKS.split(preview)):
-        at = whole.find(part, at)
+        at = full_text.find(part, at)
         if at < 0:
             return False
         at += len(part)
@@ -192,7 +196,7 @@ def _is_of(preview: str, whole: str) -> bool:
 
 
 def _named(blocks: Sequence[Block]) -> list[str]:
-    """Pictures, documents and what we do not know, by name."""
+    """The names of pictures, documents and unknown content."""
     names: list[str] = []
     for block in blocks:
         if isinstance(block, Image):
@@ -207,10 +211,10 @@ def _named(blocks: Sequence[Block]) -> list[str]:
 
 
 def one_line(name: str) -> str:
-    """A name as it may stand behind a label: a line of its own could hold another."""
+    """A name on one line, to be put behind a label: another line could hold a label."""
     return " ".join(name.split())
 
 
 def no_bracket(name: object) -> str:
-    """A name that somebody else gave, as it may stand in brackets."""
+    """A name from outside, to be put in brackets: it cannot close them."""
     return " ".join(str(name).split()).replace("]", ")")

@@ -1,4 +1,4 @@
-"""Who writes a summary, and what is asked of them."""
+"""`Summarizer`: writes a summary for a request."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,14 +6,14 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class SummaryRequest:
-    """What a model is asked: one text, no tools.
+    """A request to a model: one text, no tools.
 
     Attributes:
         system: instructions.
         prompt: the user message: the record of the conversation, then the instructions.
-        max_tokens: limit of the answer.
-        model: the model of the settings, else the conversation's own, where it is known.
-        attempts: calls in all that may be made for it, the first included.
+        max_tokens: tokens of the answer, at most.
+        model: the model of the settings, else that of the conversation, if it is known.
+        attempts: calls for this request at most, the first included.
         instructions: those of the prompt alone, for an agent that still has the conversation.
     """
 
@@ -27,16 +27,16 @@ class SummaryRequest:
 
 @dataclass(frozen=True)
 class SummaryReply:
-    """What came back.
+    """The reply to a request.
 
     Attributes:
         text: the summary.
-        model: who wrote it.
-        input_tokens: what the call was charged for, caches included.
-        output_tokens: likewise.
-        cache_read_tokens: of the input, what a prompt cache held.
-        cache_write_tokens: of the input, what was written into one.
-        cost: in US dollars, where the summarizer was told a price; we keep no list of prices.
+        model: the id of the model that wrote it.
+        input_tokens: tokens of the input that were charged, cached ones included.
+        output_tokens: tokens of the answer.
+        cache_read_tokens: tokens of the input that were read from a prompt cache.
+        cache_write_tokens: tokens of the input that were written into one.
+        cost: in US dollars, if the summarizer has a price; this package has no list of prices.
     """
 
     text: str
@@ -49,13 +49,13 @@ class SummaryReply:
 
 
 class Summarizer(Protocol):
-    """Writes summaries. One method, so that anybody can bring their own."""
+    """Writes summaries. It has one method, so that callers can bring their own."""
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
-        """The summary asked for.
+        """The summary for a request.
 
         Raises:
-            SummaryError: there is none: an error of the provider, an empty or cut off answer, a
+            SummaryError: no summary: an error of the provider, an empty or cut off answer, a
                 refusal, a tool call.
         """
         ...

@@ -1,7 +1,7 @@
-"""Real usage beats every estimate: what the provider charged, plus a count of what came after.
+"""Anchors: the usage that a provider reported, plus a count of the messages behind it.
 
-A conversation whose last request was charged with 150,000 tokens and has grown by 10 % since is
-known to within half a percent, whatever the tokenizer.
+The count of a conversation whose last request had 150,000 tokens, and that has grown by 10 % since,
+is right to within half a percent with any tokenizer.
 """
 
 import re
@@ -14,33 +14,37 @@ from context_compression.conversation.refs import REF
 from context_compression.tokens.counter import Count, Counter
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-_OURS = re.compile(rf"^{re.escape(COMPRESSED)}|; ref {REF}[;\]]")
+_WRITTEN_BY_US = re.compile(rf"^{re.escape(COMPRESSED)}|; ref {REF}[;\]]")
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What the first `messages` messages really cost, system prompt and tools included."""
+    """The tokens that a provider reported for the first messages, with system prompt and tools.
+
+    Attributes:
+        tokens: input and output of the request.
+        messages: how many messages they are for.
+    """
 
     tokens: int
     messages: int
 
 
 def anchored(counter: Counter, messages: Sequence[Message], anchor: Anchor) -> Count:
-    """The anchor's tokens and a count of the messages after it; only that count is in doubt.
+    """The anchor's tokens plus a count of the messages behind it.
 
-    An anchor over more messages than there are belongs to an earlier state and is not used.
+    An anchor of more messages than there are belongs to an earlier state and is not used.
     """
     if anchor.messages > len(messages):
-        return counter.whole(messages)
-    tail = counter.whole(messages[anchor.messages :])
+        return counter.total(messages)
+    tail = counter.total(messages[anchor.messages :])
     return Count(anchor.tokens + tail, f"usage + {tail.method}", anchor.tokens + tail.upper)
 
 
 def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:
-    """The last real usage that stands in a conversation of provider dicts (`message["usage"]`).
+    """The last `message["usage"]` in a conversation of provider dicts; `None` if there is none.
 
-    What was charged before a compression says nothing of the view after it: a usage that stands
-    behind anything of ours is not taken.
+    Usage behind a text of this package is not taken: it may be from before a compression.
     """
     for at in range(len(messages) - 1, -1, -1):
         usage = messages[at].get("usage")
@@ -49,9 +53,9 @@ def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:
         usage = cast("Mapping[str, Any]", usage)
         # OpenAI's `prompt_tokens` includes what was cached, Anthropic's `input_tokens` does not.
         charged = _tokens(usage, "prompt_tokens") or sum(_tokens(usage, key) for key in _INPUT)
-        if charged == 0:  # a placeholder, or a reply nobody was asked for
+        if charged == 0:  # a placeholder, or a reply without a request
             continue
-        if any(map(_OURS.search, strings_in(messages[:at]))):
+        if any(map(_WRITTEN_BY_US.search, strings_in(messages[:at]))):
             return None
         answered = _tokens(usage, "completion_tokens") or _tokens(usage, "output_tokens")
         if _plausible(answered, messages[at]):
@@ -73,5 +77,5 @@ def _tokens(usage: Mapping[str, Any], key: str) -> int:
 def _plausible(answered: int, message: Mapping[str, Any]) -> bool:
     # Streamed answers are often recorded with a placeholder (8, 6, 0, 1 where it was 173, 243, 212,
     # 94). No tokenizer makes 8 characters of ordinary text or code into less than a token.
-    said = [message.get("content"), message.get("tool_calls")]
-    return answered * 8 >= sum(map(len, strings_in(said))) and answered > 0
+    content = [message.get("content"), message.get("tool_calls")]
+    return answered * 8 >= sum(map(len, strings_in(content))) and answered > 0

@@ -41,19 +41,21 @@ from context_compression.tokens.media import (
 from context_compression.tokens.o200k import BASE, O200K
 from context_compression.tokens.remembered import Remembered, TextCounter
 
-WITHOUT_TOKENIZER = 1.15  # times `upper`: the guess from bytes is off by 13 % at most, see estimate
+WITHOUT_TOKENIZER = 1.15
+"""Factor on the upper bound without a tokenizer: the estimate from bytes was off by 13 % at most
+(see `estimate`)."""
 
 
 class Count(int):
-    """A number of tokens that knows how it came about."""
+    """A number of tokens, with how it was counted."""
 
     method: str
     """For example "o200k" or "usage + o200k x 1.15 (claude, older)"."""
     upper: int
-    """What 95 of 100 such conversations stay below."""
+    """Upper bound: 95 of 100 such conversations have at most so many tokens."""
 
     def __new__(cls, tokens: int, method: str = "given", upper: int | None = None) -> "Count":
-        """A count; without `upper` it is taken for exact."""
+        """A count; without `upper` it is exact."""
         count = super().__new__(cls, tokens)
         count.method = method
         count.upper = tokens if upper is None else upper
@@ -78,7 +80,7 @@ class Counter:
 
     @property
     def method(self) -> str:
-        """How its counts come about, in words."""
+        """How this counter counts, in words: `"o200k x 1.15 (claude, older)"`."""
         if self._custom:
             return "custom"
         return "bytes (tokenizer unavailable)" if O200K.failed else self.family.method
@@ -121,18 +123,18 @@ class Counter:
         return self.family.per_message + sum(map(self.block, message.blocks))
 
     def messages(self, messages: Sequence[Message]) -> int:
-        """Tokens of a conversation, without system prompt and tools that are given beside it."""
+        """Tokens of a conversation, without a system prompt and tools outside the messages."""
         if counting := self.ahead(messages):
             counting.finish()
         return sum(map(self.message, messages))
 
-    def whole(self, messages: Sequence[Message], beside: int = 0) -> Count:
-        """The count of a conversation and of what stands `beside` it, in tokens.
+    def total(self, messages: Sequence[Message], overhead: int = 0) -> Count:
+        """The count of a conversation plus `overhead`, the tokens outside the messages.
 
-        Documents given by an id or an address are in it with an assumed length, and the method says
-        so; the upper bound is that of long ones.
+        A document given by an id or an address is counted with an assumed length, and the method
+        says so; the upper bound assumes a long document.
         """
-        count = self.count(beside + self.messages(messages))
+        count = self.count(overhead + self.messages(messages))
         unseen = sum(map(_is_unseen, chain.from_iterable(map(_parts, messages))))
         if not unseen:
             return count
@@ -142,7 +144,7 @@ class Counter:
         return Count(int(count), f"{count.method}, {assumed}", count.upper + more)
 
     def ahead(self, messages: Iterable[Message]) -> Counting | None:
-        """Begin to count the texts of messages in a thread; `None` where that is not worth it."""
+        """Begin to count the texts of messages in a thread; `None` if there are too few."""
         blocks = chain.from_iterable(message.blocks for message in messages)
         parts = chain.from_iterable(
             b.content if isinstance(b, ToolResult) else (b,) for b in blocks
@@ -150,7 +152,7 @@ class Counter:
         return self._base.ahead(part.text for part in parts if isinstance(part, Text))
 
     def system(self, system: str | Sequence[Mapping[str, Any]] | None) -> int:
-        """Tokens of a system prompt given beside the messages: a text or text blocks."""
+        """Tokens of a system prompt outside the messages: a text or text blocks."""
         if not system:
             return 0
         if isinstance(system, str):
@@ -165,7 +167,7 @@ class Counter:
         )
 
     def tools(self, tools: Sequence[Mapping[str, Any]] | None) -> int:
-        """Tokens of tool definitions, in whichever format."""
+        """Tokens of tool definitions in any format."""
         if not tools:
             return 0
         each = sum(self.family.per_definition + self._scaled(self._base.json(t)) for t in tools)
@@ -189,14 +191,14 @@ class Counter:
         return self._opaque(document.source) if pages is None else pages
 
     def _opaque(self, source: Any) -> int:
-        # Hidden data may be reasoning, sound or a picture: at most what a picture costs.
-        shown, hidden = without_base64(source)
-        sealed = min(sealed_tokens(hidden), self.family.image_tokens)
+        # The base64 may be reasoning, sound or a picture: at most the tokens of a picture.
+        shown, removed_chars = without_base64(source)
+        sealed = min(sealed_tokens(removed_chars), self.family.image_tokens)
         return self._scaled(self._base.json(shown)) + sealed
 
 
 def _parts(message: Message) -> Iterator[Block]:
-    """The blocks of a message, of results what is in them."""
+    """The blocks of a message, and in place of results their parts."""
     for block in message.blocks:
         yield from block.content if isinstance(block, ToolResult) else (block,)
 
@@ -206,7 +208,7 @@ def _is_unseen(block: Block) -> bool:
 
 
 def _checked(counter: TextCounter) -> TextCounter:
-    """The caller's counter, held to give numbers of tokens."""
+    """The caller's counter, with a check that it returns numbers of tokens."""
     if not callable(counter):
         raise InvalidCounter(
             f"counter is {counter!r:.60}; it must be a function: text in, tokens out."

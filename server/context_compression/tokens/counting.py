@@ -1,7 +1,7 @@
-"""Counting beside other work: the tokenizer lets go of the interpreter's lock.
+"""Counting in a thread: the tokenizer releases the interpreter's lock.
 
-A thread counts texts in batches while whoever asked goes on, or helps. What it comes to is
-remembered where every count is, so nobody need wait for more than what is still missing.
+A thread counts texts in batches while the caller goes on, or helps. Its counts are remembered with
+all others, so the caller waits only for those that are missing.
 """
 
 from collections import deque
@@ -19,10 +19,10 @@ BATCH = 100_000
 
 
 class Counting:
-    """Texts that are being counted.
+    """Texts that are being counted in a thread.
 
     Attributes:
-        chars: how long they are together.
+        chars: characters of all texts.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Counting:
         self._counts, self._remember = counts, remember
         self._batches = deque(batches(tasks))
         self._thread = Thread(target=self._work, daemon=True)
-        with suppress(Exception):  # no thread to be had: it goes without
+        with suppress(Exception):  # without a thread `finish` counts
             self._thread.start()
 
     def _work(self) -> None:

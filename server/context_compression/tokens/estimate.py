@@ -1,10 +1,10 @@
-"""Tokens guessed from bytes: what is left when the tokenizer cannot be had.
+"""Tokens estimated from bytes, for when the tokenizer is not available.
 
-Each kind of byte weighs something. In UTF-8 the first byte of a letter tells its script, the
+Each kind of byte weighs something. In UTF-8 the first byte of a letter shows its script, the
 following bytes share one weight. `benchmarks/calibrate.py bytes` fits the weights: off by 7 % on a
 page of conversation, by 4 % on a whole one (13 % at most), by 14 % on a page in one of many
 languages. No weight is negative, and the sum is kept between a twelfth of the bytes and all of
-them: a script nobody thought of is misjudged, but never absurdly.
+them, so that the estimate for an unknown script is wrong within limits.
 """
 
 import math
@@ -15,6 +15,8 @@ def _span(first: int, last: int) -> bytes:
 
 
 SENTENCE = b".,;:!?"
+MOST_BYTES_PER_TOKEN = 12
+"""Bytes of a token at most: text in an unknown script is never counted as almost nothing."""
 KINDS: tuple[tuple[bytes, float], ...] = (
     (_span(0x80, 0xBF), 0.16),  # the following bytes of any letter
     (b"\n", 0.46),
@@ -54,4 +56,4 @@ def estimate(text: str) -> int:
     counts = kinds_in(text)
     total = sum(counts)
     tokens = math.ceil(sum(map(float.__mul__, _WEIGHTS, map(float, counts))))
-    return min(total, max(math.ceil(total / 12), tokens))
+    return min(total, max(math.ceil(total / MOST_BYTES_PER_TOKEN), tokens))

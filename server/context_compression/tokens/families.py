@@ -1,4 +1,4 @@
-"""Which tokenizer a model has, as far as that is known without asking it.
+"""Families of models: how many tokens each makes of a text, as far as that is known.
 
 Claude's tokenizers are not public. `benchmarks/calibrate.py` fits o200k times a factor plus
 constants to what Claude Code was charged for 1,157 steps whose full text is known.
@@ -23,7 +23,7 @@ class Family:
     """For each argument of a tool call (Claude seems to write them as markup, not as JSON)."""
     per_result: int
     per_definition: int
-    """For each tool definition, beside its JSON."""
+    """For each tool definition, in addition to its JSON."""
     with_tools: int
     """Once, where there are tools."""
     image_tokens: int
@@ -70,7 +70,7 @@ _CLAUDE = re.compile(r"claude|anthropic|\b(?:opus|sonnet|haiku|fable)\b")
 # 4-5, 4.6, 5; a date has more digits.
 _VERSION = re.compile(r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 BINDING = (5, 1)
-"""Version of Claude from which on thinking is bound to what stands before it."""
+"""First version of Claude whose thinking is bound to what comes before it."""
 _OPENAI = re.compile(r"(?:^|[/:.])(?:chatgpt-4o|gpt-(?:4o|4\.[15]|[5-9]|oss)|o[1-9]\b|codex)")
 _WINDOWS = tuple(
     (re.compile(rf"(?:^|[/:.])(?:{name})"), window)
@@ -86,7 +86,7 @@ _WINDOWS = tuple(
 
 
 def family_of(model: str | None) -> Family:
-    """The family of a model by its name, prefixes of providers included; older Claude without."""
+    """The family of a model by its name, with or without a provider's prefix."""
     if model is None:
         return CLAUDE_OLDER
     name = model.lower()
@@ -98,7 +98,7 @@ def family_of(model: str | None) -> Family:
 
 
 def window_of(model: str | None) -> int | None:
-    """Tokens of the model's context window, where it is well known."""
+    """Tokens of the model's context window; `None` if that is not well known."""
     if model is None:
         return None
     name = model.lower()
@@ -111,7 +111,7 @@ def window_of(model: str | None) -> int | None:
 
 
 def binds_thinking(model: str | None) -> bool:
-    """Whether the model takes its thinking back only behind the very words it was made behind.
+    """Whether the model accepts its thinking only behind exactly what came before it.
 
     Claude does from version 5.1 on (Claude docs, "Prefix checks on thinking blocks"). Older models
     refuse the parameters that go with it, so a name without a version counts as one of those.
@@ -121,9 +121,9 @@ def binds_thinking(model: str | None) -> bool:
 
 
 def takes_thinking_anywhere(model: str | None) -> bool:
-    """Whether the model is known to take its thinking back whatever stands before it.
+    """Whether the model is known to accept its thinking behind anything.
 
-    Claude does before version 5.1; of a model we do not know it is not known.
+    Claude does before version 5.1; of unknown models it is not known.
     """
     version = _version_of_claude(model)
     return version is not None and version < BINDING
@@ -135,5 +135,5 @@ def _version_of_claude(model: str | None) -> tuple[int, int] | None:
 
 
 def _claude_version(name: str) -> tuple[int, int] | None:
-    found = _VERSION.search(name, max(name.find("claude"), 0))
-    return (int(found[1]), int(found[2] or 0)) if found else None
+    version = _VERSION.search(name, max(name.find("claude"), 0))
+    return (int(version[1]), int(version[2] or 0)) if version else None

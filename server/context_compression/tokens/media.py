@@ -1,4 +1,4 @@
-"""What is not text: pictures, documents, and base64, which is never counted as if it were text."""
+"""Tokens of pictures, documents and base64, which are not counted as text."""
 
 import binascii
 import math
@@ -12,13 +12,17 @@ from context_compression.tokens.families import Family
 PAGE = 2_200  # tokens of a PDF page: about 1,590 for its picture, the rest for its text
 PAGE_BYTES = 50_000  # of a PDF whose pages cannot be counted
 UNSEEN_PAGES, MOST_UNSEEN_PAGES = 4, 10
-"""Pages that a document is counted with which is given by an id or an address, and at most: nobody
-here can see how many it has. A letter has one, a paper ten; more would be due too often."""
+"""Assumed pages of a document given by an id or an address, whose pages cannot be counted: in the
+count and in its upper bound. A letter has one page, a paper ten; with more, compression would be
+due too often."""
 HEAD = 262_144  # base64 characters of a JPEG searched for its size; it may begin with a thumbnail
 SLICE = 1_048_576  # base64 characters decoded at a time
+BASE64_CHARS = 300
+"""Characters at the beginning of a text that decide whether it is base64: in so many prose has a
+blank, paths and addresses a dot or a colon."""
 
 NAMING = frozenset({"file_id", "fileId", "file_url", "url", "uri", "fileUri", "file_uri"})
-"""Keys under which a document's id or address stands."""
+"""Keys of a document's id or address."""
 ADDRESS = re.compile(r"(?:https?|gs|s3)://")
 _BASE64 = re.compile(r"(?:data:[^,\s]{0,200},)?[A-Za-z0-9+/_=\r\n-]+")
 _DATA_URL = re.compile(r"data:[^,\s]{0,200},")
@@ -106,7 +110,7 @@ def document_tokens(source: Any) -> int | None:
 
 
 def is_reference(source: Any) -> bool:
-    """Whether a document is named by an id or an address, so that none of it can be seen here."""
+    """Whether a document is given by an id or an address only, without its data."""
     if isinstance(source, Mapping):
         mapping = cast("Mapping[str, Any]", source)
         named = any(key in NAMING and isinstance(value, str) for key, value in mapping.items())
@@ -119,23 +123,21 @@ def _holds_data(source: Mapping[str, Any]) -> bool:
 
 
 def without_base64(value: Any) -> tuple[Any, int]:
-    """Parsed JSON with its long base64 emptied, and how many characters that took away."""
+    """Parsed JSON with its long base64 strings emptied, and the number of characters removed."""
     if isinstance(value, str):
         return ("", len(value)) if _is_base64(value) else (value, 0)
     if isinstance(value, Mapping):
         mapping = cast("Mapping[str, Any]", value)
-        items, hidden = without_base64(list(mapping.values()))
-        return dict(zip(mapping, items, strict=True)), hidden
+        items, removed = without_base64(list(mapping.values()))
+        return dict(zip(mapping, items, strict=True)), removed
     if isinstance(value, list | tuple):
         pairs = [without_base64(item) for item in cast("Sequence[Any]", value)]
-        return [item for item, _ in pairs], sum(hidden for _, hidden in pairs)
+        return [item for item, _ in pairs], sum(removed for _, removed in pairs)
     return value, 0
 
 
 def _is_base64(text: str) -> bool:
-    # Its first 300 characters tell: prose has a blank by then, paths and addresses a dot or a
-    # colon.
-    return len(text) >= 300 and _BASE64.fullmatch(text, 0, 300) is not None
+    return len(text) >= BASE64_CHARS and _BASE64.fullmatch(text, 0, BASE64_CHARS) is not None
 
 
 def _decoded(data: str, start: int, characters: int) -> bytes:

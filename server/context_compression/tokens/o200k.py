@@ -189,15 +189,15 @@ def native_counter(resource: str) -> Native:
         assert buffer
         joined = SEPARATOR.join((*pieces, ""))  # always a copy, see above
         # tokens are below 2 ** 18: no other has the bytes of the mark, nor have parts of two
-        *found, _ = bytes(buffer(joined, separators)).split(mark)
-        return [len(tokens) >> 2 for tokens in found]
+        *parts, _ = bytes(buffer(joined, separators)).split(mark)
+        return [len(tokens) >> 2 for tokens in parts]
 
     return Native(count, counts if buffer else None)
 
 
 def ranks(data: bytes) -> dict[bytes, int]:
     """Token -> rank, from the form that `data/tokenizer/build.py` writes."""
-    found: dict[bytes, int] = {}
+    result: dict[bytes, int] = {}
     at = 0
     while at < len(data):
         length, number = _GROUP.unpack_from(data, at)
@@ -206,8 +206,8 @@ def ranks(data: bytes) -> dict[bytes, int]:
         at += 4 * number
         tokens = struct.Struct(f"{length}s" * number).unpack_from(data, at)
         at += length * number
-        found.update(zip(tokens, values, strict=True))
-    return found
+        result.update(zip(tokens, values, strict=True))
+    return result
 
 
 O200K = O200k()

@@ -1,4 +1,4 @@
-"""Nothing is counted twice: counts are remembered by the fingerprint of what was counted.
+"""Remembers counts by a fingerprint of the text, so that nothing is counted twice.
 
 A key is a number of 64 bits of keyed hash and a length: no text is copied or kept alive. Hashing is
 some 300 times cheaper than counting.
@@ -15,8 +15,8 @@ TextCounter: TypeAlias = Callable[[str], int]
 
 SCALARS = frozenset({int, float, bool, type(None)})
 _LENGTH = 40  # bits of a key that tell the length
-SHORT = 32  # characters below which a text is counted where it stands, not ahead
-SHORT_ONES = 4_000  # of them remembered: they shall not push out those that cost more
+SHORT = 32  # characters; shorter texts are counted one by one, not ahead in a thread
+SHORT_ONES = 4_000  # short texts that are remembered apart, so that they push out no long ones
 
 
 def fingerprint(value: Any) -> int:
@@ -47,7 +47,7 @@ def fingerprint(value: Any) -> int:
 
 
 def key_of(text: str) -> int:
-    """What stands for a text within one process."""
+    """The key of a text within one process."""
     return hash(text) << _LENGTH | len(text)
 
 
@@ -64,14 +64,14 @@ class Recent:
         self._old: dict[int, int] = {}
 
     def get(self, key: int) -> int | None:
-        """The count under `key`, which thereby counts as used."""
+        """The count under `key`, which is then the one used last; `None` if there is none."""
         count = self._young.get(key)
         if count is None and (count := self._old.get(key)) is not None:
             self.put(key, count)
         return count
 
     def put(self, key: int, count: int) -> None:
-        """Remembers a count, at the cost of the generation used longest ago."""
+        """Remember a count; a full cache forgets the half that was used longest ago."""
         if len(self._young) >= self._half:
             self._old, self._young = self._young, {}
         self._young[key] = count
@@ -86,7 +86,7 @@ class Remembered:
     def __init__(
         self, count: TextCounter, counts: Callable[[Sequence[str]], Sequence[int]] | None = None
     ) -> None:
-        """Counts by `count`; by `counts`, which threads may call, many texts at once."""
+        """A counter by `count`, and by `counts` for many texts at once, which threads may call."""
         self._count, self._counts = count, counts
         self._recent, self._short = Recent(), Recent(SHORT_ONES)
 
@@ -103,7 +103,7 @@ class Remembered:
         return count
 
     def ahead(self, texts: Iterable[str]) -> Counting | None:
-        """Begin to count texts in a thread; `None` where that is not worth it."""
+        """Begin to count texts in a thread; `None` if there are too few."""
         if self._counts is None:
             return None
         tasks = {key_of(text): text for text in texts if len(text) >= SHORT}
@@ -113,7 +113,7 @@ class Remembered:
         return Counting(tasks.items(), self._counts, self._recent.put)
 
     def json(self, value: Any) -> int:
-        """Tokens of parsed JSON, written compactly. A string is taken as it is."""
+        """Tokens of parsed JSON, written compactly; a string is counted as it is."""
         if isinstance(value, str):
             return self.text(value)
         key = fingerprint(value) << _LENGTH  # no text that is remembered has the length 0

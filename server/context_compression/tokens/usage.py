@@ -6,7 +6,7 @@ from heapq import nsmallest
 from threading import Lock
 from typing import Any
 
-from context_compression.conversation.authors import author_of, is_ours, title_of
+from context_compression.conversation.authors import author_of, is_our_note, title_of
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import (
     Block,
@@ -39,9 +39,9 @@ class Usage:
     """How full a context is.
 
     Attributes:
-        used_tokens: what is in it; its `method` says how that was counted.
+        used_tokens: tokens in it; its `method` says how they were counted.
         total_budget: tokens of the model's window.
-        threshold_tokens: from here on compression is due.
+        threshold_tokens: at so many tokens compression is due.
     """
 
     used_tokens: Count
@@ -72,7 +72,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Item:
-    """One block that takes up room: which message's, what it is, its tokens."""
+    """A block that takes up room: the index of its message, a title, its tokens."""
 
     message: int
     what: str
@@ -80,17 +80,17 @@ class Item:
 
 
 def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
-    """Tokens by kind of content, the largest first; together what the messages cost."""
-    found: dict[str, int] = {}
+    """Tokens by kind of content, the largest first; their sum is the tokens of the messages."""
+    sizes: dict[str, int] = {}
     for message in messages:
         for block in message.blocks:
             kind = KINDS[type(block)]
             if isinstance(block, Text):
-                ours = is_ours(block.text)
-                kind = "our notes" if ours else f"{author_of(message, block.text)} text"
-            found[kind] = found.get(kind, 0) + counter.block(block)
-        found["structure"] = found.get("structure", 0) + counter.family.per_message
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+                is_note = is_our_note(block.text)
+                kind = "our notes" if is_note else f"{author_of(message, block.text)} text"
+            sizes[kind] = sizes.get(kind, 0) + counter.block(block)
+        sizes["structure"] = sizes.get("structure", 0) + counter.family.per_message
+    return dict(sorted(sizes.items(), key=lambda item: -item[1]))
 
 
 def largest(messages: Sequence[Message], counter: Counter, limit: int = 5) -> list[Item]:
@@ -100,11 +100,11 @@ def largest(messages: Sequence[Message], counter: Counter, limit: int = 5) -> li
         for index, message in enumerate(messages)
         for place, block in enumerate(message.blocks)
     )
-    found = nsmallest(limit, sizes)
+    biggest = nsmallest(limit, sizes)
     names = {call.id: call.name for message in messages for call in message.calls}
     return [
         Item(index, _what(messages[index], messages[index].blocks[place], names), -less)
-        for less, index, place in found
+        for less, index, place in biggest
     ]
 
 
@@ -134,6 +134,8 @@ def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) 
     return settings.changed({"token_budget": window})
 
 
+REMEMBERED_COUNTS = 64
+"""Conversations whose count is remembered: callers count the same one again and again."""
 _counted: dict[tuple[int, str | None], Count] = {}
 _counting = Lock()
 
@@ -150,10 +152,10 @@ def count_tokens(
 
     Args:
         messages: in any dialect of `formats`, or one text.
-        system: the system prompt, where it is given beside the messages.
+        system: the system prompt, if it is outside the messages.
         tools: the tool definitions.
-        model: whose tokens; without one the older Claude family's.
-        counter: the caller's own, text in, tokens out.
+        model: the model that counts; default: the older Claude family.
+        counter: a function of the caller's: text in, tokens out.
 
     Raises:
         InvalidConversation: not a conversation in a format we know.
@@ -163,21 +165,21 @@ def count_tokens(
         return _count(messages, system, tools, Counter(model, counter))
     raw = messages.raw if isinstance(messages, Conversation) else messages
     key = (fingerprint((raw, system, tools)), model)
-    found = _counted.get(key)
-    if found is None:
-        found = _count(messages, system, tools, Counter(model))
+    count = _counted.get(key)
+    if count is None:
+        count = _count(messages, system, tools, Counter(model))
         with _counting:
-            if len(_counted) >= 64:
+            if len(_counted) >= REMEMBERED_COUNTS:
                 del _counted[next(iter(_counted))]
-            _counted[key] = found
-    return found
+            _counted[key] = count
+    return count
 
 
 def _count(messages: Messages | str, system: Any, tools: Any, counter: Counter) -> Count:
-    beside = counter.system(system) + counter.tools(tools)
+    overhead = counter.system(system) + counter.tools(tools)
     if isinstance(messages, str):
-        return counter.count(beside + counter.text(messages))
-    return counter.whole(parse(messages).messages, beside)
+        return counter.count(overhead + counter.text(messages))
+    return counter.total(parse(messages).messages, overhead)
 
 
 def usage(

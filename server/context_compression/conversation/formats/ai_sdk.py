@@ -207,7 +207,7 @@ def _has_reasoning(content: Any) -> bool:
 
 
 def _without_option(part: Any, gone: str) -> Any:
-    """A part without what its providers know by a name: whatever that told of is not there."""
+    """A part without references of its providers, whose targets are not in the view."""
     if not is_object(part):
         return part
     made = dict(part)

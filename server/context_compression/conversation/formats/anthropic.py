@@ -136,9 +136,9 @@ def read_block(block: Any) -> Block:
             return Opaque(block)
 
 
-def _declared(found: Any) -> tuple[str, ...]:
+def _declared(content: Any) -> tuple[str, ...]:
     """The tools that a search of tools found."""
-    references = found.get("tool_references") if is_object(found) else None
+    references = content.get("tool_references") if is_object(content) else None
     return tuple(
         str(reference["tool_name"])
         for reference in (references if is_array(references) else ())

@@ -86,8 +86,8 @@ def _read_block(block: Any) -> Block:
             return ToolResult(call_id, content, result.get("status") == "error", block)
         case {"json": value}:
             return Text(json.dumps(value, ensure_ascii=False), block)
-        case {"reasoningContent": said}:
-            return _read_reasoning(said, block)
+        case {"reasoningContent": reasoning}:
+            return _read_reasoning(reasoning, block)
         case {"image": _}:
             return Image(block)
         case {"document": _}:
@@ -96,11 +96,11 @@ def _read_block(block: Any) -> Block:
             return Opaque(block)
 
 
-def _read_reasoning(said: Any, block: Mapping[str, Any]) -> Thinking:
-    told = said.get("reasoningText") if is_object(said) else None
-    if not is_object(told):
+def _read_reasoning(reasoning: Any, block: Mapping[str, Any]) -> Thinking:
+    text = reasoning.get("reasoningText") if is_object(reasoning) else None
+    if not is_object(text):
         return Thinking("", redacted=True, bound=True, source=block)
-    return Thinking(str(told.get("text", "")), bound=bool(told.get("signature")), source=block)
+    return Thinking(str(text.get("text", "")), bound=bool(text.get("signature")), source=block)
 
 
 def _write_block(block: Block) -> Any:
@@ -110,11 +110,11 @@ def _write_block(block: Block) -> Any:
         case ToolCall():
             if block.source is not None and _read_block(block.source) == block:
                 return block.source
-            whole: Mapping[str, Any] = block.source or {}
-            inner: Mapping[str, Any] = whole.get("toolUse", {})
+            source: Mapping[str, Any] = block.source or {}
+            inner: Mapping[str, Any] = source.get("toolUse", {})
             given = block.arguments if is_object(block.arguments) else {"input": block.arguments}
             call = {**inner, "toolUseId": block.id, "name": block.name, "input": given}
-            return {**whole, "toolUse": call}
+            return {**source, "toolUse": call}
         case ToolResult():
             return _write_result(block)
         case _:
@@ -124,9 +124,9 @@ def _write_block(block: Block) -> Any:
 def _write_result(result: ToolResult) -> Any:
     if result.source is not None and _read_block(result.source) == result:
         return result.source
-    whole: Mapping[str, Any] = result.source or {}
-    inner: Mapping[str, Any] = whole.get("toolResult", {})
+    source: Mapping[str, Any] = result.source or {}
+    inner: Mapping[str, Any] = source.get("toolResult", {})
     content = [_write_block(part) for part in result.content] or [{"text": "(no text)"}]
     written = {**inner, "toolUseId": result.call_id, "content": content}
     written |= {"status": "error"} if result.is_error else {}
-    return {**whole, "toolResult": written}
+    return {**source, "toolResult": written}

@@ -8,7 +8,7 @@ thought signatures. Keys are spelled as JSON has them (`functionCall`) or as Pyt
 * the very next content answers them: as many responses, in the order of the calls, paired by name
   and order (`id` is optional);
 * a `thoughtSignature` on a call of the current turn goes back with the very part; those of older
-  turns are not asked for. It is not bound to what stands before it;
+  turns are not asked for. It is not bound to what comes before it;
 * parts with `thought` tell of the reasoning; nobody asks for them back.
 """
 
@@ -40,8 +40,8 @@ CAMEL: Mapping[str, str] = {
     "mime_type": "mimeType", "tool_call": "toolCall", "tool_response": "toolResponse",
 }  # fmt: skip
 PARTS = frozenset({"text", "thought", *CAMEL.values()})
-SAID = ("output", "result", "error", "content")
-"""Keys of a response, the first one there, in which its text stands where that is all it holds."""
+RESPONSE_KEYS = ("output", "result", "error", "content")
+"""Keys of a response, in order of preference, whose value is its text if it has no other key."""
 
 
 def certainty(message: Mapping[str, Any]) -> int:
@@ -75,7 +75,7 @@ class GeminiFormat:
     )
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
-        """The content as a message; a text may stand in the place of its parts."""
+        """The content as a message; its parts may be a text."""
         ids = ids or Ids()
         role = "assistant" if message.get("role") in ("model", "assistant") else "user"
         ids.turn_of(role)
@@ -103,10 +103,10 @@ def _read_part(part: Any, ids: Ids) -> Block:
     if not is_object(part):
         return Text(part) if isinstance(part, str) else Opaque(part)
     match camel(part):
-        case {"functionCall": {"name": str(name)} as call} as whole:
+        case {"functionCall": {"name": str(name)} as call} as part_with_call:
             given = call.get("id")
             call_id = given if isinstance(given, str) and given else ids.call(name)
-            signed = bool(whole.get("thoughtSignature"))
+            signed = bool(part_with_call.get("thoughtSignature"))
             return ToolCall(call_id, name, call.get("args") or {}, part, signed=signed)
         case {"functionResponse": {"name": str(name)} as response}:
             given = response.get("id")
@@ -131,25 +131,29 @@ def _read_part(part: Any, ids: Ids) -> Block:
 def _read_response(
     call_id: str, name: str, response: Mapping[str, Any], part: Mapping[str, Any]
 ) -> ToolResult:
-    said = response.get("response")
+    response_value = response.get("response")
     media = response.get("parts")
-    text = "" if said in (None, {}) else _text_of(said)
+    text = "" if response_value in (None, {}) else _text_of(response_value)
     content: list[Block] = [Text(text)] if text else []
     if is_array(media):
         content += (_read_part(each, Ids()) for each in media)
-    failed = is_object(said) and "error" in said and not said.keys() & {"output", "result"}
+    failed = (
+        is_object(response_value)
+        and "error" in response_value
+        and not response_value.keys() & {"output", "result"}
+    )
     return ToolResult(call_id, tuple(content), failed, part, name)
 
 
-def _text_of(said: Any) -> str:
+def _text_of(value: Any) -> str:
     """The text of a response: the one string it holds, else its JSON."""
-    if isinstance(said, str):
-        return said
-    if is_object(said) and len(said) == 1:
-        only = said.get(next((key for key in SAID if key in said), ""))
+    if isinstance(value, str):
+        return value
+    if is_object(value) and len(value) == 1:
+        only = value.get(next((key for key in RESPONSE_KEYS if key in value), ""))
         if isinstance(only, str):
             return only
-    return json.dumps(said, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _with_code_units(blocks: list[Block], ids: Ids) -> list[Block]:
@@ -205,14 +209,14 @@ def _write_response(result: ToolResult) -> dict[str, Any]:
     inner: Mapping[str, Any] = result.source[key]
     there = inner.get("response")
     if result.text == ("" if there in (None, {}) else _text_of(there)):
-        said = there
+        content = there
     else:
         known = next(
-            (k for k in SAID if is_object(there) and k in there and len(there) == 1), usual
+            (k for k in RESPONSE_KEYS if is_object(there) and k in there and len(there) == 1), usual
         )
-        said = {known: result.text}
+        content = {known: result.text}
     media = [_write_part(block) for block in result.content if not isinstance(block, Text)]
-    written = {**inner, **named, "response": said}
+    written = {**inner, **named, "response": content}
     if "parts" in inner:
         written["parts"] = media
     return result.source if written == inner else {**result.source, key: written}

@@ -1,7 +1,7 @@
-"""Ids for calls that have none: results answer them in their order, or by the tool's name.
+"""Ids for calls that have none: results answer such calls in order, or by the tool's name.
 
-Gemini's `contents`, Ollama's messages and OpenAI's legacy `function_call` pair by order. An id of
-ours stands for each such call while we work; it is never written.
+Gemini's `contents`, Ollama's messages and OpenAI's legacy `function_call` pair by order. Each such
+call gets an id of this package, which is never written into a message.
 """
 
 import re
@@ -10,27 +10,27 @@ from typing import Literal, TypeAlias
 from context_compression.conversation.messages import UNNAMED, Role
 
 Kind: TypeAlias = Literal["call", "function"]
-"""Of an id of ours: an ordinary call's, or that of a legacy `function_call`."""
+"""The kind of an id of this package: of an ordinary call, or of a legacy `function_call`."""
 
-OURS = re.compile(rf"{UNNAMED}(call|function|result)-\d+")
+OWN_ID = re.compile(rf"{UNNAMED}(call|function|result)-\d+")
 
 
 def kind_of(call_id: str) -> str:
-    """Of an id of ours its kind; empty for a provider's own."""
-    found = OURS.fullmatch(call_id)
-    return found[1] if found else ""
+    """The kind of an id of this package: `"call"`, `"function"`, `"result"`; `""` for other ids."""
+    own_id = OWN_ID.fullmatch(call_id)
+    return own_id[1] if own_id else ""
 
 
 class Ids:
-    """Gives ids to the calls of one conversation that have none, in its order."""
+    """Gives ids to the calls of one conversation that have none, in order."""
 
     def __init__(self) -> None:
         self._number = 0
-        self._role: Role = "user"  # whose the message before was
+        self._role: Role = "user"  # of the message before
         self._open: list[tuple[str, str]] = []  # ids and names of calls without a result so far
 
     def call(self, name: str, kind: Kind = "call") -> str:
-        """An id for a call of a tool; before a `function_call`, always alone, none is open."""
+        """An id for a call of a tool; a `function_call` closes all earlier calls."""
         if kind == "function":
             self._open.clear()
         call_id = self._next(kind)
@@ -38,20 +38,20 @@ class Ids:
         return call_id
 
     def result(self, name: str = "") -> str:
-        """The id of the call that a result answers: the first one open, of this name if it has one.
+        """The id of the call that a result answers: the first open one, of this name if given.
 
-        `@result-…` where there is none.
+        `"@result-…"` if there is no such call.
         """
-        found = next((one for one in self._open if name in ("", one[1])), None)
-        if found is None:
+        call = next((each for each in self._open if name in ("", each[1])), None)
+        if call is None:
             return self._next("result")
-        self._open.remove(found)
-        return found[0]
+        self._open.remove(call)
+        return call[0]
 
     def turn_of(self, role: Role) -> None:
-        """Whose message is next: when the model speaks again, its calls are answered no more.
+        """Note the role of the next message: a new turn of the model closes its earlier calls.
 
-        What a stream brought may stand in several messages of the model's; they are one turn.
+        One turn may be several messages of the model's, where they were streamed.
         """
         if role == "assistant" and self._role != "assistant":
             self._open.clear()

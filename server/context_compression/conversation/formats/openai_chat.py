@@ -1,9 +1,9 @@
-"""OpenAI Chat Completions: calls stand in `tool_calls`, each result is a message of role tool.
+"""OpenAI Chat Completions: calls are in `tool_calls`, each result is a message of role tool.
 
 Shapes from the Chat Completions reference: content as string or parts (text, refusal, image_url,
 input_audio, file), `refusal`, roles developer and tool, function and custom tool calls, the legacy
 `function_call` with its message of role function, spoken answers as `audio`. Those who speak alike
-bring more: Ollama's calls have no ids, its `images` and `thinking` stand beside the text; Gemini
+bring more: Ollama's calls have no ids, its `images` and `thinking` are apart; Gemini
 signs its calls in `extra_content`; parts may be `input_text` or `output_text`; reasoning stands in
 `reasoning_content` (DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter).
 
@@ -40,13 +40,13 @@ from context_compression.conversation.messages import (
 from context_compression.conversation.provider_rules import ProviderRules
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
-"""Keys of a message in which reasoning stands."""
-BESIDE = (*REASONING, "images")
+"""Keys of a message for reasoning."""
+EXTRA_KEYS = (*REASONING, "images")
 """Keys whose values count as content: reasoning, and Ollama's pictures."""
 SIGNED = "extra_content"
-"""The key of a call in which Gemini's signature stands; it is asked back in the current turn."""
+"""The key of a call for Gemini's signature, which must be sent back in the current turn."""
 DROPPED = " "
-"""What stands for `reasoning_content` that was dropped beside a call."""
+"""The value in place of `reasoning_content` that was removed from a message with a call."""
 PARTS = ("image_url", "input_audio", "file", "refusal")
 TEXTS = ("text", "input_text", "output_text")
 
@@ -58,7 +58,11 @@ def certainty(message: Mapping[str, Any]) -> int:
         return 2
     if message.get("role") == "tool":  # the AI SDK's have a list and no id
         return 2 if "tool_call_id" in message or isinstance(message.get("content"), str) else 1
-    if message.get("refusal") or message.get("audio") or any(message.get(key) for key in BESIDE):
+    if (
+        message.get("refusal")
+        or message.get("audio")
+        or any(message.get(key) for key in EXTRA_KEYS)
+    ):
         return 1
     content = message.get("content")
     parts = content if is_array(content) else ()
@@ -106,7 +110,14 @@ class OpenAIChatFormat:
         if message.results:
             return _write_result(message.results[0], pattern)
         written: dict[str, Any] = {**pattern, "role": message.role}
-        for key in ("tool_calls", "tool_call_id", "refusal", "audio", "function_call", *BESIDE):
+        for key in (
+            "tool_calls",
+            "tool_call_id",
+            "refusal",
+            "audio",
+            "function_call",
+            *EXTRA_KEYS,
+        ):
             written.pop(key, None)
         if message.role != "tool":
             written.pop("tool_name", None)
@@ -160,31 +171,31 @@ def _read_part(part: Any) -> Block:
 
 
 def _with_pictures(content: Sequence[Block], pictures: Sequence[Any]) -> tuple[Block, ...]:
-    """What a message of Ollama's shows; a note of ours was written behind its one text."""
+    """The blocks of a message of Ollama's; a note of this package may be behind its one text."""
     text = content[0].text if len(content) == 1 and isinstance(content[0], Text) else ""
-    said, mark, note = text.rpartition(f"\n{COMPRESSED} ")
-    texts = (Text(said), Text(f"{mark[1:]}{note}")) if said else content
+    answer, mark, note = text.rpartition(f"\n{COMPRESSED} ")
+    texts = (Text(answer), Text(f"{mark[1:]}{note}")) if answer else content
     return (*texts, *(Image({"images": [picture]}) for picture in pictures))
 
 
 def _read_reasoning(message: Mapping[str, Any]) -> list[Block]:
     """What a message holds of reasoning, each key of it a block."""
-    found: list[Block] = []
+    blocks: list[Block] = []
     for key in REASONING:
         value = message.get(key)
         if isinstance(value, str) and value.strip():
-            found.append(Thinking(value, source={key: value}))
+            blocks.append(Thinking(value, source={key: value}))
         elif is_array(value) and value:
             details = [detail for detail in value if is_object(detail)]
-            said = (str(d.get("text") or d.get("summary") or "") for d in details)
+            texts = (str(d.get("text") or d.get("summary") or "") for d in details)
             sealed = any(d.get("signature") or d.get("data") for d in details)
-            text = "\n".join(filter(None, said))
-            found.append(Thinking(text, bound=sealed, source={key: value}))
-    return found
+            text = "\n".join(filter(None, texts))
+            blocks.append(Thinking(text, bound=sealed, source={key: value}))
+    return blocks
 
 
 def _joined(written: Mapping[str, Any], of: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of a message, with what stands there already of a message that was joined with it."""
+    """Keys of a message, with the values that a message joined to it already has."""
     made = dict(of)
     for key, value in of.items():
         there = written.get(key)
@@ -284,6 +295,6 @@ def _write_part(block: Block) -> Any:
 
 
 def _is_key(source: Any) -> bool:
-    """Whether a block stands for a key of the message and not for a content part."""
-    keys = {"refusal", "audio", "function_call", "tool_calls", *BESIDE}
+    """Whether a block is a key of the message, and not a content part."""
+    keys = {"refusal", "audio", "function_call", "tool_calls", *EXTRA_KEYS}
     return is_object(source) and bool(source.keys() & keys) and "type" not in source

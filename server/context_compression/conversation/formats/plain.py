@@ -1,7 +1,8 @@
-"""What a message may be made of: JSON, and no deeper than everything that walks it can go.
+"""Plain JSON: messages without objects of libraries, not too deep, without halves of characters.
 
-Objects of a provider's library stand for the JSON they say they are. Half of a character, a
-surrogate without its other half, is in Python's texts and JSON files, but no provider takes it.
+An object of a provider's library is replaced by what its `model_dump` gives. Half of a character is
+a surrogate without its other half: strings of Python and JSON files may hold one, providers refuse
+it.
 """
 
 import math
@@ -11,16 +12,14 @@ from typing import Any, cast
 from context_compression.conversation.messages import is_array, is_object
 
 DEEPEST = 200
-"""Levels; what people and tools write has ten, and Python recurses a thousand times in all."""
+"""Levels of nesting. Conversations have about ten, and Python recurses a thousand times in all."""
 LONGEST_NUMBER = 14_000
-"""Bits; Python writes no number of more than 4,300 digits."""
-
-
+"""Bits of an integer; Python writes none of more than 4,300 digits."""
 SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def why_not_json(value: Any) -> str | None:
-    """What keeps a value from being sent as JSON, in plain words; `None` when nothing does."""
+    """Why a value cannot be sent as JSON, for "Message 3 holds …"; `None` if it can."""
     stack: list[tuple[Any, int]] = [(value, 0)]
     while stack:
         item, depth = stack.pop()
@@ -50,10 +49,11 @@ def _is_unwritable(number: float) -> bool:
 
 
 def plain(messages: Any) -> Any:
-    """Messages in which objects of a provider's library are the JSON that they say they are.
+    """Messages with the JSON of objects of a provider's library in their place.
 
-    Such are those with `model_dump`: blocks and messages of the packages `anthropic` and `openai`.
-    Messages without any are the very objects; where there is none, so is the list.
+    Those are objects with `model_dump`: blocks and messages of the packages `anthropic` and
+    `openai`. Messages without any are returned as the same objects; if no message has any, so is
+    the list.
     """
     if not is_array(messages) or _is_plain(messages):
         return messages
@@ -61,7 +61,7 @@ def plain(messages: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is made of nothing but Python's own types; told without a copy."""
+    """Whether a value consists of Python's own types only; makes no copy."""
     stack = [value]
     while stack:
         item = stack.pop()
@@ -76,7 +76,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """The value, itself where nothing in it is such an object; what is too deep stays as it is."""
+    """The value without such objects, itself if it has none; below `DEEPEST` nothing changes."""
     if value is None or isinstance(value, str | int | float) or depth > DEEPEST:
         return value
     if is_object(value):
@@ -90,7 +90,7 @@ def _plain(value: Any, depth: int) -> Any:
         return value
     try:
         return dump(mode="json", by_alias=True, exclude_none=True)
-    except Exception:  # anybody's class may have a method of this name
+    except Exception:  # any class may have a method of this name
         return value
 
 
@@ -99,7 +99,7 @@ def _is(one: object, other: object) -> bool:
 
 
 def has_halves(value: Any) -> bool:
-    """Whether half of a character stands in one of the texts of parsed JSON, or in a key."""
+    """Whether parsed JSON has half of a character in a text or a key."""
     stack: list[Any] = [value]
     while stack:
         item = stack.pop()
@@ -117,7 +117,7 @@ def has_halves(value: Any) -> bool:
 
 
 def without_halves(value: Any) -> Any:
-    """Parsed JSON with U+FFFD in the place of each half of a character."""
+    """Parsed JSON with U+FFFD in place of each half of a character."""
     if isinstance(value, str):
         pairs = value.encode("utf-16", "surrogatepass")  # two halves side by side are one character
         return pairs.decode("utf-16", "replace") if _is_half(value) else value

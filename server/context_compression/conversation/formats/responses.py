@@ -7,8 +7,8 @@ Shapes and rules from the Responses API reference (input items) and its guide on
   and `refusal`; a plain string is taken from everybody;
 * a `reasoning` item stands before the item of the model it belongs to, and is refused without it.
   An item with an `id` is refused without the reasoning it came with ("was provided without its
-  required 'reasoning' item"); without its `id` it is taken. Reasoning is not bound to what stands
-  before it;
+  required 'reasoning' item"); without its `id` it is taken. Reasoning is not bound to what
+  comes before it;
 * the items of tools that OpenAI runs (web search, file search, code interpreter, MCP) hold both
   their call and its result.
 """
@@ -42,17 +42,17 @@ CALLS: Mapping[str, tuple[str, str]] = {
     "apply_patch_call": ("type", "operation"),
     "computer_call": ("type", "action"),
 }
-"""Items that the program answers: where the tool's name stands, and its arguments."""
+"""Calls that the agent's program answers: the keys of the tool's name and of its arguments."""
 RESULTS = tuple(f"{kind}_output" for kind in CALLS)
-SERVED = (
+ASSISTANT_ITEMS = (
     "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
     "mcp_call", "mcp_list_tools", "mcp_approval_request", "tool_search_call", "tool_search_output",
     "compaction", "item_reference",
 )  # fmt: skip
 """Items of the assistant's that are carried as they are."""
-ASKED = ("mcp_approval_response",)
-"""The same of the user's."""
-ITEMS = frozenset({*CALLS, *RESULTS, *SERVED, *ASKED, "reasoning"})
+USER_ITEMS = ("mcp_approval_response",)
+"""Items of the user's that are carried as they are."""
+ITEMS = frozenset({*CALLS, *RESULTS, *ASSISTANT_ITEMS, *USER_ITEMS, "reasoning"})
 OWN_PARTS = ("input_text", "output_text", "input_image", "input_file")
 
 
@@ -95,7 +95,7 @@ class ResponsesFormat:
             return Message("tool", (ToolResult(call_id, content, source=message),), message)
         if kind == "reasoning":
             return Message("assistant", (_read_reasoning(message),), message)
-        return Message("user" if kind in ASKED else "assistant", (Opaque(message),), message)
+        return Message("user" if kind in USER_ITEMS else "assistant", (Opaque(message),), message)
 
     def write(self, message: Message) -> dict[str, Any]:
         """An edited or new message as an item; keys we do not know stay."""
@@ -141,14 +141,14 @@ def _read_part(part: Any) -> Block:
 
 def _read_reasoning(item: Mapping[str, Any]) -> Thinking:
     """What may be read of it is its summary, or the text of an open model."""
-    said = [
+    texts = [
         str(part["text"])
         for key in ("summary", "content")
         if is_array(parts := item.get(key))
         for part in parts
         if is_object(part) and part.get("text")
     ]
-    return Thinking("\n".join(said), redacted=bool(item.get("encrypted_content")), source=item)
+    return Thinking("\n".join(texts), redacted=bool(item.get("encrypted_content")), source=item)
 
 
 def _write_call(call: ToolCall, pattern: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,26 +175,26 @@ def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, A
 
 
 def _write_message(message: Message, pattern: Mapping[str, Any]) -> dict[str, Any]:
-    said = "output" if message.role == "assistant" else "input"
+    direction = "output" if message.role == "assistant" else "input"
     role = "user" if message.role == "tool" else message.role
     parts = is_array(pattern.get("content"))
-    content = _write_content(message.blocks, said, parts=parts)
+    content = _write_content(message.blocks, direction, parts=parts)
     return {**pattern, "role": role, "content": content}
 
 
-def _write_content(blocks: Sequence[Block], said: str, *, parts: bool = False) -> Any:
+def _write_content(blocks: Sequence[Block], direction: str, *, parts: bool = False) -> Any:
     """A string where a new text is all there is and was no list of `parts`, else parts."""
     text = blocks[0] if len(blocks) == 1 and not parts else None
     if isinstance(text, Text) and text.source is None:
         return text.text
-    written: list[Any] = [_write_part(block, said) for block in blocks]
+    written: list[Any] = [_write_part(block, direction) for block in blocks]
     return written or ""
 
 
-def _write_part(block: Block, said: str) -> Any:
+def _write_part(block: Block, direction: str) -> Any:
     if isinstance(block, Text) and block.source is None:
-        made: dict[str, Any] = {"type": f"{said}_text", "text": block.text}
-        if said == "output":
+        made: dict[str, Any] = {"type": f"{direction}_text", "text": block.text}
+        if direction == "output":
             made["annotations"] = []
         return made
     return block.source

@@ -13,7 +13,7 @@ from context_compression.conversation.messages import is_array, is_object
 Shape: TypeAlias = "dict[str, Any] | list[Any] | tuple[str, ...] | type | None"
 """An object with these keys, an array with such an item, one of these texts, a type, or absent."""
 LOOKED_AT = 20
-"""Items of an array, from the first on, among which one of a shape is looked for."""
+"""Items at the beginning of an array that are compared with a shape: a chosen limit on time."""
 
 
 def fits(value: Any, shape: Shape) -> bool:

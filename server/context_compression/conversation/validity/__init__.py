@@ -1,10 +1,19 @@
-"""What providers accept, and the repair of what they would not.
+"""What providers accept, and the repair of conversations that they would refuse.
 
-Rules that all share: a tool call is answered exactly once, behind it, before anything else is said;
-a result answers a call just before it; call ids are unique; the halves of a server tool come
-together; only the assistant thinks; no message is empty. `ProviderRules` says in what they differ.
+All providers share these rules. A tool call is answered exactly once, behind it, before anything
+else is said. A result answers a call just before it. Call ids are unique. The call and the result
+of a server tool come together. Only the assistant thinks. No message is empty. `ProviderRules` says
+in what providers differ.
+
 Neighbouring messages of the assistant's are one turn: their calls are answered behind the last. A
 conversation is valid when there is nothing to repair.
+
+    contents.py   within one message: empty texts, blocks of the wrong role
+    pairing.py    calls and results, turn by turn
+    units.py      calls that the provider ran itself, and their results
+    joining.py    neighbours of one role, joined
+    items.py      ids and reasoning of OpenAI Responses
+    new_ids.py    another id for a call whose id was used before
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +24,8 @@ from context_compression.conversation.messages import COMPRESSED, Message, user
 from context_compression.conversation.provider_rules import ProviderRules
 from context_compression.conversation.validity.items import drop_lone_reasoning, name_items_once
 from context_compression.conversation.validity.joining import join_all, one_of
-from context_compression.conversation.validity.mending import NO_RESULT, ORPHAN, Mender
-from context_compression.conversation.validity.units import with_whole_units
+from context_compression.conversation.validity.pairing import NO_RESULT, ORPHAN, Pairing
+from context_compression.conversation.validity.units import with_complete_units
 
 __all__ = [
     "NO_RESULT",
@@ -30,13 +39,13 @@ __all__ = [
 
 NO_START = f"{COMPRESSED} The start of this conversation is not part of it."
 PASSES = 3
-"""Times what was mended is looked at again: one is enough but for input broken in several ways."""
+"""Further passes after a repair, at most: one is enough unless input is broken in several ways."""
 NO_HALVES: Mapping[int, Message] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Repaired:
-    """A valid conversation, where each message came from, and what was mended.
+    """A valid conversation, where each message came from, and what was repaired.
 
     `origins[i]` is the index in the input of `messages[i]`, or `None` for one that was added.
     """
@@ -47,7 +56,12 @@ class Repaired:
 
 
 def problems(messages: Sequence[Message], rules: ProviderRules) -> tuple[str, ...]:
-    """What a provider would refuse, in plain words; empty for a valid conversation."""
+    """What a provider would refuse, a line in plain words for each; empty for a valid conversation.
+
+    Args:
+        messages: the conversation.
+        rules: those of the provider.
+    """
     return repair(messages, rules).repairs
 
 
@@ -56,36 +70,36 @@ def repair(
     rules: ProviderRules,
     without_halves: Mapping[int, Message] = NO_HALVES,
 ) -> Repaired:
-    """Mend what a provider would refuse; valid messages go through as the same objects.
+    """Repair what a provider would refuse; valid messages go through as the same objects.
 
     Args:
         messages: the conversation.
         rules: what the provider refuses.
-        without_halves: by index, what stands for messages that hold half of a character.
+        without_halves: by index, replacements for messages that hold half of a character.
     """
-    done = _repaired(messages, rules, without_halves)
-    for _ in range(PASSES if done.repairs else 0):
-        again = _repaired(done.messages, rules, NO_HALVES)
-        if not again.repairs:
+    result = _repaired(messages, rules, without_halves)
+    for _ in range(PASSES if result.repairs else 0):
+        next_pass = _repaired(result.messages, rules, NO_HALVES)
+        if not next_pass.repairs:
             break
-        origins = tuple(None if at is None else done.origins[at] for at in again.origins)
-        done = Repaired(again.messages, origins, (*done.repairs, *again.repairs))
-    return done
+        origins = tuple(None if at is None else result.origins[at] for at in next_pass.origins)
+        result = Repaired(next_pass.messages, origins, (*result.repairs, *next_pass.repairs))
+    return result
 
 
 def _repaired(
     messages: Sequence[Message], rules: ProviderRules, without_halves: Mapping[int, Message]
 ) -> Repaired:
-    """One pass; what it moves may show what else is broken."""
-    mender = Mender(rules)
+    """One pass; moving blocks may uncover what else is broken."""
+    pairing = Pairing(rules)
     for index in sorted(without_halves):
-        mender.repairs.append(f"message {index} held half of a character: U+FFFD stands for it")
-    whole = [without_halves.get(index, message) for index, message in enumerate(messages)]
-    for index, message in with_whole_units(whole, mender.repairs):
-        mender.add(index, message)
-    mender.close(at_end=True)
-    kept, origins, repairs = mender.messages, mender.origins, mender.repairs
-    if renamed := mender.renamed:  # hosts that number calls anew for each prompt repeat all of them
+        pairing.repairs.append(f"message {index} held half of a character: U+FFFD stands for it")
+    unbroken = [without_halves.get(index, message) for index, message in enumerate(messages)]
+    for index, message in with_complete_units(unbroken, pairing.repairs):
+        pairing.add(index, message)
+    pairing.close(at_end=True)
+    kept, origins, repairs = pairing.messages, pairing.origins, pairing.repairs
+    if renamed := pairing.renamed:  # hosts that number calls per prompt repeat all ids
         more = f" and {len(renamed) - 2} more" if len(renamed) > 2 else ""
         repairs.append(f"call ids used before were renamed: {', '.join(renamed[:2])}{more}")
     if rules.reasoning_apart:

@@ -1,4 +1,4 @@
-"""Items with ids of their own, and reasoning among them: what only OpenAI Responses asks for."""
+"""Rules of OpenAI Responses alone: ids of items are unique, reasoning is followed by its item."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from context_compression.conversation.messages import Edited, Message, Opaque, T
 def drop_lone_reasoning(
     messages: list[Message], origins: list[int | None], repairs: list[str]
 ) -> None:
-    """Take out reasoning behind which nothing of the assistant's comes."""
+    """Remove reasoning that no item of the assistant's follows; changes the three lists."""
     for at in reversed(range(len(messages))):
         follows = at + 1 < len(messages) and messages[at + 1].role == "assistant"
         if messages[at].only_thinks and not follows:
@@ -21,7 +21,10 @@ def name_items_once(
     origins: list[int | None],
     repairs: list[str],
 ) -> None:
-    """Take the id of an item that came before from a later one; what is nothing without it goes."""
+    """Detach items from an id that an earlier item has; changes the three lists.
+
+    An opaque item or reasoning is removed: without its id it means nothing.
+    """
     seen: set[str] = set()
     for at in reversed([*_named_again(messages, seen)]):
         message = messages[at]

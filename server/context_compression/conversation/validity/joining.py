@@ -1,4 +1,4 @@
-"""One message of several, where a provider takes no neighbours of one role."""
+"""Joins messages, where a provider refuses neighbours of one role."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -15,25 +15,25 @@ from context_compression.conversation.messages import (
 
 
 def join_all(messages: list[Message], origins: list[int | None], repairs: list[str]) -> None:
-    """Make one message of each run of neighbours of one role."""
-    made: list[tuple[Message, int | None]] = []
+    """Make one message of each run of neighbours of one role; changes the three lists."""
+    joined: list[tuple[Message, int | None]] = []
     pairs = zip(messages, origins, strict=True)
     for _, group in groupby(pairs, key=lambda pair: pair[0].role):
         run = [*group]
         if len(run) == 1:
-            made.append(run[0])
+            joined.append(run[0])
             continue
         origin = next((index for _, index in run if index is not None), None)
         repairs.append(f"{len(run)} neighbouring messages of the {run[0][0].role}'s: joined")
-        made.append((one_of([message for message, _ in run]), origin))
-    messages[:] = [message for message, _ in made]
-    origins[:] = [origin for _, origin in made]
+        joined.append((one_of([message for message, _ in run]), origin))
+    messages[:] = [message for message, _ in joined]
+    origins[:] = [origin for _, origin in joined]
 
 
 def one_of(messages: Sequence[Message]) -> Message:
-    """One message with all that some hold: results first, calls last, the rest in order.
+    """One message with the blocks of several: results first, calls last, the rest in order.
 
-    Of reasoning that is a key of its message only the first stays: a message has one.
+    Reasoning that is a key of its message stays only once, the first: a message has one such key.
     """
     blocks = [block for message in messages for block in message.blocks]
     thoughts = [b for b in blocks if isinstance(b, Thinking) and not b.bound]
@@ -44,13 +44,13 @@ def one_of(messages: Sequence[Message]) -> Message:
 
 
 def with_strings_joined(message: Message) -> Message:
-    """The message with one text for those that were strings: some take nothing else (Ollama)."""
+    """The message with its string texts joined to one: Ollama takes only one string."""
     first, *more = [block for block in message.blocks if _is_string(block)] or [None]
     if first is None or not more:
         return message
-    whole = Text("\n".join(b.text for b in (first, *more) if isinstance(b, Text)))
-    left = (whole if b is first else b for b in message.blocks if b is first or not _is_string(b))
-    return message.with_blocks(tuple(left))
+    joined = Text("\n".join(b.text for b in (first, *more) if isinstance(b, Text)))
+    kept = (joined if b is first else b for b in message.blocks if b is first or not _is_string(b))
+    return message.with_blocks(tuple(kept))
 
 
 def _is_string(block: Block) -> bool:

@@ -1,4 +1,4 @@
-"""Another id for a call whose id was used before, as its provider would have made it."""
+"""Another id for a call whose id was used before, in the form of its provider."""
 
 import re
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from itertools import count
 TAIL = re.compile(r"[A-Za-z0-9]{9,}\Z")
 """The end of an id that is long enough to become another of the same form."""
 CHANGED = 8
-"""Characters of such an id that change."""
+"""Characters at the end of such an id that change: one less than the shortest `TAIL`."""
 
 
 def ids_like(call_id: str) -> Iterator[str]:
-    """The ids that may stand for one: itself, then others of its length and form.
+    """The ids that may stand for `call_id`: itself, then others of its length and form.
 
-    One too short for that is made longer: `"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on.
+    An id too short for that gets a number: `"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on.
     """
     yield call_id
     tail = TAIL.search(call_id)
@@ -27,9 +27,9 @@ def ids_like(call_id: str) -> Iterator[str]:
         yield f"{call_id[:-CHANGED]}{changed}"
 
 
-def _alike(sign: str, byte: int) -> str:
+def _alike(char: str, byte: int) -> str:
     """Another letter or digit of the same kind."""
-    if sign.isdigit():
+    if char.isdigit():
         return str(byte % 10)
     letter = chr(ord("a") + byte % 26)
-    return letter.upper() if sign.isupper() else letter
+    return letter.upper() if char.isupper() else letter

@@ -1,4 +1,7 @@
-"""Calls that the provider ran itself, and their results: half of a unit is refused."""
+"""Server tools: a call that the provider ran itself and its result are a unit.
+
+Providers refuse half of a unit.
+"""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -6,20 +9,21 @@ from dataclasses import replace
 from context_compression.conversation.messages import COMPRESSED, Block, Message, Opaque, ToolCall
 
 
-def with_whole_units(
+def with_complete_units(
     messages: Sequence[Message], repairs: list[str]
 ) -> Iterator[tuple[int, Message]]:
-    """The messages with their indices; what is left of a server tool's unit without the rest goes.
+    """The messages with their indices, without the blocks of incomplete units.
 
-    A unit may be open at the end: the provider goes on with it.
+    A unit may be open at the end: the provider goes on with it. `repairs` gets a line for each
+    message that loses blocks.
     """
-    units: dict[str, list[Block]] = {}  # those that are open, with what was seen of each
+    units: dict[str, list[Block]] = {}  # open units with their blocks so far
     seen: set[str] = set()
-    broken: set[int] = set()  # ids of blocks
-    before = ""  # whose the message before was
+    broken: set[int] = set()  # Python ids of blocks
+    before = ""  # the role of the message before
     for message in messages:
         if units:  # a program goes on after results; other tools answer at once
-            ends = message.starts_turn and bool(message.text.strip()) and not _is_ours(message)
+            ends = message.starts_turn and bool(message.text.strip()) and not _is_our_note(message)
             goes_on = message.role == "assistant" and before == "user"
             for unit in [*units]:
                 if ends or (goes_on and len(units[unit]) == 1):
@@ -45,12 +49,12 @@ def with_whole_units(
         yield index, message.with_blocks(tuple(_without(message.blocks, broken)))
 
 
-def _is_ours(message: Message) -> bool:
+def _is_our_note(message: Message) -> bool:
     return message.text.startswith(COMPRESSED)
 
 
 def _without(blocks: Iterable[Block], broken: Container[int]) -> Iterator[Block]:
-    """Blocks but the broken ones; a call that no server tool makes any more is an ordinary one."""
+    """Blocks but the broken ones; a call whose server tool is gone becomes an ordinary call."""
     for block in blocks:
         if id(block) not in broken:
             yield block

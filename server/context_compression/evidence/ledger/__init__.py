@@ -1,15 +1,15 @@
 """The ledger: the evidence of everything compressed so far, found by code, never by a model.
 
-entries(messages) ─▶ Entry… ─ merge ─▶ the whole ledger ─ render ─▶ the part the view carries
+entries(messages) ─▶ Entry… ─ merge ─▶ the full ledger ─ render ─▶ the part the view carries
 
 entry.py         what an entry is; merging; JSON
 reading.py       entries from messages
 file_actions.py  what calls and patches do to files
-changes.py       what they put into them, in place of what
-tasks.py         the tasks that they tell, and which are open
+changes.py       the texts that calls write into files, and the texts they replace
+tasks.py         tasks in calls, and which are open
 shell.py         what shell commands do to files
-outcomes.py      test counts and error lines in what tools answered
-view.py          the capped part for the view; lists of files
+outcomes.py      test counts and error lines in results of tools
+view.py          the part of the ledger that a view shows; lists of files
 """
 
 from context_compression.evidence.ledger.entry import Entry, Kind, from_json, merge, to_json

@@ -1,7 +1,7 @@
-"""What tool calls put into files, and in place of what, where their arguments tell.
+"""Changes: the texts that tool calls write into files, and the texts they replace.
 
-Only what is sure: a call that tells where in a file its text goes, and not in place of what, tells
-nothing of what is gone.
+Only certain changes count. A call that names a line for its text, but not the text it replaces, is
+none.
 """
 
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ from context_compression.evidence.ledger.file_actions import (
 BEFORE = words("old oldstring oldstr oldtext oldcode oldcontent")
 AFTER = words("new newstring newstr newtext newcode newcontent")
 REWRITING = PATHS | TEXTS | words("command description instructions overwrite")
-"""Names of arguments beside which a text is all of the file from then on."""
+"""Names of arguments of a call whose text becomes the full file."""
 BEGIN, UPDATE, MOVE = "*** Begin Patch", "*** Update File: ", "*** Move to: "
-"""How an `apply_patch` begins, and what it says before the hunks of a file."""
+"""The beginning of an `apply_patch`, and the lines before the hunks of a file."""
 
 
 class Change(NamedTuple):
-    """What a call puts into a file: `after` where `before` stood, or into all of it for `None`."""
+    """A change of a file: `after` replaces `before`, or the full file if `before` is `None`."""
 
     path: str
     before: str | None
@@ -39,7 +39,7 @@ class Change(NamedTuple):
 
 
 def changes_of(call: ToolCall) -> Iterator[Change]:
-    """What a call puts into files in place of what was there."""
+    """The changes of files that a call requests; it may have failed."""
     if isinstance(call.arguments, str):
         yield from _of_patch(call.arguments)
     if not is_object(call.arguments):
@@ -61,17 +61,17 @@ def changes_of(call: ToolCall) -> Iterator[Change]:
 
 @lru_cache(1_000)
 def is_before(name: str) -> bool:
-    """Whether an argument of this name is what an edit replaces."""
+    """Whether an argument of this name holds the text that an edit replaces."""
     return plain_name(name) in BEFORE
 
 
 def is_after(name: str) -> bool:
-    """Whether it is what stands there then."""
+    """Whether an argument of this name holds the text that an edit writes."""
     return plain_name(name) in AFTER
 
 
 def _of_patch(patch: str) -> Iterator[Change]:
-    """What the hunks of an `apply_patch` put into files."""
+    """The changes by the hunks of an `apply_patch`."""
     if BEGIN not in patch:
         return
     path, before, after = "", list[str](), list[str]()

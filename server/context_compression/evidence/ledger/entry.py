@@ -1,4 +1,4 @@
-"""Entries, how they are joined over compressions, and how they are kept as JSON."""
+"""`Entry`, how entries of several compressions are merged, and their JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,21 +12,21 @@ Kind: TypeAlias = Literal[
     "command", "error", "test", "url", "id", "constraint", "decision",
 ]  # fmt: skip
 STATES = frozenset({"read", "created", "modified", "deleted"})
-"""What is known of a file: one of them at a time. A renaming is an event and keeps both names."""
+"""States of a file, which has one at a time. A renaming is an event and keeps both names."""
 EVENTS = frozenset({"command", "error", "test"})
-"""What happens again and again; the latest time counts."""
+"""Events that repeat; the latest one counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that later work may refer back to.
+    """One piece of evidence.
 
     Attributes:
-        kind: what it is; of a file, its latest state.
-        text: the path, command, error line, address, id or sentence, as it was found.
+        kind: its kind; for a file its latest state.
+        text: the path, command, error line, address, id or sentence, verbatim.
         detail: `exit 1` of a command, `3 failed, 12 passed` of a test, the new name of a renamed
             file, the call that an error stopped.
-        at: index of the message, among the messages it was found in.
+        at: the index of its message among the messages that were read.
     """
 
     kind: Kind
@@ -36,10 +36,10 @@ class Entry:
 
 
 def merge(old: Sequence[Entry], new: Sequence[Entry]) -> list[Entry]:
-    """Two ledgers as one: nothing twice, nothing lost, each file in its latest state.
+    """Two ledgers as one: without duplicates, each file in its latest state.
 
-    What is repeated (a command with the same outcome, a file in a new state) moves to the end, so
-    that the newest is last; all else stays where it is.
+    A repeated event (a command with the same outcome) and a file in a new state move to the end, so
+    that the newest entry is last. Other entries stay where they are.
     """
     kept: dict[tuple[str, ...], Entry] = {}
     for entry in chain(old, new):
@@ -65,12 +65,12 @@ def merge(old: Sequence[Entry], new: Sequence[Entry]) -> list[Entry]:
 
 
 def _name(path: str) -> str:
-    """A folder is the same with and without `/` behind it."""
+    """The path without a final `/`: a folder is the same with and without it."""
     return path.rstrip("/") or path
 
 
 def _state(before: Kind | None, now: Kind) -> Kind:
-    """`_state("created", "modified")` -> `"created"`: it was not there before our time."""
+    """`_state("created", "modified")` -> `"created"`: it was created in this conversation."""
     match before, now:
         case None, _:
             return now
@@ -85,15 +85,15 @@ def _state(before: Kind | None, now: Kind) -> Kind:
 
 
 def to_json(entry: Entry) -> dict[str, Any]:
-    """An entry as a line of `ledger.jsonl` keeps it."""
+    """An entry as an object for a line of `ledger.jsonl`."""
     return asdict(entry)
 
 
 def from_json(value: Mapping[str, Any]) -> Entry:
-    """The entry that `to_json` wrote; other keys are passed over.
+    """The entry that `to_json` wrote; unknown keys are ignored.
 
     Raises:
-        StoreDamaged: it is no entry.
+        StoreDamaged: the value is no entry.
     """
     match value:
         case {"kind": kind, "text": str(text), "detail": str(detail), "at": int(at)} if (

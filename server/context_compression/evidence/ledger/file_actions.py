@@ -1,4 +1,4 @@
-"""What tool calls do to files, told from the shape of their arguments, patches and shell commands.
+"""What tool calls do to files, judged by their arguments, patches and shell commands.
 
 The tool's name hardly matters: a call that names a path and brings text writes, one that names a
 path and nothing else reads. A shell command is read word by word, far enough to know the files;
@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from context_compression.conversation.messages import ToolCall, is_array, is_object
 
 Deed: TypeAlias = Literal["read", "written", "created", "modified", "deleted", "renamed"]
-"""`written` is created or modified: which of them, the call does not tell."""
+"""`written` is created or modified: the call does not say which."""
 
 
 class FileAction(NamedTuple):
-    """What was done to a file; `to` is the new name of a renamed one."""
+    """What was done to a file; `to` is the new name of a renamed file."""
 
     deed: Deed
     path: str
@@ -51,8 +51,8 @@ RENAMES = re.compile(r"move|rename", re.I)
 CREATES = re.compile(r"creat", re.I)
 MAKES_FOLDER = re.compile(r"mkdir|create_?(?:dir|folder)", re.I)
 ABSOLUTE = re.compile(r"[/~\\]|[A-Za-z]:")
-SAYS_CREATED = re.compile(r"\bcreat(?:ed|ing)\b|\bnew file\b", re.I)
-SAYS_CHANGED = re.compile(r"\b(?:updated|overwr\w+|modified|replaced)\b", re.I)
+CREATED_WORDS = re.compile(r"\bcreat(?:ed|ing)\b|\bnew file\b", re.I)
+CHANGED_WORDS = re.compile(r"\b(?:updated|overwr\w+|modified|replaced)\b", re.I)
 
 
 def of_call(call: ToolCall, answer: str = "") -> list[FileAction]:
@@ -60,19 +60,19 @@ def of_call(call: ToolCall, answer: str = "") -> list[FileAction]:
 
     Args:
         call: the call.
-        answer: the beginning of its result, which may tell that a file is new.
+        answer: the beginning of its result, which may say that a file is new.
     """
     if not is_object(call.arguments):
         return of_patch(call.arguments) if isinstance(call.arguments, str) else []
     given = by_name(call.arguments)
     command = given.get("command", given.get("cmd"))
     patches = [value for key, value in given.items() if key in PATCHES and isinstance(value, str)]
-    found = [action for patch in patches for action in of_patch(patch)]
+    actions = [action for patch in patches for action in of_patch(patch)]
     if command is None or (isinstance(command, str) and command in EDITOR_COMMANDS):
         verb = f"{call.name} {command or ''}"
-        found += _of_arguments(given, verb, answer)
-        found += _of_parts(given)
-    return list(dict.fromkeys(found))
+        actions += _of_arguments(given, verb, answer)
+        actions += _of_parts(given)
+    return list(dict.fromkeys(actions))
 
 
 def by_name(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _of_arguments(given: Mapping[str, Any], verb: str, answer: str) -> Iterator[
     if not path:
         return
     if given.keys() & TEXTS or "" in (given.get("oldstring"), given.get("oldstr")):
-        yield FileAction(_told(answer), path)
+        yield FileAction(_written_or_created(answer), path)
     elif given.keys() & EDITS:
         yield FileAction("modified", path)
     elif MAKES_FOLDER.search(verb):
@@ -108,10 +108,10 @@ def _of_arguments(given: Mapping[str, Any], verb: str, answer: str) -> Iterator[
         yield FileAction("read", path)
 
 
-def _told(answer: str) -> Deed:
-    if SAYS_CREATED.search(answer):
+def _written_or_created(answer: str) -> Deed:
+    if CREATED_WORDS.search(answer):
         return "created"
-    return "modified" if SAYS_CHANGED.search(answer) else "written"
+    return "modified" if CHANGED_WORDS.search(answer) else "written"
 
 
 def _of_parts(given: Mapping[str, Any]) -> Iterator[FileAction]:
@@ -174,22 +174,22 @@ PATCH = re.compile(
 
 def of_patch(text: str, folder: str = "") -> list[FileAction]:
     """What a patch does: `*** Update File: a` as in apply_patch, or unified diffs."""
-    found: list[FileAction] = []
+    actions: list[FileAction] = []
     for m in PATCH.finditer(text):
         path = clean(m["path"] or "", folder)
         match m["deed"]:
             case "Add File":
-                found.append(FileAction("created", path))
+                actions.append(FileAction("created", path))
             case "Update File":
-                found.append(FileAction("modified", path))
+                actions.append(FileAction("modified", path))
             case "Delete File":
-                found.append(FileAction("deleted", path))
+                actions.append(FileAction("deleted", path))
             case "Move to":
-                if found:
-                    found[-1] = FileAction("renamed", found[-1].path, path)
+                if actions:
+                    actions[-1] = FileAction("renamed", actions[-1].path, path)
             case _:
-                found += _of_diff(m, folder)
-    return found
+                actions += _of_diff(m, folder)
+    return actions
 
 
 def _of_diff(m: re.Match[str], folder: str) -> Iterator[FileAction]:

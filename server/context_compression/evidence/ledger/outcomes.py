@@ -1,4 +1,4 @@
-"""What a tool's output tells of its outcome: how many tests passed, which lines tell of errors."""
+"""Outcomes in the output of tools: how many tests passed, and lines that report errors."""
 
 import re
 
@@ -7,7 +7,7 @@ from context_compression.evidence import facts as evidence
 from context_compression.evidence.redaction import beginning
 
 MOST_LINES = 20
-"""Error lines taken from one output: the last ones, for errors live in tails."""
+"""Error lines taken from one output: the last ones, because errors are at ends."""
 ZERO = re.compile(r"\b(?:0|no) (?:errors?|fail(?:ed|ures?|ing)?|problems?|issues)\b", re.I)
 NEEDLES = (*evidence.ERROR_WORDS, "fail:", "err!")
 REPORT = re.compile(
@@ -38,10 +38,9 @@ GO_PACKAGE = re.compile(r"^(?:(ok)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))|FAIL\t\S
 
 
 def test_counts(text: str) -> str:
-    """`"3 failed, 12 passed"` from what a test runner printed, `""` where there is nothing.
+    """`"3 failed, 12 passed"` from the output of a test runner; `""` if it has no counts.
 
-    Shapes seen: pytest, unittest, jest, vitest, mocha, bun, node, cargo, go; others where they say
-    `N passed`.
+    Known forms: pytest, unittest, jest, vitest, mocha, bun, node, cargo, go, and any `N passed`.
     """
     counts = (
         _summed_up(text)
@@ -54,31 +53,31 @@ def test_counts(text: str) -> str:
 
 
 def _summed_up(text: str) -> dict[str, int]:
-    """Numbers before words: from the line that sums up, else the last of each word."""
+    """Numbers before words: from the line with the totals, else the last number of each word."""
     counts: dict[str, int] = {}
     final = False
     for start, stop in evidence.lines_with(text, ("pass", "fail")):
         line = beginning(text[start:stop].strip(), constraints.LONGEST_LINE)
-        found = {NAME[w.lower()]: int(n.replace(",", "")) for n, w in COUNT.findall(line)}
+        numbers = {NAME[w.lower()]: int(n.replace(",", "")) for n, w in COUNT.findall(line)}
         if line.startswith("test result:"):  # cargo: a line for each target
             before = counts if final else {}
-            counts = before | {name: before.get(name, 0) + n for name, n in found.items()}
+            counts = before | {name: before.get(name, 0) + n for name, n in numbers.items()}
             final = True
-        elif found and re.match(r"Tests:?\s", line):  # jest, vitest: before it, that of the files
-            counts, final = found, True
+        elif numbers and re.match(r"Tests:?\s", line):  # jest, vitest: before it, that of the files
+            counts, final = numbers, True
         elif not final:
-            counts |= found
+            counts |= numbers
     return counts
 
 
 def _unittest(text: str) -> dict[str, int]:
-    if not (found := UNITTEST.search(text)):
+    if not (summary := UNITTEST.search(text)):
         return {}
     counts = {
         NAME.get(word, "skipped"): int(number)
-        for word, number in re.findall(r"(\w+)=(\d+)", found[2] or "")
+        for word, number in re.findall(r"(\w+)=(\d+)", summary[2] or "")
     }
-    return counts | {"passed": int(found[1]) - sum(counts.values())}
+    return counts | {"passed": int(summary[1]) - sum(counts.values())}
 
 
 def _go(text: str) -> dict[str, int]:
@@ -93,13 +92,16 @@ def _go(text: str) -> dict[str, int]:
 
 
 def reported_errors(text: str, failed: bool) -> list[str]:
-    """The last lines that tell of an error, in order.
+    """The last lines that report an error, in order, at most `MOST_LINES`.
 
-    Many more hold the word: code that handles errors, help texts, `0 errors`. Where the output of
-    something that did not fail is looked through, a line must have the form of a report.
+    Many other lines contain the word: code that handles errors, help texts, `0 errors`.
+
+    Args:
+        text: the output of a tool.
+        failed: whether the call failed; if it did not, a line must have the form of a report.
     """
     spans = evidence.lines_with(text, NEEDLES)
     lines = [beginning(text[a:b].strip(), constraints.LONGEST_LINE) for a, b in spans]
     lines = [line for line in lines if not (ZERO.search(line) or CODE.search(line))]
-    told = [line for line in lines if REPORT.search(line)] or (lines if failed else [])
-    return list(dict.fromkeys(reversed(told)))[:MOST_LINES][::-1]
+    reports = [line for line in lines if REPORT.search(line)] or (lines if failed else [])
+    return list(dict.fromkeys(reversed(reports)))[:MOST_LINES][::-1]

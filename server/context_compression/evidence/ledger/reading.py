@@ -1,7 +1,8 @@
-"""Entries from messages: what was said, what was called, what came back."""
+"""Entries from messages: from texts, calls and results."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from context_compression.conversation import authors
@@ -30,25 +31,28 @@ OUR_TOOL = re.compile(r"(?:^|_)context_(?:status|compress|config|summary|offload
 NAMED_REF = re.compile(
     rf"(?:(?:; |: |^)ref |restore\(ref=\"|/offloaded/)({REF})(?=[\];,\".]|$)", re.M
 )
-"""As our receipts and notes name what is archived: no ids of the conversation's own."""
+"""A ref as receipts and notes of this package show it: no id of the conversation."""
 REFUSED = "tool use was rejected"
-"""What Claude Code answers to a call that the user did not allow (seen in 2.1)."""
+"""The result of a call that the user did not allow, in Claude Code (seen in 2.1)."""
+REFUSED_CHARS, STATUS_CHARS, NEW_FILE_CHARS = 400, 60, 300
+"""Characters at the beginning of a result that are searched for `REFUSED`, for the exit status of a
+call without commands, and for words that say that a file is new."""
 MOST_WORDS = 20
 """URLs and ids taken from one result."""
 LONGEST_ARGUMENT = 2000
-"""Characters up to which an argument is looked through; longer ones are texts of files."""
+"""Characters of an argument that is searched for ids; longer ones are texts of files."""
 
 
-class Deeds(NamedTuple):
+class CallEffects(NamedTuple):
     """What a call did.
 
     Attributes:
-        commands: the shell commands it was to run.
-        ran: those of them that ran, if only in part: all, or none where the user did not allow it.
-        meant: what it was to do to files by its other arguments.
+        commands: the shell commands in its arguments.
+        ran: the commands that ran, at least in part: all, or none if the user did not allow it.
+        meant: what its other arguments would do to files.
         actions: what it did to files.
-        status: the exit status of its commands, if it is told.
-        failed: whether it failed; of what its commands did before nothing is known.
+        status: the exit status of its commands, if the result has it.
+        failed: whether it failed; its commands may have done something before.
     """
 
     commands: Sequence[str]
@@ -59,92 +63,92 @@ class Deeds(NamedTuple):
     failed: bool
 
 
-def deeds(call: ToolCall, result: ToolResult | None) -> Deeds:
+def effects_of(call: ToolCall, result: ToolResult | None) -> CallEffects:
     """What a call did, by its arguments and its result."""
     answer = result.text if result else ""
     commands = [c for c in evidence.commands_of(call) if c not in file_actions.EDITOR_COMMANDS]
-    status = evidence.exit_status(answer if commands else answer[:60])
+    status = evidence.exit_status(answer if commands else answer[:STATUS_CHARS])
     failed = result is not None and (result.is_error or status not in (None, "0"))
-    ran = [] if failed and REFUSED in answer[:400] else commands
-    meant = file_actions.of_call(call, answer[:300])
+    ran = [] if failed and REFUSED in answer[:REFUSED_CHARS] else commands
+    meant = file_actions.of_call(call, answer[:NEW_FILE_CHARS])
     folder = file_actions.folder_of(call)
     by_commands = (action for command in ran for action in shell.of_command(command, folder))
     actions = [*(meant if ran or not failed else ()), *by_commands]
-    return Deeds(commands, ran, meant, actions, status, failed)
+    return CallEffects(commands, ran, meant, actions, status, failed)
 
 
 def actions_in(messages: Iterable[Message]) -> Iterator[FileAction]:
-    """What the calls in some messages did to files, in order; our own tools do nothing to them."""
+    """What the calls in some messages did to files, in order; tools of this package do nothing."""
     messages = [*messages]
     results = {result.call_id: result for message in messages for result in message.results}
     for call in (call for message in messages for call in message.calls):
         if not OUR_TOOL.search(call.name):
-            yield from deeds(call, results.get(call.id)).actions
+            yield from effects_of(call, results.get(call.id)).actions
 
 
 def entries(messages: Sequence[Message]) -> list[Entry]:
     """The evidence in some messages, in order; `at` counts from the first of them."""
     reader = _Reader({r.call_id: r for message in messages for r in message.results})
-    found = (entry for at, message in enumerate(messages) for entry in reader.read(message, at))
-    return merge((), list(found))
+    read = (reader.read(message, at) for at, message in enumerate(messages))
+    return merge((), list(chain.from_iterable(read)))
 
 
 class _Reader:
-    """Reads messages one after the other; knows what became of each call, and of each file."""
+    """Reads messages one after the other, and remembers which files exist."""
 
     def __init__(self, results: dict[str, ToolResult]) -> None:
         self._results = results
         self._ids: dict[str, str] = {}
-        self._there: set[str] = set()
+        self._files: set[str] = set()
 
     def read(self, message: Message, at: int) -> Iterator[Entry]:
         if message.role in ("user", "assistant"):
             for block in message.blocks:
                 if isinstance(block, Text) and not authors.is_note(block.text):
-                    yield from self._said(block.text, message.role == "user", at)
+                    yield from self._of_text(block.text, message.role == "user", at)
         for call in message.calls:
-            if not OUR_TOOL.search(call.name):  # what they bring back was taken before
-                yield from self._called(call, at)
+            if not OUR_TOOL.search(call.name):  # what they return was read before
+                yield from self._of_call(call, at)
 
-    def _said(self, text: str, by_user: bool, at: int) -> Iterator[Entry]:
+    def _of_text(self, text: str, by_user: bool, at: int) -> Iterator[Entry]:
         if by_user:
             yield from (Entry("constraint", line, at=at) for line in constraints.constraints(text))
         yield from (Entry("decision", line, at=at) for line in evidence.decisions(text))
         yield from self._named(text, at)
 
-    def _called(self, call: ToolCall, at: int) -> Iterator[Entry]:
+    def _of_call(self, call: ToolCall, at: int) -> Iterator[Entry]:
         result = self._results.get(call.id)
-        done = deeds(call, result)
-        if done.commands:
-            quiet = all(map(shell.only_looks, done.commands))
-            subject = _clipped(done.commands[0])
+        effects = effects_of(call, result)
+        if effects.commands:
+            quiet = all(map(shell.only_looks, effects.commands))
+            subject = _clipped(effects.commands[0])
         else:
-            quiet = file_actions.searches(call) or {a.deed for a in done.meant} == {"read"}
-            subject = _subject(call, done.meant)
+            quiet = file_actions.searches(call) or {a.deed for a in effects.meant} == {"read"}
+            subject = _subject(call, effects.meant)
 
-        outcome = f"exit {done.status}" if done.status else "failed" if done.failed else ""
-        yield from (Entry("command", _clipped(command), outcome, at) for command in done.ran)
-        yield from (self._done(action, at) for action in done.actions)
-        yield from self._asked(call, at)
-        if done.failed or not quiet:
+        outcome = f"exit {effects.status}" if effects.status else "failed" if effects.failed else ""
+        yield from (Entry("command", _clipped(command), outcome, at) for command in effects.ran)
+        yield from (self._of_action(action, at) for action in effects.actions)
+        yield from self._of_arguments(call, at)
+        if effects.failed or not quiet:
             answer = result.text if result else ""
-            yield from self._answered(answer, subject, done.failed, bool(done.ran), at)
+            yield from self._of_result(answer, subject, effects.failed, bool(effects.ran), at)
 
-    def _done(self, action: FileAction, at: int) -> Entry:
-        there = action.path in self._there
+    def _of_action(self, action: FileAction, at: int) -> Entry:
+        exists = action.path in self._files
         kind: Kind
         match action.deed:
             case "written":
-                kind = "modified" if there else "created"
+                kind = "modified" if exists else "created"
             case deed:
                 kind = deed
-        self._there.discard(action.path)
+        self._files.discard(action.path)
         if kind != "deleted":
-            self._there.add(action.to or action.path)
+            self._files.add(action.to or action.path)
         return Entry(kind, action.path, action.to, at)
 
-    def _asked(self, call: ToolCall, at: int) -> Iterator[Entry]:
-        """What the arguments name; long ones are the texts of files."""
+    def _of_arguments(self, call: ToolCall, at: int) -> Iterator[Entry]:
+        """What the arguments name; long arguments are texts of files and are skipped."""
         texts = [s for s in strings_in(call.arguments) if len(s) <= LONGEST_ARGUMENT]
         yield from self._named("\n".join(texts), at)
         if is_object(call.arguments):
@@ -152,7 +156,7 @@ class _Reader:
                 if isinstance(value, str) and ID_NAME.search(name) and len(value) > 3:
                     yield Entry("id", beginning(value, constraints.LONGEST_LINE), at=at)
 
-    def _answered(
+    def _of_result(
         self, answer: str, subject: str, failed: bool, by_command: bool, at: int
     ) -> Iterator[Entry]:
         if counts := test_counts(answer):

@@ -1,7 +1,7 @@
 """What a shell command does to files: read word by word, far enough to know their names.
 
-What a variable, a loop or a script does is not guessed. PowerShell's names for the same deeds are
-known too. Nothing here raises: half a command is read as far as it goes.
+What a variable, a loop or a script does is not guessed. The same commands of PowerShell are
+known too. Nothing here raises: an incomplete command is read as far as possible.
 """
 
 import re
@@ -56,16 +56,16 @@ def of_command(command: str, folder: str = "") -> list[FileAction]:
 
     `of_command("cd src && mv a.py b.py")` -> `[FileAction("renamed", "src/a.py", "src/b.py")]`
     """
-    found: list[FileAction] = []
+    actions: list[FileAction] = []
     if "*** Begin Patch" in command or re.search(r"\b(?:git apply|patch -)", command):
-        found += of_patch(command, folder)
+        actions += of_patch(command, folder)
     for step in steps(command):
         if step.verb in {"cd", "pushd", "set-location"}:
             there = next((w for w in step.words[1:] if not NO_PATH.match(w)), "")
             folder = clean(there, folder) if there else ""
             continue
-        found += _of_step(step, folder)
-    return found
+        actions += _of_step(step, folder)
+    return actions
 
 
 def only_looks(command: str) -> bool:
@@ -128,9 +128,9 @@ def _without_documents(command: str) -> str:
         if until:
             until = "" if line.strip() == until else until
             continue
-        for found in HEREDOC.finditer(line):
-            if last.get(found[2], -1) > number:
-                until = found[2]
+        for heredoc in HEREDOC.finditer(line):
+            if last.get(heredoc[2], -1) > number:
+                until = heredoc[2]
         kept.append(HEREDOC.sub("", line))
     return "\n".join(kept)
 

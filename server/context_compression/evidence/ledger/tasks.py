@@ -1,7 +1,7 @@
-"""The tasks that calls tell, all of them anew or one by one, and which of them are still open.
+"""Tasks in calls, as full lists or one by one, and which of them are still open.
 
-By the names of tools and arguments, as hosts have them: Claude Code, Codex, opencode, Gemini CLI,
-Cursor.
+They are recognised by names of tools and arguments, as in Claude Code, Codex, opencode, Gemini CLI
+and Cursor.
 """
 
 import re
@@ -20,30 +20,30 @@ from context_compression.evidence.ledger.file_actions import by_name, plain_name
 
 LISTS = words("todos todolist plan")
 WHAT = ("content", "step", "subject", "title", "text", "task", "todo", "name", "description")
-"""Names under which a task says what is to be done, the shortest words first."""
+"""Keys of a task for what is to be done, those with the shortest texts first."""
 STATUS, NUMBERS, TICKS = ("status", "state"), ("taskid", "id"), words("done completed finished")
 LEFT_OUT = words("activeform priority")
-"""What a task says once more in other words, or what tells little."""
+"""Keys of a task that repeat it in other words, or say little."""
 CREATES = re.compile(r"task_?create|(?:create|add|new)_?task", re.IGNORECASE)
 UPDATES = re.compile(r"task_?update|update_?task", re.IGNORECASE)
 ENDS = re.compile(r"(?:complete|finish|delete|remove)_?task", re.IGNORECASE)
-"""Whole names of tools that tell one task, what became of one, and that one is no more."""
+"""Full names of tools that create a task, update one, and end one."""
 ENDED = re.compile(
     r"\W*(?:(?:completed?|done|finished|closed|fixed|resolved|merged|passed|superseded|obsolete)\b"
     r"|x\]|cancel|delet|remov|skip|abandon|success|已?完成|已?取消)|[✅☑✔]",
     re.IGNORECASE,
 )
-"""How the status of a task begins of which nothing is left to do."""
+"""The beginning of the status of a task with nothing left to do."""
 TICKED = re.compile(r"\s*(?:[-*+] )?\[[xX]\]")
-"""How a text begins that is a task which is done."""
+"""The beginning of a text that is a finished task."""
 NUMBER = re.compile(r"#(\d+)")
-"""How a tool that was told a task answers which number it has."""
+"""The number of a new task in the answer of the tool that created it."""
 MOST_OPEN = 60
-"""Tasks of one call, from its beginning, that count as open."""
+"""Open tasks of one call, at most; the rest of a longer list is left out."""
 
 
 class Task(NamedTuple):
-    """What is to be done, how far it is, how it is called elsewhere, and what else is told."""
+    """A task: what is to be done, its status, its number, and its other texts."""
 
     what: str
     status: str = ""
@@ -52,34 +52,35 @@ class Task(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether something of it is left to do."""
+        """Whether something is left to do."""
         return not ENDED.match(self.status)
 
     @property
     def line(self) -> str:
         """`pending: run the tests · 7`."""
-        said = " · ".join(_joined(text) for text in (self.what, self.number, *self.more) if text)
-        return f"{_joined(self.status)}: {said}" if self.status else said
+        texts = (self.what, self.number, *self.more)
+        line = " · ".join(_joined(text) for text in texts if text)
+        return f"{_joined(self.status)}: {line}" if self.status else line
 
 
 class Tasks(NamedTuple):
-    """What became of the tasks that some calls told.
+    """The state of the tasks in some calls.
 
     Attributes:
-        open: for each call the open tasks it told last, as they stand in its texts, by its id.
-        replaced: the ids of calls of which nothing is left to do, as later ones said.
-        all_anew: whether some call told all of them: what was told before is so no more.
+        open: by the id of each call, the open tasks that it was the last to write, as texts in it.
+        replaced: the ids of calls whose tasks are all done or in later lists.
+        has_full_list: whether some call wrote a full list, which replaces what was noted before.
     """
 
     open: Mapping[str, Sequence[str]]
     replaced: frozenset[str]
-    all_anew: bool
+    has_full_list: bool
 
 
 def list_in(call: ToolCall) -> tuple[str, Sequence[Task | None]] | None:
-    """The list of tasks that a call tells, and the name of its argument; `None`: it tells none.
+    """The list of tasks in a call: `(name of the argument, tasks)`; `None` if it has none.
 
-    In it `None` stands for what is no task.
+    An item that is no task is `None`.
     """
     for name, value in call.arguments.items() if is_object(call.arguments) else ():
         if plain_name(name) in LISTS and is_array(value):
@@ -88,27 +89,31 @@ def list_in(call: ToolCall) -> tuple[str, Sequence[Task | None]] | None:
 
 
 def tasks_of(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> Tasks:
-    """What became of the tasks that calls told; those that failed told nothing.
+    """The state of the tasks in some calls; failed calls are skipped.
 
-    A list stands in place of the ones before by the same tool, or changes them where it is merged.
+    A list replaces earlier ones by the same tool, or updates them if its call says `merge`.
+
+    Args:
+        calls: in order.
+        results: by call id.
     """
-    lists: dict[str, dict[str, tuple[str, str]]] = {}  # by tool: its open tasks, and whose they are
-    since: dict[str, list[str]] = {}  # by tool: the calls that told them
-    single: dict[str, tuple[str, str]] = {}  # by number
+    lists: dict[str, dict[str, tuple[str, str]]] = {}  # tool -> task -> (call id, line)
+    since: dict[str, list[str]] = {}  # by tool: the calls that tasks them
+    single: dict[str, tuple[str, str]] = {}  # number -> (call id, text)
     replaced: set[str] = set()
-    all_anew = False
+    has_full_list = False
     for call in calls:
         result = results.get(call.id)
         if result is None or has_failed(result):
             continue
-        if found := list_in(call):
+        if task_list := list_in(call):
             if call.arguments.get("merge") is not True:
-                all_anew = True
+                has_full_list = True
                 replaced.update(since.pop(call.name, ()))
                 lists[call.name] = {}
             since.setdefault(call.name, []).append(call.id)
             known = lists.setdefault(call.name, {})
-            for task in filter(None, found[1]):
+            for task in filter(None, task_list[1]):
                 before = known.pop(task.number or task.what, None)
                 if task.is_open and (now := (call.id, task.line) if task.what else before):
                     known[task.number or task.what] = now
@@ -118,10 +123,10 @@ def tasks_of(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> Ta
         elif (update := _update(call)) and not update.is_open and update.number in single:
             replaced.add(single.pop(update.number)[0])
     still: dict[str, list[str]] = {}
-    for id, line in (each for told in (*lists.values(), single) for each in told.values()):
+    for id, line in (each for tasks in (*lists.values(), single) for each in tasks.values()):
         if len(still.setdefault(id, [])) < MOST_OPEN:
             still[id].append(line)
-    return Tasks(still, frozenset(replaced), all_anew)
+    return Tasks(still, frozenset(replaced), has_full_list)
 
 
 def _joined(text: str) -> str:
@@ -129,13 +134,13 @@ def _joined(text: str) -> str:
     return " ".join(text.split())
 
 
-def _task(told: Any) -> Task | None:
-    """A task, whatever it is told as; `None` where nothing says what is to be done."""
-    if isinstance(told, str):
-        return Task(told, "completed" if TICKED.match(told) else "") if told.strip() else None
-    if not is_object(told):
+def _task(task: Any) -> Task | None:
+    """A task from an item of a list, a text or an object; `None` if it names nothing to do."""
+    if isinstance(task, str):
+        return Task(task, "completed" if TICKED.match(task) else "") if task.strip() else None
+    if not is_object(task):
         return None
-    given = by_name(told)
+    given = by_name(task)
     ticked = any(given.get(name) is True for name in TICKS)
     status = _first(given, STATUS) or ("completed" if ticked else "")
     what, number = _first(given, WHAT), _first(given, NUMBERS)
@@ -145,7 +150,7 @@ def _task(told: Any) -> Task | None:
 
 
 def _update(call: ToolCall) -> Task | None:
-    """What becomes of one task, where a call tells that."""
+    """The new status of one task, if a call sets one."""
     given = by_name(call.arguments) if is_object(call.arguments) else {}
     number = _first(given, NUMBERS)
     if ENDS.fullmatch(call.name):
@@ -155,5 +160,5 @@ def _update(call: ToolCall) -> Task | None:
 
 def _first(given: Mapping[str, Any], names: Iterable[str]) -> str:
     """The text, or the number, of the first of these names that has one."""
-    found = (given[name] for name in names if isinstance(given.get(name), str | int))
-    return next((str(v) for v in found if v is not True and v is not False and str(v).strip()), "")
+    values = (given[name] for name in names if isinstance(given.get(name), str | int))
+    return next((str(v) for v in values if v is not True and v is not False and str(v).strip()), "")

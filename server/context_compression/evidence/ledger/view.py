@@ -1,4 +1,4 @@
-"""The ledger as it is shown: the part that fits, and lists of files."""
+"""The ledger as a view shows it: the part that fits, and lists of files."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -20,12 +20,13 @@ SECTIONS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     ("Addresses:", ("url",)),
     ("Ids:", ("id",)),
 )
-"""What is shown, the first evicted last."""
+"""The sections in order of importance: the last is left out first."""
 LONGEST_SHOWN = 240
-"""Characters of a line, but for constraints, which stay verbatim."""
+"""Characters of a line, at most; constraints are shown in full."""
 LONGEST_PATH = 1_000
-"""Characters of one in a list of files."""
+"""Characters of a path in a list of files, at most."""
 SHORTEST_LINE = 5
+"""With less room, in the unit of the limit, no line is tried."""
 
 
 def render(
@@ -35,17 +36,17 @@ def render(
     *,
     measure: Callable[[str], int] = len,
 ) -> str:
-    """The ledger in at most `limit`, `""` where not even one entry fits.
+    """The ledger in at most `limit`; `""` if not even one entry fits.
 
-    Constraints take what they need; nothing else is shown while one of them is not. Of what is left
-    each section takes at most half in its turn, so that a long one does not starve the rest; what
-    then remains is filled in the same order.
+    Constraints take the room they need; nothing else is shown unless all of them are. Then each
+    section in turn takes at most half of the room that is left, so that a long section leaves room
+    for others. The rest is filled in the same order.
 
     Args:
         entries: merged, oldest first.
         limit: in the unit of `measure`: characters, or tokens with a counter's `text`.
-        ref: where the whole ledger is to be had.
-        measure: of lines; those of a text are taken to add up, with 1 for each newline.
+        ref: of the full ledger.
+        measure: the size of a line; a text has the sum of its lines, and 1 for each newline.
     """
     sections = [(title, _lines(entries, kinds)) for title, kinds in SECTIONS]
     total = sum(len(lines) for _, lines in sections)
@@ -83,8 +84,8 @@ def _rest(left_out: int, ref: str | None) -> str:
 
 
 def _lines(entries: Iterable[Entry], kinds: Sequence[Kind]) -> list[str]:
-    found = [_line(entry) for entry in entries if entry.kind in kinds]
-    return found[::-1]
+    lines = [_line(entry) for entry in entries if entry.kind in kinds]
+    return lines[::-1]
 
 
 def _line(entry: Entry) -> str:
@@ -105,7 +106,7 @@ def _line(entry: Entry) -> str:
 def file_lists(entries: Iterable[Entry]) -> tuple[list[str], list[str]]:
     """Files that were only read, and files that were changed; both sorted.
 
-    A deleted file stands as `a.py (deleted)`, a renamed one as `b.py (renamed from a.py)`.
+    A deleted file is `a.py (deleted)`, a renamed one `b.py (renamed from a.py)`.
     """
     read: set[str] = set()
     changed: dict[str, str] = {}
@@ -150,5 +151,5 @@ def file_tags(entries: Iterable[Entry]) -> str:
 
 
 def _path(path: str) -> str:
-    """A path as a line between two tags, which is neither of them."""
+    """A path as a line between two tags; it cannot be read as one of them."""
     return one_line(path, LONGEST_PATH).replace("</", "<\\/")

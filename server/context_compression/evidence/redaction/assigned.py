@@ -1,14 +1,14 @@
-"""Values that stand behind the name of a secret: `password = …`, `"apiKey": "…"`, `<token>…`.
+"""Values behind the name of a secret: `password = …`, `"apiKey": "…"`, `<token>…`.
 
-The value must look drawn by lot, or like a password where the name says that it is one.
+The value must look random, or like a password if the name says that it is one.
 """
 
 import re
 from base64 import b64decode
 from collections.abc import Iterator
 
-from context_compression.evidence.redaction.found import BLANK, Found, compiled, parts_in
 from context_compression.evidence.redaction.looks import could_be_password, is_password, is_random
+from context_compression.evidence.redaction.secret import BLANK, Secret, compiled, parts_in
 
 STEMS = {
     "pass": r"(?:[_-]?(?:word|wd|wort|phrase|code))?",
@@ -21,12 +21,12 @@ STEMS = {
     "pat": "",
     "jwt": "",
 }
-"""How the name of a secret ends, in lower case. By its first letters each is looked for."""
+"""Ends of names of secrets, in lower case: the first letters, which are searched, and the rest."""
 SUFFIX = (
     r"(?:[_-]?(?:\d{1,3}|v\d|prod|production|dev|staging|test|live|base|value|b64|base64|plain|text"
     r"|hex|str|string|data)){0,2}"
 )
-"""What may follow in a name."""
+"""What may follow in the name."""
 QUOTE = r"""(?:\\{0,31}["'`]|[“‘])"""
 """A quotation mark; in JSON there are backslashes before it."""
 BEHIND = rf"""
@@ -55,9 +55,9 @@ QUALIFIED = re.compile(
     r"|aes|webhook|integration|project|developer|root|management|bot|vault|unseal|recovery|stream"
     r"|ingest|rest|merchant|x)[ _.-]?$"
 )
-"""What stands before `key` where it is a secret: `api_key`, `masterKey`."""
+"""The text before `key` in the name of a secret: `api_key`, `masterKey`."""
 ENVIRONMENT = re.compile(r"(?<![A-Za-z0-9])(?!.*(?:PUBLIC|CACHE|SORT|PRIMARY|FOREIGN))[A-Z0-9_]+_$")
-"""How the name of a variable begins that ends with `KEY`."""
+"""The beginning of the name of a variable that ends with `KEY`."""
 OPTION = re.compile(r"(?:^|[\s\"'])--?[\w-]{0,30}$")
 ELEMENT = re.compile(r"<[\w:.-]{0,60}$")
 VARIABLE = re.compile(
@@ -67,64 +67,64 @@ VARIABLE = re.compile(
 PASSWORDS = ("pass", "pwd")
 PAIR = re.compile(rb"[\x20-\x7e]+:[\x20-\x7e]+")
 BEFORE = 70
-"""Characters before a name that are looked at."""
+"""Characters before a name that are searched."""
 
 
-def assigned(text: str) -> Iterator[Found]:
-    """The values of secrets' names in a text, in no order."""
+def assigned(text: str) -> Iterator[Secret]:
+    """The values behind names of secrets in a text, in no particular order."""
     low = text.lower()
     if len(low) != len(text):  # `İ` grows
         low = re.sub(r"[^\x00-\x7f]", ".", text).lower()
     for stem in parts_in(low, *STEMS):
-        for found in _behind(compiled(f"(?x){stem}{STEMS[stem]} {BEHIND}"), stem, low):
-            group = "quoted" if found["quoted"] else "bare" if found["bare"] else "inner"
-            span = found.span(group)
-            if _is_name(text, found) and _is_secret(text, found, text[slice(*span)], group):
-                yield Found(*span, "password" if stem in PASSWORDS else "secret")
+        for match in _behind(compiled(f"(?x){stem}{STEMS[stem]} {BEHIND}"), stem, low):
+            group = "quoted" if match["quoted"] else "bare" if match["bare"] else "inner"
+            span = match.span(group)
+            if _is_name(text, match) and _is_secret(text, match, text[slice(*span)], group):
+                yield Secret(*span, "password" if stem in PASSWORDS else "secret")
 
 
 def _behind(expression: re.Pattern[str], stem: str, low: str) -> Iterator[re.Match[str]]:
-    """What stands behind a stem, each time: a value may hold the next name."""
+    """The matches behind a stem; they may overlap, because a value may contain the next name."""
     at = low.find(stem)
     while at >= 0:
-        found = expression.match(low, at)
-        if found:
-            yield found
+        match = expression.match(low, at)
+        if match:
+            yield match
         at = low.find(stem, at + len(stem))
 
 
-def _is_name(text: str, found: re.Match[str]) -> bool:
-    """Whether a stem ends a name of a secret: `bypass` and `key` alone are none."""
-    start = found.start()
+def _is_name(text: str, match: re.Match[str]) -> bool:
+    """Whether a stem ends the name of a secret; `bypass` and `key` alone do not."""
+    start = match.start()
     before = text[max(0, start - BEFORE) : start]
-    if found["flag"] and not OPTION.search(before):
+    if match["flag"] and not OPTION.search(before):
         return False
-    if found["element"] and not ELEMENT.search(before):
+    if match["element"] and not ELEMENT.search(before):
         return False
-    if found[0].startswith("key"):
+    if match[0].startswith("key"):
         named = QUALIFIED.search(before.lower())
         return bool(named) or (text[start].isupper() and bool(ENVIRONMENT.search(before)))
-    if found[0].startswith(("secret", "token", "pwd")) or not before[-1:].isalpha():
+    if match[0].startswith(("secret", "token", "pwd")) or not before[-1:].isalpha():
         return True
-    return (len(found[0]) > 5 and found[0][4:5].isalpha()) or text[start].isupper()
+    return (len(match[0]) > 5 and match[0][4:5].isalpha()) or text[start].isupper()
 
 
-def _is_secret(text: str, found: re.Match[str], value: str, group: str) -> bool:
+def _is_secret(text: str, match: re.Match[str], value: str, group: str) -> bool:
     sure = group != "bare"
-    if found[0].startswith(PASSWORDS):
-        if found["said"]:
+    if match[0].startswith(PASSWORDS):
+        if match["said"]:
             return could_be_password(value.rstrip(".,"))
-        told = found["flag"] or found["element"] or VARIABLE.match(text, found.start())
+        is_given = match["flag"] or match["element"] or VARIABLE.match(text, match.start())
         return (
             is_random(value)
             or is_password(value, sure=sure)
-            or (bool(told) and could_be_password(value))
+            or (bool(is_given) and could_be_password(value))
         )
-    if found["said"] or (
-        found[0].startswith("pat") and not found["flag"] and text[found.start()].islower()
+    if match["said"] or (
+        match[0].startswith("pat") and not match["flag"] and text[match.start()].islower()
     ):
         return False
-    return is_random(value) or (found[0].startswith("auth") and is_pair(value))
+    return is_random(value) or (match[0].startswith("auth") and is_pair(value))
 
 
 def is_pair(value: str) -> bool:

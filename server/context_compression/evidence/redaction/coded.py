@@ -1,7 +1,7 @@
-r"""Texts in which codes stand for signs, or colours between them, as they are read.
+r"""Decodes texts with escaped characters or colour codes, so that secrets in them are found.
 
-`%3D`, `&#61;` and `\u003d` are `=`; `ESC[31m` is nothing. What is found in the text as it is read
-is put back to where it stands.
+`%3D`, `&#61;` and `\u003d` are `=`; `ESC[31m` is nothing. Places in the decoded text are mapped
+back to the original.
 """
 
 import re
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 CODE = re.compile(
-    r"[\x1b\\&%\u00ad\u200b-\u200f\u2060\ufeff]"  # its first sign, which is searched for fast
+    r"[\x1b\\&%\u00ad\u200b-\u200f\u2060\ufeff]"  # its first character, for a fast search
     r"(?:(?<=[\x1b\\])(?:\\{0,31}(?:[uU]001[bB]|x1[bB]|033|e))?\[[0-9;:?]{0,40}[A-Za-z]"
     r"|(?<=\\)\\{0,31}(?:[uU](?P<json>00[2-7][0-9a-fA-F]|201[0-9a-fA-F])|(?P<slash>/))"
     r"|(?<=&)(?:amp;){0,9}+(?:(?P<name>quot|apos|amp|lt|gt)"
@@ -19,19 +19,19 @@ CODE = re.compile(
     r"|(?<=\x1b)(?:\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])"
     r"|(?<=[\u00ad\u200b-\u200f\u2060\ufeff]))"
 )
-"""A code: of colours and of signs that are not seen, in JSON, in HTML, in an address."""
+"""A code: a colour, an invisible character, or an escaped character in JSON, HTML or an address."""
 NAMES = {"quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">"}
 
 
 class Reading:
-    """Those lines of a text that hold a code, as they are read.
+    """The decoded form of those lines of a text that contain a code.
 
     Attributes:
-        text: the lines without their codes; empty if there are none.
+        text: the decoded lines; empty if no line has a code.
     """
 
     def __init__(self, text: str) -> None:
-        # of each piece: where it begins as read, and where it stands; where a code ends, else 0
+        # for each piece: its start when decoded, its start in the original, the end of a code or 0
         self._starts, self._places, self._ends = array("Q"), array("Q"), array("Q")
         self._length = 0
         self._shown: list[str] = []
@@ -45,7 +45,7 @@ class Reading:
         self.text = "".join(self._shown)
 
     def place(self, start: int, stop: int) -> tuple[int, int]:
-        """Where in the text stands what is read from `start` to `stop`."""
+        """`(start, stop)` in the original of a span in the decoded text."""
         first, last = self._piece(start), self._piece(stop - 1)
         end = self._ends[last] or self._places[last] + stop - self._starts[last]
         begins = self._places[first]
@@ -64,11 +64,11 @@ class Reading:
 
 
 def _coded_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Where the lines stand that hold a code; all of a text with a private key, which has many."""
+    """`(start, stop)` of the lines with a code; with a private key in it, all of the text."""
     start = stop = 0
-    whole = "PRIVATE" in text or "Private-Lines" in text
+    all_of_it = "PRIVATE" in text or "Private-Lines" in text
     for code in CODE.finditer(text):
-        if whole:
+        if all_of_it:
             yield 0, len(text)
             return
         if code.start() >= stop:
@@ -81,7 +81,7 @@ def _coded_lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sign(code: re.Match[str]) -> str:
-    """What a code stands for: a sign, or nothing."""
+    """The character that a code stands for, or `""`."""
     if code["name"]:
         return NAMES[code["name"]]
     if code["number"]:

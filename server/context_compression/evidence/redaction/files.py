@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from context_compression.evidence.redaction.found import BLANK, Found, each, parts_in
 from context_compression.evidence.redaction.looks import could_be_password, is_placeholder
+from context_compression.evidence.redaction.secret import BLANK, Secret, each, parts_in
 
 NETRC = re.compile(
     rf"(?<!\w)login{BLANK}{{1,16}}[^\s\"'\\]{{1,120}}{BLANK}{{1,16}}"
@@ -23,7 +23,7 @@ MEMBER = re.compile(
     r"""(?P<v>\\{0,31}["'])?(?P<value>[^\s"'\\,}]{4,30000}+)(?(v)(?P=v))[ \t\\]*,?[\s\\]*"""
 )
 DOCUMENT = 8_000
-"""Characters around the kind of a document in which its data are looked for."""
+"""Characters around the kind of a document that are searched for its data."""
 MNEMONIC = re.compile(
     r"(?:nemonic|(?i:seed[ _-]?(?:phrase|words))|ecovery[ _-]?[pP]hrase)"
     r"[\"'\\]{0,9}[ \t]{0,4}[:=]?[ \t]{0,4}[\"'\\]{0,9}"
@@ -31,28 +31,28 @@ MNEMONIC = re.compile(
 )
 
 
-def in_files(text: str) -> Iterator[Found]:
-    """The secrets in such files of a text, in no order."""
+def in_files(text: str) -> Iterator[Secret]:
+    """The secrets in such files within a text, in no particular order."""
     if "login" in text:
-        for found in each(NETRC, "login", text):
-            if not is_placeholder(found[1]):
-                yield Found(*found.span(1), "password")
+        for match in each(NETRC, "login", text):
+            if not is_placeholder(match[1]):
+                yield Secret(*match.span(1), "password")
     if ":54" in text or ":*:" in text:
-        for found in PGPASS.finditer(text):
-            if could_be_password(found[1]):
-                yield Found(*found.span(1), "password")
+        for match in PGPASS.finditer(text):
+            if could_be_password(match[1]):
+                yield Secret(*match.span(1), "password")
     if "kind" in text:
         done = 0
-        for found in each(KUBERNETES, "kind", text):
-            if found.start() >= done:
-                start, done = _document(text, found)
+        for match in each(KUBERNETES, "kind", text):
+            if match.start() >= done:
+                start, done = _document(text, match)
                 yield from _members(text, start, done)
     for part in parts_in(text, "nemonic", "seed", "ecovery"):
-        yield from (Found(*found.span(1), "secret") for found in each(MNEMONIC, part, text))
+        yield from (Secret(*match.span(1), "secret") for match in each(MNEMONIC, part, text))
 
 
 def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:
-    """Where the document begins and ends that tells its kind."""
+    """`(start, stop)` of the YAML document around its `kind`."""
     start = max(
         0,
         kind.start() - DOCUMENT,
@@ -62,11 +62,11 @@ def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:
     return start, min(len(text), kind.end() + DOCUMENT) if stop < 0 else stop
 
 
-def _members(text: str, start: int, stop: int) -> Iterator[Found]:
+def _members(text: str, start: int, stop: int) -> Iterator[Secret]:
     """The values of a Secret's data."""
     for data in DATA.finditer(text, start, stop):
         at = data.end()
         while member := MEMBER.match(text, at, stop):
             at = member.end()
             if not is_placeholder(member["value"]):
-                yield Found(*member.span("value"), "secret")
+                yield Secret(*member.span("value"), "secret")

@@ -1,4 +1,4 @@
-"""What a value looks like: drawn by lot, a password, a placeholder, or code."""
+"""What a value looks like: random, a password, a placeholder, or code."""
 
 import re
 
@@ -7,7 +7,7 @@ WORD = re.compile(r"[A-Z]?[a-z]*\d*")
 DIGITS = re.compile(r"\d+")
 BASE64 = re.compile(r"[A-Za-z0-9+/]{40}")
 NO_SECRET = re.compile(r"[/.~$]|https?:|[a-z_]+\.[A-Za-z_]")
-"""How paths, variables, addresses and dotted names begin."""
+"""The beginnings of paths, variables, addresses and dotted names."""
 PLACEHOLDER = re.compile(
     r"[<{\[(%]|[$@][({A-Za-z_]|\W*(?:x{3,}|your\b|your[_-]|my[_-]?(?:pass|secret|token|api)|change.?me"
     r"|placeholder|redacted|example\b|dummy|insert|replace|todo|none\b|null\b|nil\b|undefined\b"
@@ -15,7 +15,7 @@ PLACEHOLDER = re.compile(
     r"|(.)\1*$",
     re.IGNORECASE,
 )
-"""How what documentation writes in place of a secret begins; or one character again and again."""
+"""The beginning of a placeholder as documentation has it, or one character repeated."""
 PLAIN = re.compile(
     r"(?!.*(?:pass|pwd|secret|test|user))[a-z]{3,}[0-9]{1,6}[a-z]*|[A-Z][a-z]{2,}[0-9]{1,6}"
 )
@@ -24,17 +24,17 @@ SIGNS = frozenset("!@#%^&*+~$?")
 
 
 def is_key(text: str) -> bool:
-    """Whether it is no phrase of words: `sk-folding-cube-wrapper` is a CSS class."""
+    """Whether a text is not just words: `sk-folding-cube-wrapper` is a CSS class."""
     return any(map(str.isdigit, text)) and any(not WORD.fullmatch(run) for run in RUN.findall(text))
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether it only stands for a secret: `<token>`, `${X}`, `YOUR_API_KEY`, `xxxx`."""
+    """Whether a value is a placeholder of a secret: `<token>`, `${X}`, `YOUR_API_KEY`, `xxxx`."""
     return PLACEHOLDER.match(value) is not None
 
 
 def is_random(value: str) -> bool:
-    """Whether a value looks drawn by lot: digits strewn among letters, and it is not code."""
+    """Whether a value looks random: it has digits among letters and is not code."""
     if NO_SECRET.match(value) or len(value) < 12 or len(set(value)) < 6 or is_placeholder(value):
         return False
     if BASE64.match(value) and any(map(str.isdigit, value)) and not value.islower():
@@ -43,11 +43,11 @@ def is_random(value: str) -> bool:
 
 
 def is_password(value: str, *, sure: bool) -> bool:
-    """Whether a short value is mixed as people mix passwords.
+    """Whether a short value mixes characters as passwords do.
 
     Args:
-        value: what stands behind the name of a password.
-        sure: whether it is a value for sure: bare words may be code.
+        value: the text behind the name of a password.
+        sure: whether it is certainly a value; a bare word may be code.
     """
     if NO_SECRET.match(value) or is_placeholder(value):
         return False
@@ -60,7 +60,7 @@ def is_password(value: str, *, sure: bool) -> bool:
 
 
 def could_be_password(value: str) -> bool:
-    """Whether a value that stands where a password does may be one, and is no word."""
+    """Whether a value in the place of a password may be one: it is no word and no placeholder."""
     return (
         len(value) >= 4
         and not is_placeholder(value)

@@ -21,6 +21,7 @@ from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, search
 from context_compression.session import NO_LINE, Session, select
 from context_compression.store import Store
 from context_compression.store.search.query import Query
+from context_compression.store.short_refs import too_short_note
 from context_compression.tokens import Counter
 
 NEWEST = 5  # refs named in the error for an unknown ref

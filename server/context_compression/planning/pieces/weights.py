@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
-from context_compression.evidence.words import KINDS, PROSE_KINDS
+from context_compression.evidence.numbering import PROSE_KINDS
+from context_compression.evidence.words import KINDS
 from context_compression.planning import measured
 
 Weights: TypeAlias = "array[float] | dict[int, float]"

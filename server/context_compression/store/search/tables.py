@@ -11,7 +11,8 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from context_compression.evidence.words import Lexicon, kind_of
+from context_compression.evidence.lexicon import Lexicon
+from context_compression.evidence.words import kind_of
 from context_compression.store.json_lines import Mark
 from context_compression.store.search.documents import Document
 from context_compression.store.search.messages import Call, ConversationReader

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.conversation.authors import all_of_answer, is_ours, speech_spans
+from context_compression.conversation.authors import all_of_answer, is_our_note, speech_spans
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -164,5 +164,5 @@ def end_of_note(text: str) -> int | None:
 
     New lines replace them.
     """
-    lines = LINES.search(text) if is_ours(text) else None
+    lines = LINES.search(text) if is_our_note(text) else None
     return lines.start() if lines else None

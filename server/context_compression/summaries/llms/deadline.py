@@ -1,4 +1,4 @@
-"""A summarizer that takes only so long: somebody waits for the answer."""
+"""A summarizer with a deadline: an agent waits for the answer."""
 
 import anyio
 
@@ -7,21 +7,21 @@ from context_compression.summaries.summarizer import Summarizer, SummaryReply, S
 
 
 class InTime:
-    """Another `Summarizer`, with one deadline for all the requests of one compression.
+    """Wraps a `Summarizer` with one deadline for all requests of a compression.
 
-    What it was refused is not asked again: the other one has its own attempts already.
+    A failed request is not repeated: the wrapped summarizer has its own attempts.
     """
 
     def __init__(self, other: Summarizer, seconds: float | None) -> None:
-        """From the first request on, `seconds` are left; `None`: as long as it takes."""
+        """The deadline is `seconds` after the first request; `None`: no deadline."""
         self._other, self._seconds = other, seconds
         self._deadline: float | None = None
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
-        """The summary asked for.
+        """The summary for a request.
 
         Raises:
-            SummaryError: there is none, or not in time.
+            SummaryError: no summary, or not in time.
         """
         now = anyio.current_time()
         if self._deadline is None and self._seconds is not None:

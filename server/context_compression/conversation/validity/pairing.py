@@ -1,22 +1,23 @@
-"""Calls and results brought together, turn by turn."""
+"""Each tool call is paired with exactly one result, turn by turn of the assistant's.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+A turn is a run of messages of the assistant's; its exchange is what follows up to the next turn.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from context_compression.conversation.messages import (
     COMPRESSED,
-    STRANGER,
     UNNAMED,
     Block,
     Message,
     Opaque,
     Text,
-    Thinking,
     ToolCall,
     ToolResult,
-    texts_of,
 )
 from context_compression.conversation.provider_rules import ProviderRules
+from context_compression.conversation.validity.contents import is_plain_speech, with_valid_contents
 from context_compression.conversation.validity.joining import one_of, with_strings_joined
 from context_compression.conversation.validity.new_ids import ids_like
 from context_compression.display.plurals import how_many
@@ -25,14 +26,14 @@ NO_RESULT = "[No result was recorded for this call.]"
 ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\n"
 
 
-class Mender:
-    """Walks from one turn of the assistant's to the next, settling calls and results in between.
+class Pairing:
+    """Walks from one turn of the assistant's to the next, and settles the calls of each.
 
     Attributes:
-        messages: as they are kept.
-        origins: where each came from; `None` for one that was added.
-        repairs: what was mended, in plain words.
-        renamed: call ids, as a repair tells it.
+        messages: those that are kept, repaired.
+        origins: the index of each in the input; `None` for a message that was added.
+        repairs: a line for each repair, in plain words.
+        renamed: `"old to new"` for each call id that was used before.
     """
 
     def __init__(self, rules: ProviderRules) -> None:
@@ -40,31 +41,26 @@ class Mender:
         self.origins: list[int | None] = []
         self.repairs: list[str] = []
         self.renamed: list[str] = []
-        self._seen: set[str] = set()
-        self._names: dict[str, Iterator[str]] = {}  # of each id those it has not had yet
-        self._calls: dict[str, list[str]] = {}  # of the assistant's turn: id as recorded -> as kept
-        self._tools: dict[str, ToolCall] = {}  # of the same: id as kept -> the call
+        self._used_ids: set[str] = set()
+        self._new_ids: dict[str, Iterator[str]] = {}  # recorded id -> ids that may stand for it
+        self._calls: dict[str, list[str]] = {}  # of this turn: recorded id -> kept ids
+        self._call_by_id: dict[str, ToolCall] = {}  # of this turn: kept id -> the call
         self._rules = rules
         self._turn: list[tuple[int, Message]] = []
         self._exchange: list[tuple[int, Message]] = []
-        self._only_talk = True  # what was added since calls were settled last
+        self._only_talk = True  # whether all since the last settled turn is plain speech
 
     def add(self, index: int, message: Message) -> None:
-        """The next message."""
-        if _is_talk(message):
+        """The next message, which stood at `index` in the input."""
+        if is_plain_speech(message):
             self._take(index, message)
             return
-        filled = tuple(_filled(message.blocks))
-        if not filled:
-            self.repairs.append(f"message {index} was empty: left out")
-            return
-        if filled != message.blocks and (len(message.blocks) > 1 or message.results):
-            self.repairs.append(f"message {index} held an empty text: left out")
-            message = message.with_blocks(filled)
-        self._take(index, self._without_strangers(index, message), talk=False)
+        valid = with_valid_contents(index, message, self.repairs)
+        if valid is not None:
+            self._take(index, valid, talk=False)
 
     def _take(self, index: int, message: Message, *, talk: bool = True) -> None:
-        """Add it to the assistant's turn, or to what follows that."""
+        """Add a message to the assistant's turn, or to the exchange behind it."""
         if message.role == "assistant":
             alone = any(call.alone for _, before in self._turn for call in before.calls)
             if self._exchange or alone:
@@ -74,17 +70,6 @@ class Mender:
             self._exchange.append((index, message))
         self._only_talk = self._only_talk and talk
 
-    def _without_strangers(self, index: int, message: Message) -> Message:
-        """Only the assistant thinks and calls tools, only others answer; else it is a text."""
-        wrong = ToolResult if message.role == "assistant" else ToolCall | Thinking
-        strangers = {type(b).__name__: None for b in message.blocks if isinstance(b, wrong)}
-        if not strangers:
-            return message
-        held = " and a ".join(strangers)
-        self.repairs.append(f"message {index} of role {message.role} held a {held}: made a text")
-        blocks = (_as_text(b) if isinstance(b, wrong) else b for b in message.blocks)
-        return message.with_blocks(tuple(blocks))
-
     def close(self, *, at_end: bool) -> None:
         """Settle the calls of the assistant's turn with what followed it."""
         exchange, self._exchange = self._exchange, []
@@ -93,10 +78,10 @@ class Mender:
                 self._keep(index, message)
             self._turn = []
             return
-        self._settle_what_nobody_answers(exchange)
+        self._settle_unanswered_calls(exchange)
         for index, message in self._joined(self._turn):
             self._keep(index, message)
-        # where nothing but the program's answers came, the step is open: more may come
+        # where only the program's answers came, the step is open: more may come
         waiting = at_end and all(_only_answers(message) for _, message in exchange)
         waiting = waiting and self._may_go_on(exchange)
         if self._in_order(exchange, waiting):
@@ -104,10 +89,10 @@ class Mender:
                 self._keep(index, message)
         else:
             self._reorder(exchange, waiting)
-        self._calls, self._tools, self._turn, self._only_talk = {}, {}, [], True
+        self._calls, self._call_by_id, self._turn, self._only_talk = {}, {}, [], True
 
-    def _settle_what_nobody_answers(self, exchange: Sequence[tuple[int, Message]]) -> None:
-        """Keep calls behind which the assistant speaks and no result comes, each with a note."""
+    def _settle_unanswered_calls(self, exchange: Sequence[tuple[int, Message]]) -> None:
+        """Keep calls without a result behind which the assistant goes on, each with a note."""
         calling = [at for at, (_, message) in enumerate(self._turn) if message.calls]
         answered = any(r.call_id in self._calls for _, m in exchange for r in m.results)
         if not calling or calling[-1] == len(self._turn) - 1 or answered or self._program_waits:
@@ -116,20 +101,20 @@ class Mender:
         for index, message in self._joined(turn):
             self._keep(index, message)
         self._note_missing([call_id for kept in self._calls.values() for call_id in kept])
-        self._calls, self._tools = {}, {}
+        self._calls, self._call_by_id = {}, {}
 
     def _note_missing(self, call_ids: list[str]) -> None:
         for added in self._missing(call_ids):
             self._keep(None, added)
 
     def _may_go_on(self, exchange: Sequence[tuple[int, Message]]) -> bool:
-        """Whether more results may follow these: where their order tells, the first have come."""
+        """Whether more results may follow: by order, those so far answer the first calls."""
         answered = [result.call_id for _, message in exchange for result in message.results]
         return not self._by_order or answered == [*self._calls][: len(answered)]
 
     @property
     def _by_order(self) -> bool:
-        """Whether the order of results tells which calls they answer."""
+        """Whether results are paired with calls by their order, not by ids."""
         unnamed = any(call_id.startswith(UNNAMED) for call_id in self._calls)
         return unnamed or self._rules.join == "turns with calls"
 
@@ -153,7 +138,7 @@ class Mender:
     def _answers_joined(
         self, exchange: Sequence[tuple[int, Message]]
     ) -> Sequence[tuple[int, Message]]:
-        """What followed, with the results in one message where the provider wants that."""
+        """The exchange, with the results in one message where the provider requires that."""
         answers = [*_leading_results(exchange)]
         if self._rules.join != "turns with calls" or len(answers) < 2:
             return exchange
@@ -162,16 +147,16 @@ class Mender:
         return [(first, one_of([message for _, message in answers])), *exchange[len(answers) :]]
 
     def _in_order(self, exchange: list[tuple[int, Message]], waiting: bool) -> bool:
-        """Whether the results stand first, each once, none missing and none foreign."""
+        """Whether the results come first, each once, none missing and none of another turn."""
         answered: list[str] = []
-        spoken = False
+        speech_seen = False
         for _, message in exchange:
             for block in message.blocks:
                 if isinstance(block, Text) and message.role == "tool":
                     return False
                 if not isinstance(block, ToolResult):
-                    spoken = spoken or message.role != "tool"
-                elif spoken:
+                    speech_seen = speech_seen or message.role != "tool"
+                elif speech_seen:
                     return False
                 else:
                     answered.append(block.call_id)
@@ -183,7 +168,7 @@ class Mender:
         return known and (waiting or len(answered) == sum(map(len, self._calls.values())))
 
     def _reorder(self, exchange: list[tuple[int, Message]], waiting: bool) -> None:
-        """Keep the exchange with its results first, each to its call, and none missing."""
+        """Keep the exchange with its results first, one for each call."""
         open_calls = {call_id: list(kept) for call_id, kept in self._calls.items()}
         answers: list[tuple[int, Message]] = []
         others: list[tuple[int | None, Message]] = []
@@ -226,8 +211,8 @@ class Mender:
         added: Sequence[Message],
         others: list[tuple[int | None, Message]],
     ) -> None:
-        """Keep results, notes for those that are missing, and the rest, in the provider's order."""
-        order = {call_id: place for place, call_id in enumerate(self._tools)}
+        """Keep results, notes for missing ones and the rest, in the order of the provider."""
+        order = {call_id: place for place, call_id in enumerate(self._call_by_id)}
         notes = [(None, note) for note in added]
         if self._rules.join == "turns with calls" and (answers or added):
             results = [r for _, m in (*answers, *notes) for r in m.results]
@@ -249,34 +234,34 @@ class Mender:
 
     @property
     def _program_waits(self) -> bool:
-        """Whether a tool of the provider's made the calls: it takes their results and no words."""
+        """Whether a program of the provider's made the calls: it takes results and no words."""
         return any(call.unit for _, message in self._turn for call in message.calls)
 
     def _missing(self, call_ids: list[str]) -> list[Message]:
-        """Notes that stand for results."""
+        """Notes in place of the missing results of some calls, by their kept ids."""
         calls = how_many(len(call_ids), "tool call")
         self.repairs.append(f"{calls} had no result: a note stands for it")
         results = [
             ToolResult(id, (Text(NO_RESULT),), True, name=call.name, kind=call.kind)
-            for id, call in ((call_id, self._tools[call_id]) for call_id in call_ids)
+            for id, call in ((call_id, self._call_by_id[call_id]) for call_id in call_ids)
         ]
         if self._rules.results_role == "tool":
             return [Message("tool", (result,)) for result in results]
         return [Message("user", tuple(results))]
 
     def _with_unique_calls(self, index: int, message: Message) -> Message:
-        """Remember the calls; one whose id was used before gets a new id.
+        """Remember the calls of a message; a call whose id was used before gets a new one.
 
-        Where an id stands twice in one message, the results answer in the order of the calls.
+        Where two calls of a message have one id, results answer them in their order.
         """
         blocks: list[Block] = []
         for block in message.blocks:
             if isinstance(block, ToolCall):
-                names = self._names.setdefault(block.id, ids_like(block.id))
-                kept = next(name for name in names if name not in self._seen)
-                self._seen.add(kept)
+                candidates = self._new_ids.setdefault(block.id, ids_like(block.id))
+                kept = next(call_id for call_id in candidates if call_id not in self._used_ids)
+                self._used_ids.add(kept)
                 self._calls.setdefault(block.id, []).append(kept)
-                self._tools[kept] = block
+                self._call_by_id[kept] = block
                 if kept != block.id:
                     self.renamed.append(f"{block.id} to {kept}")
                     block = replace(block, id=kept)
@@ -289,32 +274,6 @@ class Mender:
         self.origins.append(index)
 
 
-def _is_talk(message: Message) -> bool:
-    """Whether it is one text that says something, of somebody who may say it: nothing to mend."""
-    if len(message.blocks) != 1 or message.role == "tool":
-        return False
-    return isinstance(message.blocks[0], Text) and not _is_blank(message.blocks[0])
-
-
-def _filled(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks without those that are empty texts, in the parts of results too."""
-    for block in blocks:
-        if isinstance(block, ToolResult):
-            parts = tuple(p for p in block.content if not (_is_blank(p) and _is_part(p)))
-            yield block if len(parts) == len(block.content) else replace(block, content=parts)
-        elif not _is_blank(block):
-            yield block
-
-
-def _is_blank(block: Block) -> bool:
-    return isinstance(block, Text) and not block.text.strip()
-
-
-def _is_part(block: Block) -> bool:
-    """Whether a text is a part in a list; as all that a result says it may be empty."""
-    return isinstance(block, Text) and block.source is not None
-
-
 def _leading_results(exchange: Sequence[tuple[int, Message]]) -> Iterator[tuple[int, Message]]:
     """The messages that hold results, up to the first that holds none."""
     for index, message in exchange:
@@ -323,13 +282,11 @@ def _leading_results(exchange: Sequence[tuple[int, Message]]) -> Iterator[tuple[
         yield index, message
 
 
-def _as_text(stranger: Block) -> Text:
-    said = "\n".join(texts_of(stranger))
-    return Text(f"{STRANGER}\n{said if said.strip() else '(no text)'}")
-
-
 def _holding(message: Message, blocks: Sequence[Block]) -> Message:
-    """The message with these blocks; itself where it has just them. Only results are a tool's."""
+    """The message with these blocks, itself if they are all it has.
+
+    A tool's message that keeps no result becomes the user's.
+    """
     if tuple(blocks) == message.blocks:
         return message
     kept = message.with_blocks(tuple(blocks))
@@ -337,6 +294,6 @@ def _holding(message: Message, blocks: Sequence[Block]) -> Message:
 
 
 def _only_answers(message: Message) -> bool:
-    """Whether it holds results, or what else a tool's message may: an approved call is run."""
+    """Whether a message holds only results, or in a tool's message also approvals of calls."""
     answers = (ToolResult, Opaque) if message.role == "tool" else ToolResult
     return all(isinstance(block, answers) for block in message.blocks)

@@ -1,4 +1,4 @@
-"""What a finder yields: where a secret stands in a text, and what kind it is."""
+"""`Secret`, which finders yield, and helpers for their patterns."""
 
 import re
 from collections.abc import Iterator
@@ -6,11 +6,11 @@ from functools import cache
 from typing import NamedTuple
 
 BLANK = r"(?:[\s\\]|(?<=\n)[ \t]{0,9}\d{1,6}[ ]?[→\t:|]|(?<=\n)[-+>])"
-"""What stands between words: the end of a line may be one of JSON, and the next line numbered, or
-one of a diff or a quote."""
+"""A blank between words, also across lines: a line may end with an escaped line break, and begin
+with a number or with the sign of a diff or a quote."""
 
 
-class Found(NamedTuple):
+class Secret(NamedTuple):
     """A secret: characters `start` to `stop` of a text, `stop` exclusive."""
 
     start: int
@@ -20,20 +20,20 @@ class Found(NamedTuple):
 
 @cache
 def compiled(shape: str) -> re.Pattern[str]:
-    """An expression, when it is needed first: most of them never are, and all take their time."""
+    """A compiled expression; it is compiled when first needed: most never are."""
     return re.compile(shape)
 
 
 def each(shape: re.Pattern[str], part: str, text: str) -> Iterator[re.Match[str]]:
-    """Where a shape stands that begins with `part`: to look for a part first is fast."""
+    """The matches of a pattern that begins with `part`; searching for that text first is fast."""
     at = text.find(part)
     while at >= 0:
-        found = shape.match(text, at)
-        if found:
-            yield found
-        at = text.find(part, found.end() if found else at + 1)
+        match = shape.match(text, at)
+        if match:
+            yield match
+        at = text.find(part, match.end() if match else at + 1)
 
 
 def parts_in(text: str, *parts: str) -> Iterator[str]:
-    """Those of some parts that stand in a text."""
+    """The parts that occur in a text."""
     return (part for part in parts if part in text)

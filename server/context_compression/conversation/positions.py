@@ -1,61 +1,67 @@
-"""Where in a text something stands: in JSON in `$.issues.2.body`, in a diff in a file's changes."""
+"""Positions in a text by its structure: in JSON `$.issues.2.body`, in a diff the file that changes.
+
+The mark of a gap in a shortened text uses them to say where the text goes on.
+"""
 
 import re
 from collections.abc import Hashable
 from typing import Protocol
 
 JSON = re.compile(r'\s*+[{\[]\s*+["{\[]')
-"""How a text begins that may be JSON in which there are paths."""
+"""The beginning of a text that may be JSON with paths in it."""
 STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 SCALAR = rf"(?:{STRING}|-?\d[\d.eE+-]*+|true|false|null|NaN|-?Infinity)"
 TOKEN = re.compile(
     rf"\s*+(?:({STRING})\s*+:(?:\s*+({SCALAR})(?:\s*+,)?+)?+|([{{[])|([}}\]])|(,)|{SCALAR})",
     re.DOTALL,
 )
-"""A member, whole or up to its value that is an object or an array; or a sign, or an element."""
+"""A member, complete or up to a value that is an object or an array; or a bracket, a comma, an
+element."""
 NAME, VALUE, OPENS, CLOSES, COMMA = range(1, 6)
+"""Groups of `TOKEN`."""
 PLAIN, QUOTED = re.compile(r"[\w$-]+"), re.compile(r"[\w.@/$ -]+")
-"""Names told as they are, and in quotes: they could not be taken for the end of a mark."""
-DEEPEST = 4
-"""Names and positions of a path that are told, the last ones."""
+"""Names that are shown as they are, and in quotes. Other names could end a mark: `…` is shown."""
+MOST_PARTS = 4
+"""Names and indices of a path that are shown, the last ones."""
 MOST_CHARS = 40
-"""Characters that are told of a path or a file."""
+"""Characters of a path or a file name that are shown."""
 SECTION = re.compile(
     r"^(?:diff --git \S+ b/([\w.@/+-]+)\r?$|diff --(?:cc|combined) ([\w.@/+-]+)\r?$|(diff -)"
     r"|commit [0-9a-f]{7,64}\b|From [0-9a-f]{40} )",
     re.MULTILINE,
 )
-"""What begins anew in a diff or a log with diffs: the changes of a file, or a commit."""
+"""The beginning of a section in a diff or a log with diffs: the changes of a file, or a commit."""
 LINE_STARTS = (
     " ", "+", "-", "@", "\\",
     "index ", "new ", "old ", "deleted ", "similarity ", "rename ", "copy ",
 )  # fmt: skip
-"""How the lines begin that tell of the changes of a file."""
+"""The beginnings of lines within the changes of a file."""
 LOOK_BACK = 2_000
-"""Characters before a place in which the beginning of its line is looked for."""
+"""Characters before a place in which the beginning of its line is searched. No line of code is so
+long."""
 
 
-class Whereabouts(Protocol):
-    """Tells where in a text places are, which are asked for in ascending order.
+class Positions(Protocol):
+    """Finds what encloses a place in a text; the caller passes places in ascending order.
 
-    The text is read once, as far as one asks.
+    The text is read once, up to the last place passed.
     """
 
     def inside(self, place: int) -> Hashable:
-        """What a place before the end of the text is inside of, the same for the same; or `None`.
+        """A key for what encloses a place before the end of the text; `None` if that is unknown.
 
-        `None` where that cannot be told.
+        Places within the same part of the text have equal keys.
         """
         ...
 
     @property
     def name(self) -> str:
-        """How that is called, for the last place asked for."""
+        """The name of what encloses the last place passed."""
         ...
 
 
-def whereabouts(text: str) -> Whereabouts | None:
-    """What tells where in a text places are; `None` for text without such a structure."""
+def positions_in(text: str) -> Positions | None:
+    """The positions in a text that may be JSON or a diff; `None` for other text."""
     if JSON.match(text):
         return JsonPaths(text)
     return DiffFiles(text) if "diff -" in text else None
@@ -68,15 +74,15 @@ class JsonPaths:
         self._text = text
         self._token = TOKEN.match(text)
         self._path: list[str | int | None] = []
-        """Of each open value the element that is read, or the member, where one is read."""
+        """For each open value the index of the current element, or the name of the member."""
         self._values: list[int] = []
         """The numbers of the open values."""
         self._opened = 0
         self._last: list[str | int | None] = []
-        """The end of the path to the place that was asked for last."""
+        """The end of the path to the last place passed."""
 
     def inside(self, place: int) -> Hashable:
-        """Which element or member of which value; `None` in none, or where it is no JSON so far."""
+        """The value and its element or member at a place; `None` outside, or if it is not JSON."""
         text, path, values, token = self._text, self._path, self._values, self._token
         while token and (end := token.end()) <= place:
             kind, element = token.lastindex, path[-1] if path else None
@@ -91,7 +97,7 @@ class JsonPaths:
                 or (kind in (NAME, VALUE) and in_array)
                 or (kind == CLOSES and in_array != (text[end - 1] == "]"))
             ):
-                token = None  # nothing of the kind stands there in JSON
+                token = None  # JSON has no such token here
                 break
             elif kind == CLOSES:
                 path.pop()
@@ -107,14 +113,14 @@ class JsonPaths:
         inner = path[-1] if path and token.lastindex != CLOSES else None
         if 0 <= token.start(VALUE) <= place:
             inner = token[NAME][1:-1]
-        self._last = [*path[-DEEPEST - 2 : -1], inner]
+        self._last = [*path[-MOST_PARTS - 2 : -1], inner]
         return (values[-1], inner) if values else None
 
     @property
     def name(self) -> str:
-        """The names and positions that lead there: `$.issues.2.body`; `$` is the whole."""
+        """The names and indices that lead there: `$.issues.2.body`; `$` is the full value."""
         parts = [_named(part) for part in self._last if part is not None]
-        kept = parts[-DEEPEST:]
+        kept = parts[-MOST_PARTS:]
         while len(kept) > 1 and len(".".join(kept)) > MOST_CHARS:
             del kept[0]
         return ".".join(["$", *["…"] * (len(kept) < len(parts)), *kept])
@@ -127,7 +133,7 @@ def _named(part: str | int) -> str:
 
 
 class DiffFiles:
-    """The files whose changes a text tells of, as `git diff` and `git log -p` write them."""
+    """The files whose changes are in a text, as `git diff` and `git log -p` write them."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -136,7 +142,7 @@ class DiffFiles:
         self._next = next(self._sections, None)
 
     def inside(self, place: int) -> Hashable:
-        """Which file's changes, where a line of them stands at the place."""
+        """The start of the changes that a place is in; `None` if its line is not part of any."""
         while self._next and self._next.start() < place:
             self._section, self._next = self._next, next(self._sections, None)
         if not self._section or not self._section.lastindex:
@@ -150,7 +156,7 @@ class DiffFiles:
 
     @property
     def name(self) -> str:
-        """The file, of a long path the end."""
+        """The path of the file; of a long one the end."""
         file = self._section and (self._section[1] or self._section[2])
         if not file:
             return "another file"

@@ -1,0 +1,68 @@
+"""Who wrote a text: the user, the host, the assistant, or this package.
+
+A text in the user's role may be the user's, a note of the host's or a note of this package. The
+result of a tool may hold the user's words. Hosts' own texts are known by their beginnings, which
+were taken from transcripts of those hosts.
+
+    host_notes.py   notes, summaries and skills that hosts put into the user's role
+    answers.py      the user's words in the results of tools
+    speech.py       the user's words in messages, notes of this package, the author of a text
+"""
+
+from context_compression.conversation.authors.answers import (
+    all_of_answer,
+    answer_in,
+    answer_of,
+    is_answer,
+    question_calls,
+)
+from context_compression.conversation.authors.host_notes import (
+    HOST_NOTES,
+    is_command_output,
+    is_host_note,
+    is_host_summary,
+    is_skill,
+    opening_of,
+    skill_of,
+)
+from context_compression.conversation.authors.speech import (
+    EXCERPTS,
+    author_of,
+    holds_excerpts,
+    holds_user_words,
+    is_bare_command,
+    is_note,
+    is_our_note,
+    speech_spans,
+    title_of,
+    user_spans,
+    user_words,
+    words_of_user,
+)
+
+__all__ = [
+    "EXCERPTS",
+    "HOST_NOTES",
+    "all_of_answer",
+    "answer_in",
+    "answer_of",
+    "author_of",
+    "holds_excerpts",
+    "holds_user_words",
+    "is_answer",
+    "is_bare_command",
+    "is_command_output",
+    "is_host_note",
+    "is_host_summary",
+    "is_note",
+    "is_our_note",
+    "is_skill",
+    "opening_of",
+    "question_calls",
+    "skill_of",
+    "speech_spans",
+    "title_of",
+    "user_spans",
+    "user_words",
+    "words_of_user",
+]

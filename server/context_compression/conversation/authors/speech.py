@@ -1,0 +1,132 @@
+"""The user's words in messages, notes of this package, and the author of a text."""
+
+import re
+from collections.abc import Container, Iterator, Sequence
+
+from context_compression.conversation.authors.answers import answer_in, answer_of, is_answer
+from context_compression.conversation.authors.host_notes import (
+    LOCAL_COMMAND,
+    SLASH_COMMAND,
+    is_host_note,
+)
+from context_compression.conversation.labels import quotes_of
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    STRANGER,
+    Block,
+    Message,
+    Text,
+    ToolResult,
+)
+
+ARGUMENTS = ("<command-args>", "</command-args>")
+"""In the note of a slash command, what the user typed behind the command is between these."""
+MEANWHILE = re.compile(
+    r"\s*<system-reminder>\s*The user sent (?:the following message"
+    r"|a new message while you were working):\n(.+?)"
+    r"(?:\n\n(?:Please address this|IMPORTANT: After|This is how)|\n?</system-reminder>)",
+    re.DOTALL,
+)
+"""A note with a message that the user typed while the agent worked (Claude Code, opencode)."""
+EXCERPTS = f"{COMPRESSED} Excerpts of earlier messages, quoted as data"
+"""The beginning of a note of this package that quotes."""
+
+
+def is_note(text: str) -> bool:
+    """Whether a text in the user's role was put there by the host or by this package."""
+    return text.lstrip().startswith((COMPRESSED, STRANGER)) or is_host_note(text)
+
+
+def is_our_note(text: str) -> bool:
+    """Whether a text is a note of this package in place of what was compressed."""
+    return text.startswith(COMPRESSED)
+
+
+def holds_excerpts(text: str) -> bool:
+    """Whether a text is a note of this package with quotes, each behind a label."""
+    return text.startswith(EXCERPTS)
+
+
+def is_bare_command(text: str) -> bool:
+    """Whether a text only reports that a command of the host's ran, without words of the user."""
+    return text.lstrip().startswith((SLASH_COMMAND, LOCAL_COMMAND)) and not holds_user_words(text)
+
+
+def user_words(message: Message) -> str:
+    """The user's words in a message, without what the host or this package added; `""` if none."""
+    if message.role != "user":
+        return ""
+    return "\n".join(
+        block.text[start:stop]
+        for block in message.blocks
+        if isinstance(block, Text)
+        for start, stop in user_spans(block.text)
+    )
+
+
+def words_of_user(message: Message, question_ids: Container[str] = ()) -> str:
+    """The user's words in a message, including those in results of tools.
+
+    Args:
+        message: of any role.
+        question_ids: as in `is_answer`.
+    """
+    results = (result for result in message.results if is_answer(result, question_ids))
+    return "\n".join([*filter(None, [user_words(message)]), *map(answer_of, results)])
+
+
+def user_spans(text: str) -> Iterator[tuple[int, int]]:
+    """`(start, stop)` of each part of a text in the user's role that the user wrote.
+
+    In the host's note of a slash command that is what stands behind the command; in its note of a
+    message, the message. Other notes hold nothing of the user's, whatever they quote.
+    """
+    if not is_note(text):
+        yield 0, len(text)
+    elif message := MEANWHILE.match(text):
+        yield message.span(1)
+    elif text.lstrip().startswith(SLASH_COMMAND):
+        opening, closing = ARGUMENTS
+        stop = 0
+        while (at := text.find(opening, stop)) >= 0:
+            start = at + len(opening)
+            stop = text.find(closing, start)
+            if stop < 0:
+                return
+            if start < stop:
+                yield start, stop
+
+
+def holds_user_words(text: str) -> bool:
+    """Whether a text in the user's role holds words of the user; it may be a note."""
+    return next(user_spans(text), None) is not None
+
+
+def speech_spans(block: Block, *, spoken: bool) -> Sequence[tuple[int, int]]:
+    """`(start, stop)` of the speech of user and assistant in a block.
+
+    In a note with excerpts that is what it quotes of them; in a result, the user's answer.
+
+    Args:
+        block: any.
+        spoken: whether a text that is no note is speech.
+    """
+    if isinstance(block, ToolResult):
+        answer = answer_in(block.text)
+        return [answer] if answer else ()
+    if not isinstance(block, Text):
+        return ()
+    if holds_excerpts(block.text):
+        return [*quotes_of("User", block.text), *quotes_of("Assistant", block.text)]
+    return [(0, len(block.text))] if spoken else ()
+
+
+def author_of(message: Message, text: str) -> str:
+    """Who wrote a text of a message: its role, or `"host"` for a note in the user's role."""
+    by_host = message.role == "user" and is_host_note(text) and not holds_user_words(text)
+    return "host" if by_host else message.role
+
+
+def title_of(message: Message, text: str) -> str:
+    """The title of a text in a list: `"our note"` or `"text of the user"`, by its author."""
+    return "our note" if is_our_note(text) else f"text of the {author_of(message, text)}"

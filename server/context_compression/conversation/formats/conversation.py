@@ -1,0 +1,72 @@
+"""`Conversation`: messages as values, and the dialect they came in."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+from context_compression.conversation.formats.dialect import Format
+from context_compression.conversation.formats.ids import Ids
+from context_compression.conversation.formats.plain import has_halves, without_halves
+from context_compression.conversation.messages import Edited, Message
+
+
+@dataclass(frozen=True)
+class Conversation(Sequence[Mapping[str, Any]]):
+    """A conversation as values, and the dialect it came in.
+
+    It may be passed wherever messages are taken, and is not read a second time there.
+
+    Attributes:
+        raw: the messages as JSON; messages that came as JSON are the very objects.
+        messages: the same messages as values.
+        format: the dialect.
+    """
+
+    raw: Sequence[Mapping[str, Any]]
+    messages: tuple[Message, ...]
+    format: Format
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
+
+    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        return self.raw[index]
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.raw)
+
+    def render(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """Messages as dicts of this dialect; messages that nobody edited are the objects given."""
+        return [
+            self._written(message)
+            if message.source is None or isinstance(message, Edited)
+            else message.source
+            for message in messages
+        ]
+
+    def _written(self, message: Message) -> dict[str, Any]:
+        written = self.format.write(message)
+        return without_halves(written) if self.without_halves else written
+
+    @cached_property
+    def without_halves(self) -> Mapping[int, Message]:
+        """The messages that hold half of a character, by index, with U+FFFD in its place."""
+        broken = {i for i, message in enumerate(self.raw) if has_halves(message)}
+        if not broken:
+            return {}
+        raw = [without_halves(m) if i in broken else m for i, m in enumerate(self.raw)]
+        values = read_messages(raw, self.format)
+        return {i: Edited(values[i].role, values[i].blocks, self.raw[i]) for i in broken}
+
+
+def read_messages(raw: Sequence[Mapping[str, Any]], dialect: Format) -> list[Message]:
+    """The messages of one conversation as values."""
+    ids = Ids()
+    return [dialect.read(message, ids) for message in raw]

@@ -1,0 +1,140 @@
+"""What the calls of a conversation changed in files, and which call means which file."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from operator import itemgetter
+
+from context_compression.conversation.messages import ToolCall, ToolResult, strings_in
+from context_compression.conversation.rendering import NEWLINE
+from context_compression.evidence.constraints import LONGEST_LINE
+from context_compression.evidence.facts import ERROR_WORDS, exit_status, has_failed
+from context_compression.evidence.ledger.changes import Change, changes_of
+from context_compression.evidence.ledger.file_actions import ABSOLUTE, clean, file_of
+
+MOST_CHANGES, MOST_CHARS = 30, 40_000
+"""The next changes of a file that are compared with one text, and the characters they write: the
+time for all texts grows linearly with the conversation."""
+MOST_FOLDERS = 12
+"""Folders at the end of a path by which a call may name the file."""
+AMBIGUOUS = 3
+"""Files whose paths end alike; no more of them are remembered."""
+FILE_NAME = re.compile(r"[\w.@+~/\\:-]+")
+NO_EFFECT_WORDS = (
+    *ERROR_WORDS, "no replacement", "reject", "abort", "refuse", "invalid", "unable",
+)  # fmt: skip
+"""Words in the first line of a result whose call changed nothing."""
+
+
+class FileHistory:
+    """The changes of files by some calls.
+
+    Only what is certain counts. Where it is unclear which file a call means, or whether the call
+    succeeded, it is left out.
+    """
+
+    def __init__(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult]) -> None:
+        """The history of `calls`, in order, with their results by call id."""
+        self._calls = calls
+        self._results = results
+
+    def succeeded(self, call: ToolCall) -> bool:
+        """Whether a call did what its arguments say."""
+        result = self._results.get(call.id)
+        if result is None or has_failed(result):
+            return False
+        first_line = result.text[:LONGEST_LINE].lstrip().partition(NEWLINE)[0].lower()
+        status = exit_status(result.text)
+        return status in (None, "0") and not any(word in first_line for word in NO_EFFECT_WORDS)
+
+    def later(self, path: str, number: int) -> Sequence[Change]:
+        """The next changes of a file after the call with this number.
+
+        At most `MOST_CHANGES`, and `MOST_CHARS` characters but for the first.
+        """
+        changes = self._by_file[path]
+        first = bisect_right(changes, number, key=itemgetter(0))
+        result: list[Change] = []
+        chars = 0
+        for _, change in changes[first : first + MOST_CHANGES]:
+            chars += len(change.after)
+            if chars > MOST_CHARS and result:
+                break
+            result.append(change)
+        return result
+
+    @cached_property
+    def last_changes(self) -> frozenset[str]:
+        """The ids of the calls each of which is the last that changed some file."""
+        return frozenset(self._calls[changes[-1][0]].id for changes in self._by_file.values())
+
+    @cached_property
+    def by_call(self) -> Sequence[Sequence[Change]]:
+        """For each call the changes that it requests, whether it succeeded or not."""
+        return [[*changes_of(call)] for call in self._calls]
+
+    @cached_property
+    def changes(self) -> Sequence[tuple[int, Change]]:
+        """The changes by calls that succeeded, each with the number of its call."""
+        return [
+            (number, change)
+            for number, call in enumerate(self._calls)
+            for change in self.by_call[number]
+            if self.succeeded(call)
+        ]
+
+    @cached_property
+    def named_files(self) -> Mapping[str, Iterable[str]]:
+        """By the id of each call, the changed files that it names in its short arguments."""
+        names = {last_part(change.path) for _, change in self.changes}
+        files: dict[str, Iterable[str]] = {}
+        for call in self._calls if names else ():
+            candidates = [file_of(call)]
+            if not candidates[0]:
+                short = (text for text in strings_in(call.arguments) if len(text) <= LONGEST_LINE)
+                words = FILE_NAME.findall(NEWLINE.join(short))
+                candidates = [clean(word) for word in words if last_part(word) in names]
+            if paths := dict.fromkeys(filter(None, map(self._file_named, candidates))):
+                files[call.id] = paths
+        return files
+
+    @cached_property
+    def _by_file(self) -> Mapping[str, Sequence[tuple[int, Change]]]:
+        """For each file its changes, with the numbers of their calls."""
+        changes: dict[str, list[tuple[int, Change]]] = {}
+        for number, change in self.changes:
+            path = self._file_named(change.path) or change.path
+            changes.setdefault(path, []).append((number, change))
+        return changes
+
+    @cached_property
+    def _paths_by_end(self) -> Mapping[str, Sequence[str]]:
+        """The changed files by their paths; absolute paths also by each of their ends."""
+        result: dict[str, list[str]] = {}
+        for path in dict.fromkeys(change.path for _, change in self.changes):
+            for end in (path, *(ends_of(path) if ABSOLUTE.match(path) else ())):
+                paths = result.setdefault(end, [])
+                if len(paths) < AMBIGUOUS:
+                    paths.append(path)
+        return result
+
+    def _file_named(self, name: str) -> str | None:
+        """The changed file that a name means; `None` if it means none, or may mean several."""
+        by_end = self._paths_by_end
+        if name not in by_end and ABSOLUTE.match(name):
+            name = next((end for end in ends_of(name) if end in by_end.get(end, ())), name)
+        paths = by_end.get(name, ())
+        paths = [path for path in paths if ABSOLUTE.match(path)] or paths
+        return paths[0] if len(paths) == 1 else None
+
+
+def last_part(path: str) -> str:
+    """`last_part("src/a.py")` -> `"a.py"`."""
+    return path.rpartition("/")[2].rpartition("\\")[2]
+
+
+def ends_of(path: str) -> Iterator[str]:
+    """`ends_of("/src/app/a.py")` -> `"src/app/a.py"`, `"app/a.py"`, `"a.py"`."""
+    parts = re.split(r"[/\\]", path)[-MOST_FOLDERS:]
+    return ("/".join(parts[first:]) for first in range(1, len(parts)))
