@@ -1,6 +1,6 @@
 """A compaction that a host makes itself: all is archived before, and told of after."""
 
-from context_compression.compression.run import SMALLEST_TARGET
+from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line

@@ -12,8 +12,9 @@ MODULES: Mapping[str, str] = {
     "compress.ask": "compression.request",
     "compress.job": "compression.steps",
     "compress.outcome": "compression.outcome",
-    "compress.subject": "compression.subject",
+    "compress.subject": "compression.prepared",
     "compress.thinking": "compression.thinking",
+    "compression.subject": "compression.prepared",
     "constraints": "evidence.constraints",
     "cuts": "planning.cuts",
     "due": "evidence.open_tasks",
@@ -149,6 +150,10 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
 """Packages that keep their path, and the modules that now hold what they held themselves."""
 
 NAMES: Mapping[tuple[str, str], str] = {
+    ("compress", "ALL_RECENT"): "compression.target:ALL_RECENT",
+    ("compress", "Keeper"): "compression.request:Keeper",
+    ("compress", "SMALLEST_TARGET"): "compression.request:SMALLEST_TARGET",
+    ("compress", "without_thinking"): "compression.thinking:without_thinking",
     ("llms.forecast", "OUTPUT"): "summaries.llms.prices:OUTPUT",
     ("llms.forecast", "READ"): "summaries.llms.prices:READ",
     ("llms.forecast", "WRITE"): "summaries.llms.prices:WRITE",

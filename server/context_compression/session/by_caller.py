@@ -6,7 +6,7 @@ from secrets import token_hex
 from typing import Any
 
 from context_compression.compression.result import Result
-from context_compression.compression.run import start
+from context_compression.compression.steps import start
 from context_compression.conversation.refs import digest_of
 from context_compression.display.strings import one_line
 from context_compression.errors import PlanError, SummaryError
@@ -152,7 +152,7 @@ class ByCaller(Recorded):
         wanted = {"on_summary_failure": "skip", "summary_attempts": 1}
         changed = self._settings(options.pop("settings", None)).changed(wanted)
         covered = state.view[: plan["messages_in"]]
-        options |= {"settings": changed, "can_ask": True}
+        options |= {"settings": changed, "has_summarizer": True}
         run = start(self._kept(state, news, before_writing, covered, **options))
         try:
             request = next(run)

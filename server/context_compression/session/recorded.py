@@ -11,8 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from context_compression.compression.request import CompressionRequest, Keeper
 from context_compression.compression.result import Result
-from context_compression.compression.run import CompressionRequest, Keeper, compress
+from context_compression.compression.run import compress
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.system_prompt import with_summary
 from context_compression.display.strings import one_line

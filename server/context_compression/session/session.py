@@ -14,13 +14,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
 
+from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
-from context_compression.compression.run import (
-    CompressionRequest,
-    acompress,
-    compress,
-    without_thinking,
-)
+from context_compression.compression.run import acompress, compress
+from context_compression.compression.thinking import without_thinking
 from context_compression.errors import BudgetTooSmall, StoreError
 from context_compression.session.by_caller import ByCaller
 from context_compression.session.pacing import POLL_SECONDS, Event, Pace, Reason

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_compression.compression.run import SMALLEST_TARGET
+from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import Text
 from context_compression.conversation.system_prompt import summary_in

@@ -5,7 +5,7 @@ import stat
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
-from context_compression.compression.run import SMALLEST_TARGET
+from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.strings import one_line
 from context_compression.errors import TranscriptError
 from context_compression.mcp_server.account import compressed
