@@ -166,7 +166,7 @@ def status(session: str, found: Status) -> str:
             f"compressions: {found.compressions}; {found.messages_compressed} of "
             f"{how_many(found.messages_recorded, 'message')} compressed, {saved}"
         )
-    if (told := found.savings.told()) != {"net": 0}:
+    if (told := found.savings.as_answer()) != {"net": 0}:
         said = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in told.items())
         why = f": the view was {UNSENT}" if found.savings.unsent else ""
         requests = how_many(found.savings.requests, "request")

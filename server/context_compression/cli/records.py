@@ -92,7 +92,7 @@ def status(session: str, found: Status) -> Record:
         "compressions": found.compressions,
         "tokens_saved": found.tokens_saved,
         "requests": found.savings.requests,
-        "tokens_over_all_requests": found.savings.told(),
+        "tokens_over_all_requests": found.savings.as_answer(),
         "could_free": found.could_free,
         "breakdown": found.by_kind,
         "largest": [asdict(item) for item in found.largest],

@@ -20,8 +20,8 @@ from context_compression.errors import InvalidSettings
 from context_compression.planning.plan import Archive, Plan
 from context_compression.planning.selection import describe
 from context_compression.session import Session
-from context_compression.session.archiver import restored_refs
 from context_compression.session.keeping import ArchivedTexts
+from context_compression.session.receipts import restored_refs
 from context_compression.settings import Settings
 from context_compression.strategies.offload import to_preview
 from context_compression.tokens import Counter

@@ -13,7 +13,7 @@ from typing import Any
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import InvalidSettings
 from context_compression.session import Session
-from context_compression.session.state import first_messages, is_another_conversation
+from context_compression.session.following import first_messages, is_another_conversation
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer

@@ -82,7 +82,7 @@ def _answer(call: Call, status: Status, about: Opened, asked: StatusArguments) -
         "messages_compressed": status.messages_compressed,
         "tokens_saved": status.tokens_saved,
         "requests": savings.requests or None,
-        "tokens_over_all_requests": told if (told := savings.told()) != {"net": 0} else None,
+        "tokens_over_all_requests": told if (told := savings.as_answer()) != {"net": 0} else None,
         "refs_total": len(status.refs),
         "newest_refs": {ref: one_line(status.refs[ref]) for ref in newest},
         "settings": _settings(session.settings, whole=detailed),
