@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from written import squeeze
 
 from context_compression import Session, Store, compress
+from context_compression.conversation.messages import is_object
 from context_compression.session.layouts import decode_message, encode_layout, is_valid_message
 from context_compression.store import SessionLog
 from context_compression.testing import conversation
@@ -166,7 +167,7 @@ def test_a_log_without_any_of_this_is_read_as_before(tmp_path: Path) -> None:
         if event["type"] == "compression":
             recorded = session.state().recorded
             parts: list[Any] = event["layout"]
-            layout = [p if isinstance(p, list) else decode_message(p, recorded) for p in parts]
+            layout = [decode_message(p, recorded) if is_object(p) else p for p in parts]
             event = {**event, "layout": layout}
         old.append(event)
 

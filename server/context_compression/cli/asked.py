@@ -83,7 +83,7 @@ class Asked:
         settings = workspace.settings(given)
         conversations = Conversations(workspace)
         opened = conversations.open(conversation, settings=settings, model=model)
-        conversations.refuse_ours(opened.session.id)
+        conversations.refuse_own_session(opened.session.id)
         warn(opened)
         return cls(workspace, opened, settings, given, {"pins": list(map(pin, pins)), **how})
 

@@ -46,7 +46,7 @@ async def opened(
         )
     if conversation in (None, "", CURRENT):
         return Opened(call.conversations.session_for(messages, settings=settings, model=model))
-    call.conversations.refuse_ours(conversation)
+    call.conversations.refuse_own_session(conversation)
     settings = settings or workspace.settings()
     return Opened(Session(workspace.store, conversation, settings=settings, model=model))
 
@@ -91,7 +91,7 @@ def _open(
 ) -> Opened:
     try:
         return call.conversations.open(
-            conversation, settings=settings, model=model, asking=call.asking
+            conversation, settings=settings, model=model, tool_request=call.asking
         )
     except ConversationNotFound as error:
         if error.candidates or conversation not in (None, "", CURRENT):

@@ -85,7 +85,7 @@ async def context_compress(call: Call, asked: CompressArguments) -> CallToolResu
     if asked.plan_id is not None and named is None and asked.messages is None:
         named = await call.working("looking for the plan", lambda: _planned(call, asked))
     about = await opened(call, named, asked.messages, settings=settings, model=asked.model)
-    call.conversations.refuse_ours(about.session.id)
+    call.conversations.refuse_own_session(about.session.id)
     if asked.plan_id is not None:
         plan, text, where = asked.plan_id, asked.summary or "", _where(asked, about)
         return await answered(call, about, asked.messages, plan, text, where=where)
@@ -118,7 +118,7 @@ def _planned(call: Call, asked: CompressArguments) -> str | None:
     """
     plan = asked.plan_id or ""
     with suppress(ContextCompressionError):
-        current = call.conversations.open(model=asked.model, asking=call.asking).session
+        current = call.conversations.open(model=asked.model, tool_request=call.asking).session
         if plan in current.state().plans:
             return None
     store = call.workspace.store

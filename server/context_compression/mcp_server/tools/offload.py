@@ -50,7 +50,7 @@ async def context_offload(call: Call, asked: OffloadArguments) -> CallToolResult
         changed = {"offload_min_tokens": asked.min_tokens} if asked.min_tokens else {}
         settings = settings_for(call.workspace, changed)
         about = await opened(call, asked.conversation, None, settings=settings)
-        call.conversations.refuse_ours(about.session.id)
+        call.conversations.refuse_own_session(about.session.id)
         beside = about.not_counted
         return await compressed(
             call, about, None, strategy="offload", target_tokens=SMALLEST_TARGET, not_counted=beside
