@@ -17,8 +17,8 @@ from context_compression.conversation.authors import user_words
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, is_object
 from context_compression.conversation.refs import ref_of
+from context_compression.session.layouts import decode_message
 from context_compression.session.pacing import GROWTH, Event
-from context_compression.session.quoting import whole
 from context_compression.testing import ScriptedSummarizer
 
 RECORDED = {
@@ -107,7 +107,7 @@ class Replay:
         state = self.session.state()
         made = zip(state.compressions, state.before, strict=True)
         return {
-            ref_of(whole(part, view))
+            ref_of(decode_message(part, view))
             for compression, (view, *_) in made
             for part in compression["layout"]
             if is_object(part)

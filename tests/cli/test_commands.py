@@ -137,7 +137,9 @@ def test_the_account_says_when_constraints_of_the_user_left_the_view(desk: Desk)
 
     told = desk.does("compress", "rules.json", "--target-tokens", "200").stderr.decode()
 
-    assert re.search(r"\nnote     \d+ of 40 constraints of the user's are not in the view", told)
+    assert re.search(
+        r"\nnote     \d+ of 40 constraints of the user are not in the compacted context", told
+    )
 
 
 def test_the_account_says_what_of_the_target_is_the_system_prompt(desk: Desk, messages: Messages):

@@ -109,7 +109,7 @@ def test_a_session_that_holds_offloaded_texts_is_no_conversation(
 
     told = refused(used.run("compress", "offloaded", *undo))
 
-    assert "The session 'offloaded' is ours: offloaded texts are kept in it" in told
+    assert "The session 'offloaded' is reserved: offloaded texts are kept in it" in told
     assert snapshot(used.folder) == before
 
 

@@ -21,9 +21,9 @@ from context_compression import (
     compress,
     count_tokens,
 )
-from context_compression.compression.run import CompressionRequest
+from context_compression.compression.prepared import SURELY_LONG
+from context_compression.compression.request import CompressionRequest
 from context_compression.compression.run import compress as compress_only
-from context_compression.compression.subject import SURELY_LONG
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, Message, strings_in
 from context_compression.conversation.refs import ref_of
@@ -542,7 +542,8 @@ def test_the_settings_target_below_the_floor_gives_the_floor_and_says_so() -> No
     assert result.changed
     assert not result.target_met
     assert result.tokens_after == result.floor_tokens > 1_000
-    assert result.notes == ("the target of the settings lies below the floor; this is the floor",)
+    note = "the target of the settings is below the minimum size; this is the minimum size"
+    assert result.notes == (note,)
 
 
 @pytest.mark.parametrize("strategy", ["offload", "truncate", "window", "extract"])
@@ -904,7 +905,7 @@ def test_a_strategy_that_ends_at_the_floor_says_so() -> None:
 
     assert result.tokens_after == error.value.floor_tokens
     note = next(note for note in result.notes if "target" in note)
-    assert note.endswith("; this is the floor, and not even auto goes further")
+    assert note.endswith("; this is the minimum size, and not even auto goes further")
 
 
 @pytest.mark.parametrize("pins", ["src/vendor", None, [1.5], 3])

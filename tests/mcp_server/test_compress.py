@@ -118,7 +118,9 @@ async def test_constraints_that_leave_the_view_are_reported(client: Client) -> N
     left = await ask(client, "context_compress", messages=messages, target_tokens=300)
 
     assert "constraints" not in str(kept.facts.get("warnings"))
-    assert re.search(r"\d+ of 40 constraints of the user's are not in the view", left.text)
+    assert re.search(
+        r"\d+ of 40 constraints of the user are not in the compacted context", left.text
+    )
 
 
 async def test_the_removed_text_is_never_in_the_answer(client: Client) -> None:

@@ -47,7 +47,7 @@ def test_before_a_compression_nothing_is_saved_and_nothing_spent(session: Sessio
     savings = session.status().savings
 
     assert savings.requests == answered_in(conversation(8))
-    assert savings.told() == {"net": 0}
+    assert savings.as_answer() == {"net": 0}
 
 
 def test_what_was_freed_is_saved_once_in_every_later_request(session: Session) -> None:

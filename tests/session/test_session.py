@@ -923,8 +923,8 @@ def test_where_a_smaller_view_of_the_same_conversation_goes_that_is_said(tmp_pat
     large = session.compress(messages=messages, target_tokens=20_000)
     again = session.compress(messages=messages, target_tokens=20_000)
 
-    assert f"an earlier view of {small.tokens_after:,} tokens" in large.notes[-1]
-    assert not any("earlier view" in note for note in again.notes)
+    assert f"an earlier compacted context of {small.tokens_after:,} tokens" in large.notes[-1]
+    assert not any("earlier compacted context" in note for note in again.notes)
 
 
 @both_dialects

@@ -89,7 +89,7 @@ class RequestedCompression:
         settings = workspace.settings(changed)
         conversations = Conversations(workspace)
         opened = conversations.open(conversation, settings=settings, model=model)
-        conversations.refuse_ours(opened.session.id)
+        conversations.refuse_own_session(opened.session.id)
         warn(opened)
         return cls(workspace, opened, settings, changed, {"pins": list(map(pin, pins)), **more})
 

@@ -92,7 +92,7 @@ def status(session: str, status: Status) -> Record:
         "compressions": status.compressions,
         "tokens_saved": status.tokens_saved,
         "requests": status.savings.requests,
-        "tokens_over_all_requests": status.savings.told(),
+        "tokens_over_all_requests": status.savings.as_answer(),
         "could_free": status.could_free,
         "breakdown": status.by_kind,
         "largest": [asdict(item) for item in status.largest],

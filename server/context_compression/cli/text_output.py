@@ -169,7 +169,7 @@ def status(session: str, status: Status) -> str:
             f"compressions: {status.compressions}; {status.messages_compressed} of "
             f"{how_many(status.messages_recorded, 'message')} compressed, {saved}"
         )
-    if (savings := status.savings.told()) != {"net": 0}:
+    if (savings := status.savings.as_answer()) != {"net": 0}:
         listed = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in savings.items())
         reason = f"; the compacted context was {UNSENT}" if status.savings.unsent else ""
         requests = how_many(status.savings.requests, "request")

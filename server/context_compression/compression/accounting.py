@@ -1,4 +1,4 @@
-"""What became of a conversation's messages in a view: kept, edited or gone, and under which ref."""
+"""Which messages a view keeps, edits or drops, and under which ref each original is archived."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,27 +17,35 @@ from context_compression.tokens.usage import Messages
 
 
 class Accounting:
-    """The way of messages from the input into a view.
+    """Follows messages from the input into a view.
 
     Attributes:
         gone: indices of the input messages that are not in the view as they came.
-        dropped: those of them of which nothing is there.
+        dropped: those of them of which nothing is in the view.
         refs: what each ref stands for that `archive` and `add` gave to an original.
-        originals: these by their ref.
+        originals: the originals by their ref.
     """
 
     def __init__(
         self,
         raw: Messages,
         messages: Sequence[Message],
-        mended: Repaired,
+        planned: Repaired,
         view: View,
         ref_of: Refs,
     ) -> None:
-        """Of input messages, as they came and as they were read, mended, and edited to a view."""
-        self._raw, self._messages, self._mended, self._view = raw, messages, mended, view
+        """Compare the stages of a conversation.
+
+        Args:
+            raw: the input messages as they came.
+            messages: the same as they were read.
+            planned: the same repaired, as the plan has them.
+            view: what edits made of these.
+            ref_of: gives refs to originals.
+        """
+        self._raw, self._messages, self._planned, self._view = raw, messages, planned, view
         self._ref_of = ref_of
-        origins = mended.origins
+        origins = planned.origins
         unedited = {*self._unedited()}
         shown = {origins[origin] for origin in view.origins if origin is not None}
         self.gone = [index for index in range(len(raw)) if index not in unedited]
@@ -48,24 +56,24 @@ class Accounting:
     def _unedited(self) -> Iterator[int]:
         for message, origin in zip(self._view.messages, self._view.origins, strict=True):
             if origin is not None and not isinstance(message, Edited):
-                index = self._mended.origins[origin]
+                index = self._planned.origins[origin]
                 if index is not None and message is self._messages[index]:
                     yield index
 
     @property
-    def gone_of_mended(self) -> set[int]:
-        """Which of the mended messages stand for one that is gone."""
+    def gone_of_planned(self) -> set[int]:
+        """Indices of the planned messages whose input message is `gone`."""
         gone = {*self.gone}
-        return {place for place, origin in enumerate(self._mended.origins) if origin in gone}
+        return {place for place, origin in enumerate(self._planned.origins) if origin in gone}
 
     def index_at(self, place: int) -> int:
-        """Which input message stands at a place among the mended ones, or is the next one there."""
-        came = (index for index in self._mended.origins[place:] if index is not None)
-        return next(came, len(self._raw))
+        """The index of the first input message at or behind a place among the planned ones."""
+        following = (index for index in self._planned.origins[place:] if index is not None)
+        return next(following, len(self._raw))
 
     def previews(self, archive: Archive) -> tuple[str, ...]:
         """Hashes of the results that this compression shortened to previews."""
-        before = self._mended.messages
+        before = self._planned.messages
         return tuple(
             ref
             for message, origin in zip(self._view.messages, self._view.origins, strict=True)
@@ -78,23 +86,23 @@ class Accounting:
         reasons: dict[int, str] = {}
         for edit in self._view.edits:
             for place in range(edit.start, edit.stop):
-                index = self._mended.origins[place]
+                index = self._planned.origins[place]
                 if index is not None:
                     why = edit.why.get(place)
                     reasons[index] = f"{edit.reason}: {why}" if why else edit.reason
         return {index: reasons.get(index, "repaired") for index in self.gone}
 
     def archive(self, repaired: Repaired, sent: Sequence[Message]) -> None:
-        """Give refs to what left: each message, and each long text in it.
+        """Give refs to each message that left the view, and to each long text in it.
 
-        And to each text that a repair wrote and the view does not show whole, but may quote.
+        A text that a repair wrote gets one too, where the view lacks its block: it may quote it.
 
         Args:
-            repaired: the conversation as it was mended, before the system prompt took anything.
+            repaired: the conversation after its repair, without the system prompt's summary.
             sent: the messages of the view as they are sent.
         """
-        of_mended = {call.id: call.name for m in repaired.messages for call in m.calls}
-        gone, names = {*self.gone}, dict(of_mended)
+        repaired_names = {call.id: call.name for m in repaired.messages for call in m.calls}
+        gone, names = {*self.gone}, dict(repaired_names)
         for index, message in enumerate(self._messages):
             names |= {call.id: call.name for call in message.calls}  # an id may come twice
             if index not in gone:
@@ -105,23 +113,26 @@ class Accounting:
         shown = {id(block) for message in sent for block in message.blocks}
         for message, origin in zip(repaired.messages, repaired.origins, strict=True):
             if origin is None or isinstance(message, Edited):
-                for slot, text, what in texts_with_ref(message, of_mended):
+                for slot, text, what in texts_with_ref(message, repaired_names):
                     if id(message.blocks[slot]) not in shown:
                         self.add(text, Ref(f"{what}, repaired", ()))
 
     def add(self, original: Any, meaning: Ref) -> None:
-        """Give a ref to an original; where it has one, that stands for what it did."""
+        """Give a ref to an original; one that has a ref already keeps its meaning."""
         ref = self._ref_of(original)
         self.refs.setdefault(ref, replace(meaning, sha256=self._ref_of.digest(ref)))
         self.originals.setdefault(ref, original)
 
 
 def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    """`(slot, text, what)` of the texts of a message that get a ref of their own.
+    """The texts of a message that get a ref of their own: tool results and long texts.
 
     Args:
         message: whose texts.
         names: of the tools, by the id of a call.
+
+    Yields:
+        The index of the block, its text, and what it is in a few words: `(1, "…", "Bash result")`.
     """
     for slot, block in enumerate(message.blocks):
         if isinstance(block, ToolResult) and block.text:
@@ -131,7 +142,7 @@ def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple
 
 
 def first_difference(before: Messages, after: Messages) -> int | None:
-    """The index of the first message that is not the same object in both; `None`: there is none."""
+    """The index of the first message that is not the same object in both, or `None`."""
     for index, message in enumerate(after):
         if index >= len(before) or message is not before[index]:
             return index
@@ -139,15 +150,19 @@ def first_difference(before: Messages, after: Messages) -> int | None:
 
 
 def layout(before: Messages, after: Messages) -> tuple[tuple[int, int] | dict[str, Any], ...]:
-    """The view as runs of input messages (by identity) and new messages."""
+    """The view as ranges of input messages and new messages.
+
+    `layout([a, b, c, d], [a, b, note, d])` -> `((0, 2), note, (3, 4))`. Messages are compared by
+    identity.
+    """
     position = {id(message): index for index, message in enumerate(before)}
-    found: list[tuple[int, int] | dict[str, Any]] = []
+    parts: list[tuple[int, int] | dict[str, Any]] = []
     for message in after:
         index = position.get(id(message))
         if index is None:
-            found.append(dict(message))
-        elif found and isinstance(found[-1], tuple) and found[-1][1] == index:
-            found[-1] = (found[-1][0], index + 1)
+            parts.append(dict(message))
+        elif parts and isinstance(parts[-1], tuple) and parts[-1][1] == index:
+            parts[-1] = (parts[-1][0], index + 1)
         else:
-            found.append((index, index + 1))
-    return tuple(found)
+            parts.append((index, index + 1))
+    return tuple(parts)

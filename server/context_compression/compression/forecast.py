@@ -1,4 +1,4 @@
-"""What a summary would take, and whether it pays, without asking any model."""
+"""What a summary would cost, and whether it pays; no model is asked."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +15,18 @@ from context_compression.tokens import Counter
 from context_compression.tokens.usage import Messages
 
 ASSUMED_SHARE = 0.2
-"""Of its source, and of a target: so long a summary that nobody has written yet is taken to be."""
-RECORD = re.compile(r"<conversation>\n(.*)\n</conversation>", re.S)
+"""Assumed size of a summary that is not written yet, as a share of its source and of a target."""
+CONVERSATION = re.compile(r"<conversation>\n(.*)\n</conversation>", re.S)
 
 
 @dataclass
 class PlaceholderSummarizer:
-    """A `Summarizer` that writes nothing, but as much of it as a summary may have.
+    """A `Summarizer` that answers with filler of the size a summary would have.
 
     Attributes:
         tokens: of a summary, at most.
-        requests: what it was asked.
-        written: tokens it answered with.
+        requests: all it received.
+        written: tokens of all its answers.
     """
 
     tokens: int
@@ -35,35 +35,34 @@ class PlaceholderSummarizer:
 
     @classmethod
     def of(cls, options: Mapping[str, Any], most: int) -> Self:
-        """For a compression with these options; a small target leaves less room."""
+        """One for a compression with these options; a small target leaves less room."""
         target = options.get("target_tokens")
         return cls(most if target is None else min(most, int(ASSUMED_SHARE * target)))
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
-        """Marks without a meaning, and a note that says so."""
+        """A sentence that says it is none, and filler."""
         self.requests.append(request)
-        tokens = max(
-            1, min(self.tokens, int(ASSUMED_SHARE * Counter().text(conversation_in(request))))
-        )
+        source_tokens = Counter().text(conversation_in(request))
+        tokens = max(1, min(self.tokens, int(ASSUMED_SHARE * source_tokens)))
         self.written += tokens
         return SummaryReply(f"A summary would stand here.{' …' * tokens}")
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a summary would take.
+    """What a summary would cost.
 
     Attributes:
-        messages: how many it would stand for.
-        tokens: of those.
-        calls: requests to the model.
-        input_tokens: of all the requests.
-        max_output_tokens: of all the answers.
-        summary_tokens: that were assumed.
+        messages: how many messages it would replace.
+        tokens: of those messages.
+        calls: how many requests to the model it takes.
+        input_tokens: of all these requests.
+        max_output_tokens: of all the answers, at most.
+        summary_tokens: the assumed size of the answers.
         cached: how many messages a prompt cache still covers afterwards.
-        written_anew: tokens of the others.
-        pays_after: requests, a prompt cache in use, from which on it was cheaper to compress;
-            `None` when that is never.
+        written_anew: tokens of the other messages, which go into the cache again.
+        pays_after: how many further requests, with a prompt cache in use, make the compression
+            cheaper than none; `None` where none do.
     """
 
     messages: int
@@ -86,67 +85,70 @@ def forecast_summary(
     most: int,
     by_caller: bool = False,
 ) -> tuple[Result, Forecast | None]:
-    """What a compression would do, and what a summary in it would take; asks nobody.
+    """The result a compression would have, and what its summary would cost.
+
+    The forecast is `None` where no summary would be written.
 
     Args:
-        preview: of a session; must not be called in an event loop.
+        preview: `Session.preview`; must not be called in an event loop.
         messages: to compress.
         options: of the compression.
         counter: counts as `preview` does.
         most: tokens of a summary.
-        by_caller: the calling agent writes, which has the conversation before it already.
+        by_caller: whether the calling agent writes it: that has the conversation in its context.
     """
-    stand_in = PlaceholderSummarizer.of(options, most)
-    result = preview(messages, summarizer=stand_in, **options)
-    return result, _forecast(result, messages, stand_in, counter, by_caller)
+    placeholder = PlaceholderSummarizer.of(options, most)
+    result = preview(messages, summarizer=placeholder, **options)
+    return result, _forecast(result, messages, placeholder, counter, by_caller)
 
 
 def _forecast(
     result: Result,
     messages: Messages,
-    asked: PlaceholderSummarizer,
+    summarizer: PlaceholderSummarizer,
     counter: Counter,
     by_caller: bool,
 ) -> Forecast | None:
-    """`None` where no summary would be written."""
     if result.summary is None or result.first_changed is None:
         return None
-    wanted = [r.instructions if by_caller else f"{r.system}\n{r.prompt}" for r in asked.requests]
-    input_tokens = sum(map(counter.text, wanted))
-    anew = counter.messages(parse(result.messages[result.first_changed :]).messages)
-    once = anew * (WRITE - READ) + input_tokens + asked.written * OUTPUT
-    each = result.tokens_freed * READ
+    requests = summarizer.requests
+    prompts = [r.instructions if by_caller else f"{r.system}\n{r.prompt}" for r in requests]
+    input_tokens = sum(map(counter.text, prompts))
+    rewritten = counter.messages(parse(result.messages[result.first_changed :]).messages)
+    cost_once = rewritten * (WRITE - READ) + input_tokens + summarizer.written * OUTPUT
+    saved_each_time = result.tokens_freed * READ
     return Forecast(
         messages=len(result.compressed),
         tokens=counter.messages(parse([messages[i] for i in result.compressed]).messages),
-        calls=len(asked.requests),
+        calls=len(requests),
         input_tokens=input_tokens,
-        max_output_tokens=sum(request.max_tokens for request in asked.requests),
-        summary_tokens=asked.written,
+        max_output_tokens=sum(request.max_tokens for request in requests),
+        summary_tokens=summarizer.written,
         cached=result.first_changed,
-        written_anew=anew,
-        pays_after=ceil(once / each) if each > 0 else None,
+        written_anew=rewritten,
+        pays_after=ceil(cost_once / saved_each_time) if saved_each_time > 0 else None,
     )
 
 
-def cache_sentence(found: Forecast) -> str:
-    """Whether the prompt cache makes it worth it, in a sentence."""
+def cache_sentence(forecast: Forecast) -> str:
+    """Whether the compression pays with a prompt cache, in a sentence."""
     pays = "it never pays back"
-    stay = "stays" if found.cached == 1 else "stay"
-    are = "is" if found.written_anew == 1 else "are"
-    if found.pays_after is not None:
-        pays = f"the compression pays back after {how_many(found.pays_after, 'further request')}"
+    stay = "stays" if forecast.cached == 1 else "stay"
+    are = "is" if forecast.written_anew == 1 else "are"
+    if forecast.pays_after is not None:
+        requests = how_many(forecast.pays_after, "further request")
+        pays = f"the compression pays back after {requests}"
     return (
         f"with a prompt cache (write {WRITE:g}, read {READ:g}, output {OUTPUT:g} times the input "
-        f"price) {pays}: {how_many(found.cached, 'message')} {stay} cached, "
-        f"{how_many(found.written_anew, 'token')} {are} written anew"
+        f"price) {pays}: {how_many(forecast.cached, 'message')} {stay} cached, "
+        f"{how_many(forecast.written_anew, 'token')} {are} written again"
     )
 
 
 def conversation_in(request: SummaryRequest) -> str:
-    """The record of the conversation in a request."""
-    found = RECORD.search(request.prompt)
-    return found[1] if found else request.prompt
+    """The conversation in a request, as text."""
+    match = CONVERSATION.search(request.prompt)
+    return match[1] if match else request.prompt
 
 
 def first_words(texts: Sequence[str], most: int = 80) -> str:

@@ -1,4 +1,4 @@
-"""What is asked for in one compression, and who keeps the originals of it."""
+"""`CompressionRequest`: one call of `compress` as a value. `Keeper`: who keeps the originals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Keeper(Protocol):
 
     @property
     def archive(self) -> Archive:
-        """What receipts may promise."""
+        """What the notes in a view may promise: refs that can be restored, files to read."""
         ...
 
     def keep(self, messages: Messages, result: Result) -> Kept:
@@ -27,17 +27,19 @@ class Keeper(Protocol):
 
 
 SMALLEST_TARGET = 1
-"""A target that no view meets: a strategy asked for by hand then does whatever it can."""
+"""A target in tokens that no view meets: a strategy named with it does all it can."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompressionRequest:
-    """What is asked for; `library.compress` says what each means.
+    """The arguments of one compression; `library.functions.compress` explains those it shares.
 
     Attributes:
-        strategy: by name, or `auto`; `None` is that of the settings.
+        strategy: by name, or `auto`; `None` takes the strategy of the settings.
+        store: keeps the originals; `None` leaves them in the result alone.
+        has_summarizer: whether a model, or the calling agent, will write summaries.
         not_counted: tokens a provider charges for what is not given here, such as the system prompt
-            of a host; a target that nobody named leaves room for them.
+            of a host. The target of the settings leaves room for them.
     """
 
     messages: Messages
@@ -52,15 +54,16 @@ class CompressionRequest:
     force: bool = False
     settings: Settings | Mapping[str, Any] | None = None
     store: Keeper | None = None
-    can_ask: bool = False
+    has_summarizer: bool = False
     not_counted: int = 0
 
     def check(self) -> None:
-        """See that what the types cannot promise is so.
+        """Refuse impossible values: callers without a type checker may pass anything.
 
         Raises:
-            InvalidTarget: the target is no positive whole number, or what is not counted none.
-            InvalidSettings: the pins are one text, or one of them is empty.
+            InvalidTarget: `target_tokens` is not a positive whole number, or `not_counted` is
+                negative or no whole number.
+            InvalidSettings: `pins` is not a list of texts and numbers, or one of them is empty.
         """
         target: Any = self.target_tokens
         if target is not None and (isinstance(target, bool) or not isinstance(target, int)):
@@ -69,10 +72,10 @@ class CompressionRequest:
             )
         if target is not None and target < 1:
             raise InvalidTarget(f"target_tokens is {target:,}; it must be at least 1.")
-        beside: Any = self.not_counted
-        if isinstance(beside, bool) or not isinstance(beside, int) or beside < 0:
+        not_counted: Any = self.not_counted
+        if isinstance(not_counted, bool) or not isinstance(not_counted, int) or not_counted < 0:
             raise InvalidTarget(
-                f"not_counted is {beside!r:.60}; it must be a whole number of tokens."
+                f"not_counted is {not_counted!r:.60}; it must be a whole number of tokens."
             )
         pins: Any = self.pins
         if not is_array(pins) or not all(isinstance(pin, int | str) for pin in pins):
@@ -80,4 +83,6 @@ class CompressionRequest:
                 f"pins is {pins!r:.60}; it must be a list of texts and numbers of messages."
             )
         if "" in pins:
-            raise InvalidSettings("One of the pins is an empty text, which every message holds.")
+            raise InvalidSettings(
+                "One of the pins is an empty text, and every message contains that."
+            )

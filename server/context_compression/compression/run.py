@@ -1,11 +1,7 @@
-"""The library in one function, in both colours: drives a `job` and asks a model on its behalf.
+"""`compress` and `acompress`: drive the steps of one compression to its `Result`.
 
-ask         what is asked for
-job         what to come down to, strategies until it fits
-subject     the conversation: read, mended, counted
-outcome     what came of it
-accounting  what became of each message
-thinking    a compression that drops the model's thinking and nothing else
+The steps (`steps.py`) are a generator: it yields a `SummaryRequest` where it needs a summary, and
+receives the text. So one implementation serves both functions here, and only they call a model.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,63 +9,78 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from context_compression.compression.request import SMALLEST_TARGET, CompressionRequest, Keeper
+from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
-from context_compression.compression.steps import ALL_RECENT, Run, start
-from context_compression.compression.thinking import without_thinking
+from context_compression.compression.steps import Steps, start
 from context_compression.errors import InvalidSettings, SummaryError
 from context_compression.summaries.overflow import is_overflow
 from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
 
-__all__ = [
-    "ALL_RECENT",
-    "SMALLEST_TARGET",
-    "CompressionRequest",
-    "Keeper",
-    "acompress",
-    "compress",
-    "start",
-    "without_thinking",
-]
-
-Found: TypeAlias = SummaryRequest | Result
-Aside: TypeAlias = Callable[[Callable[[], Found]], Awaitable[Found]]
-"""Does a piece of work where it holds nobody up: in a thread, beside an event loop."""
+RequestOrResult: TypeAlias = SummaryRequest | Result
+"""Where the steps have come to: a summary they need, or their result."""
+Executor: TypeAlias = Callable[[Callable[[], RequestOrResult]], Awaitable[RequestOrResult]]
+"""Runs a function somewhere, for example in a thread while an event loop goes on."""
 
 
-def compress(ask: CompressionRequest, summarizer: Summarizer | None = None) -> Result:
-    """What is asked for; the errors are those of `library.compress`."""
-    run = start(replace(ask, can_ask=summarizer is not None))
+def compress(request: CompressionRequest, summarizer: Summarizer | None = None) -> Result:
+    """The result of one compression, in memory.
+
+    Raises:
+        InvalidSettings: a `summarizer` is given, and an event loop runs in this thread.
+        ContextCompressionError: as `library.functions.compress`.
+    """
+    steps = start(replace(request, has_summarizer=summarizer is not None))
     if summarizer is None:
-        found = advanced(run)
-        assert isinstance(found, Result), "a run without a summarizer asked for a summary"
-        return found
+        result = advance(steps)
+        assert isinstance(result, Result), "no step may need a summary without a summarizer"
+        return result
     import asyncio  # brings sockets along, and only a model needs them
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(drive(run, summarizer))
+        return asyncio.run(drive(steps, summarizer, _at_once))
     raise InvalidSettings("In an event loop a model is asked through acompress, not compress.")
 
 
-async def acompress(ask: CompressionRequest, summarizer: Summarizer | None, aside: Aside) -> Result:
-    """`compress` for an event loop, which goes on while `aside` works."""
-    run = start(replace(ask, can_ask=summarizer is not None))
-    return await drive(run, summarizer, aside)
+async def acompress(
+    request: CompressionRequest, summarizer: Summarizer | None, execute: Executor
+) -> Result:
+    """`compress` for an event loop, which goes on while `execute` computes."""
+    steps = start(replace(request, has_summarizer=summarizer is not None))
+    return await drive(steps, summarizer, execute)
 
 
-async def _at_once(work: Callable[[], Found]) -> Found:
-    return work()
+async def drive(steps: Steps, summarizer: Summarizer | None, execute: Executor) -> Result:
+    """The result of the steps; `summarizer` answers their requests. Cancelling it stops them."""
+    state = await execute(partial(advance, steps))
+    while not isinstance(state, Result):
+        assert summarizer, "no step may need a summary without a summarizer"
+        state = await execute(partial(advance, steps, await _answer(summarizer, state)))
+    return state
 
 
-async def drive(run: Run, summarizer: Summarizer | None, aside: Aside = _at_once) -> Result:
-    """The result of a run, its requests answered by `summarizer`; cancelling it stops it."""
-    found = await aside(partial(advanced, run))
-    while not isinstance(found, Result):
-        assert summarizer, "a run without a summarizer asked for a summary"
-        found = await aside(partial(advanced, run, await _answer(summarizer, found)))
-    return found
+def advance(steps: Steps, answer: SummaryReply | SummaryError | None = None) -> RequestOrResult:
+    """Run the steps up to their next request, or to their result.
+
+    Args:
+        steps: a generator of `start`.
+        answer: to the request before; `None` at the start.
+    """
+    try:
+        match answer:
+            case None:
+                return next(steps)
+            case SummaryReply():
+                return steps.send(answer)
+            case SummaryError():
+                return steps.throw(answer)
+    except StopIteration as done:
+        return done.value
+
+
+async def _at_once(function: Callable[[], RequestOrResult]) -> RequestOrResult:
+    return function()
 
 
 async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryReply | SummaryError:
@@ -77,24 +88,10 @@ async def _answer(summarizer: Summarizer, request: SummaryRequest) -> SummaryRep
         reply: Any = await summarizer.summarize(request)
     except SummaryError as error:
         return error
-    except Exception as error:  # anybody's own summarizer may fail in its own way
+    except Exception as error:  # a caller's own summarizer may fail in its own way
         return SummaryError(f"{type(error).__name__}: {error}", too_long=is_overflow(error))
     if isinstance(reply, SummaryReply):
         return reply
     if isinstance(reply, str):
         return SummaryReply(reply)
     return SummaryError(f"The summarizer answered with {type(reply).__name__}, not a SummaryReply.")
-
-
-def advanced(run: Run, answer: SummaryReply | SummaryError | None = None) -> Found:
-    """A run's next request, or its result; `answer` is to the request before."""
-    try:
-        match answer:
-            case None:
-                return next(run)
-            case SummaryReply():
-                return run.send(answer)
-            case SummaryError():
-                return run.throw(answer)
-    except StopIteration as done:
-        return done.value

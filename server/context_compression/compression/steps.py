@@ -1,22 +1,22 @@
-"""One compression: what to come down to, strategies until it fits, and what came of it.
+"""The steps of one compression: strategies, in their order, until the target is met.
 
-It is a generator that yields what a model is asked for and receives its texts, so that one
-implementation serves both colours; `compress` drives it.
+They are a generator that yields a `SummaryRequest` where a strategy needs a summary and receives
+the text (`run.py` drives it).
 """
 
 import logging
 from bisect import bisect
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from typing import TypeAlias
 
 from context_compression.compression.outcome import Outcome, applied, unchanged
+from context_compression.compression.prepared import PreparedConversation
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result, Step
-from context_compression.compression.subject import PreparedConversation
-from context_compression.conversation.system_prompt import ROOM
+from context_compression.compression.target import ALL_RECENT, Target
 from context_compression.errors import (
     BudgetTooSmall,
     ContextCompressionError,
@@ -45,318 +45,274 @@ STRATEGIES: Mapping[str, Strategy] = {
 SETTLED = 0.25
 """Share of the room in which the view's beginning is left as it is: measured by replaying."""
 BELOW_THRESHOLD = 0.9
-"""Share of the room below the threshold that is used where the target lies below the floor: the
-rest is for what comes next."""
-LEAST_OF_TARGET = 0.25
-"""Share of the settings' target that is left for the view, however much a host adds to it."""
-ALL_RECENT = "nothing to compress before the recent messages"
-Run: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
+"""Share of the room below the threshold that is used where the target of the settings is below the
+minimum size; the rest is free for the next messages."""
+
+Steps: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
+"""Yields requests for a summary, receives the summaries, returns the result."""
+Outcomes: TypeAlias = Generator[SummaryRequest, SummaryReply, Outcome | None]
+"""The same for a part of the steps; `None` where it came to nothing."""
 
 
-def start(ask: CompressionRequest) -> Run:
-    """A run of one compression: yields what a model is asked for, receives its texts.
+def start(request: CompressionRequest) -> Steps:
+    """The steps of one compression.
 
     Raises:
-        ContextCompressionError: as `compress` says.
+        ContextCompressionError: as `library.functions.compress`.
     """
-    ask.check()
-    settings = for_model(ask.settings, ask.model)
-    if ask.strategy is not None:
-        _check_strategy(ask.strategy, ask.can_ask)
-    strategy = settings.strategy if ask.strategy is None else ask.strategy
-    subject = PreparedConversation(ask, settings, strategy)
-    job = Compression(subject)
-    if (why_not := job.why_not()) is not None:
-        subject.release()
-        return unchanged(subject, why_not, *subject.warnings)
+    request.check()
+    settings = for_model(request.settings, request.model)
+    if request.strategy is not None:
+        _check_strategy(request.strategy, request.has_summarizer)
+    strategy = settings.strategy if request.strategy is None else request.strategy
+    prepared = PreparedConversation(request, settings, strategy)
+    target = Target(prepared)
+    if (reason := target.nothing_to_do()) is not None:
+        prepared.release()
+        return unchanged(prepared, reason, *prepared.warnings)
     try:
-        return (yield from job.run())
-    except ContextCompressionError:  # after any other a text may be cut by half
-        subject.release()  # another target may follow
+        return (yield from Compression(prepared, target).run())
+    except ContextCompressionError:  # after any other error a text may be half cut
+        prepared.release()  # the caller may try another target
         raise
 
 
+def _check_strategy(name: str, has_summarizer: bool) -> None:
+    if name not in (*STRATEGIES, "auto"):  # compared, not looked up: a caller may pass anything
+        Settings.checked({"strategy": name})  # names the nearest valid one
+    if name == "summarize" and not has_summarizer:
+        raise InvalidSettings("summarize needs a summarizer, and none was given. Use auto.")
+
+
 class Compression:
-    """One compression of a subject."""
+    """One compression of a prepared conversation.
 
-    def __init__(self, subject: PreparedConversation) -> None:
-        self.subject, self.ask, self.settings = subject, subject.ask, subject.settings
+    Attributes:
+        plan: what strategies work on; each step may add what it finds out.
+    """
 
-    @cached_property
-    def target(self) -> int:
-        """What to come down to, everything included."""
-        if self.ask.target_tokens is not None:
-            return self.ask.target_tokens
-        if self.subject.before > self.usual_target:
-            return self.usual_target
-        return int(self.subject.before * self.settings.target_usage)
+    def __init__(self, prepared: PreparedConversation, target: Target) -> None:
+        self.prepared, self.target = prepared, target
+        self.request, self.settings = prepared.request, prepared.settings
+        self.plan: Plan = target.plan
 
-    @property
-    def usual_target(self) -> int:
-        """That of the settings, less what is charged and not counted here."""
-        aim = self.settings.target_tokens
-        return max(aim - self.subject.beyond, int(LEAST_OF_TARGET * aim))
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The subject's with a room; by hand below the target only what lies before the tail.
-
-        The tail takes half of the room at most; where all is recent there is nothing before it. A
-        run adds what it finds out on its way.
-        """
-        subject, whole = self.subject, self.subject.plan
-        unnamed = self.ask.target_tokens is None and subject.before <= self.usual_target
-        if unnamed and subject.strategy in ("offload", "truncate", "window"):
-            return whole
-        room = self.target - subject.fixed
-        if subject.in_system or subject.prompt.at is not None:
-            room -= subject.counter.message(ROOM)
-        plan = replace(whole, room=room)
-        if not unnamed:
-            return plan
-        all_recent = whole.tail == whole.head
-        tail = range(whole.tail if all_recent else plan.tail, len(plan.messages))
-        return replace(plan, pins=plan.pins.union(tail))
+    def run(self) -> Steps:
+        """Run the strategy and make the result of what it proposes."""
+        prepared = self.prepared
+        self.plan = replace(self.plan, cutter=prepared.cutter)
+        if prepared.strategy == "summarize":
+            outcome = yield from self._summarize_or_extract(())
+        elif prepared.strategy != "auto":
+            edits = yield from STRATEGIES[prepared.strategy].propose(self.plan)
+            step = Step(prepared.strategy, self._tokens_after(edits))
+            outcome = Outcome(edits, prepared.strategy, (step,))
+        else:
+            self._keep_to_floor()
+            outcome = yield from self._auto()
+        if outcome:
+            return self._result(outcome)
+        missed = self.floor if self.target.is_named else None
+        return unchanged(prepared, *prepared.warnings, floor=missed)
 
     @property
-    def aim(self) -> int | None:
-        """The target, where there is one: a strategy by hand may do all it can."""
-        return None if self.plan.room is None else self.target
+    def room(self) -> int:
+        """Tokens that the messages may take."""
+        return self.plan.total if self.plan.room is None else self.plan.room
 
     @cached_property
     def floor(self) -> Floor:
         """The smallest view of the plan."""
         return floor(self.plan)
 
-    def why_not(self) -> str | None:
-        """Why there is nothing to do, if so."""
-        if self.ask.target_tokens is not None and self.subject.before > self.ask.target_tokens:
-            return None
-        if not self.ask.messages:
-            return "nothing to compress: the conversation is empty"
-        if self.ask.target_tokens is not None:
-            return "already within the target"
-        if self.ask.force:
-            left = len(self.plan.anchored) < len(self.plan.messages)
-            return None if left else ALL_RECENT
-        if self.subject.strategy == "window" and window.is_due(self.plan):
-            return None
-        if self.subject.used.upper >= self.settings.threshold_tokens:
-            return None
-        return f"not due below {self.settings.threshold_tokens:,} tokens"
-
-    def run(self) -> Run:
-        """Run the strategy and account for it."""
-        subject, fixed = self.subject, self.subject.fixed
-        self.plan = replace(self.plan, cutter=subject.cutter)
-        if subject.strategy == "summarize":
-            outcome = yield from self._summarize_or_extract(())
-        elif subject.strategy != "auto":
-            proposed = yield from STRATEGIES[subject.strategy].propose(self.plan)
-            step = Step(subject.strategy, fixed + subject.view(proposed)[1])
-            outcome = Outcome(proposed, subject.strategy, (step,))
-        else:
-            self._keep_to_floor()
-            outcome = yield from self._auto()
-        if outcome:
-            return self._done(outcome)
-        missed = self.ask.target_tokens is not None
-        return unchanged(subject, *subject.warnings, floor=self.floor if missed else None)
-
     def _keep_to_floor(self) -> None:
-        """No target below the floor: a named one is refused, that of the settings raised.
+        """Refuse a named target below the floor, and raise that of the settings.
 
-        To what stays below the threshold, where the floor does: what cannot be removed, a long text
-        somebody pasted, shall not push out all else while the window has room.
+        The latter becomes the room below the threshold, where that is more than the floor. A long
+        text that the user pasted, and that cannot be removed, must not push out all else while the
+        window has room.
         """
-        limit = self.subject.fixed + self.floor.tokens
-        if self.target < limit:
-            if self.ask.target_tokens is not None:
-                raise BudgetTooSmall(self.target, limit, self.subject.parts(self.floor.parts))
-            is_due = self.subject.used.upper >= self.settings.threshold_tokens
-            free = int(BELOW_THRESHOLD * self._below_threshold) if is_due else 0
-            self.plan = replace(self.plan, room=max(self.floor.tokens, free))
+        smallest = self.prepared.fixed_tokens + self.floor.tokens
+        if self.target.tokens >= smallest:
+            return
+        if self.target.is_named:
+            parts = self.prepared.with_overhead(self.floor.parts)
+            raise BudgetTooSmall(self.target.tokens, smallest, parts)
+        free = 0
+        if self.target.is_over_threshold:
+            free = int(BELOW_THRESHOLD * self.target.room_below_threshold)
+        self.plan = replace(self.plan, room=max(self.floor.tokens, free))
 
-    @property
-    def _below_threshold(self) -> int:
-        """Tokens that the messages may take so that nothing is due, by the upper bound."""
-        whole = self.subject.counter.count(self.settings.threshold_tokens)
-        beside = self.subject.fixed + self.subject.beyond
-        return max(0, whole * whole // max(1, whole.upper) - beside)
-
-    def _auto(self) -> Generator[SummaryRequest, SummaryReply, Outcome | None]:
-        """Cheapest first, measuring after each; what cannot suffice in any case is not tried."""
-        suffices = self.room
-        if self.unasked:
-            suffices = max(suffices, self.settings.threshold_tokens)
+    def _auto(self) -> Outcomes:
+        """Run the cheapest strategies first; leave out those that cannot suffice in any case."""
+        enough = self.room
+        automatic = self.target.is_automatic
+        if automatic:
+            enough = max(enough, self.settings.threshold_tokens)
             self.plan = replace(self.plan, batch=self.plan.tail)  # a second rewrite would cost more
-        if least_left(self.plan) > suffices:
+        if least_left(self.plan) > enough:
             return (yield from self._summarize_or_extract(()))
         outcome = yield from self._shorten_results()
-        total = outcome.steps[-1].tokens_after - self.subject.fixed
+        total = outcome.steps[-1].tokens_after - self.prepared.fixed_tokens
         if total <= self.room:
-            if self.unasked or not outcome.edits:
+            if automatic or not outcome.edits:
                 return outcome
-            return self._refilled(outcome) or (yield from self._extracted(outcome.steps)) or outcome
-        if self._may_stop(outcome, total):
+            return self._refilled(outcome) or (yield from self._extract(outcome.steps)) or outcome
+        if self._may_stop_early(outcome, total):
             return outcome
         steps = outcome.steps
-        del outcome  # what it proposed is not needed any more, and large
+        del outcome  # its edits are not needed any more, and large
         return (yield from self._summarize_or_extract(steps))
 
-    def _summarize_or_extract(
-        self, steps: tuple[Step, ...]
-    ) -> Generator[SummaryRequest, SummaryReply, Outcome | None]:
-        """A summary where somebody can write one, else extract; `None`: leave it as it is."""
-        warnings = self.subject.warnings
-        if self.ask.can_ask or self.subject.strategy == "summarize":
+    def _shorten_results(self) -> Generator[SummaryRequest, SummaryReply, Outcome]:
+        """Offload tool results, then truncate those still long, until the room suffices."""
+        edits: dict[int, Edit] = {}
+        steps: list[Step] = []
+        for name in ("offload", "truncate"):
+            for edit in (yield from STRATEGIES[name].propose(_edited(self.plan, edits))):
+                edits[edit.start] = edit
+            total = _edited(self.plan, edits).total
+            steps.append(Step(name, self.prepared.fixed_tokens + total))
+            if total <= self.room:
+                break
+        return Outcome([*edits.values()], steps[-1].strategy, tuple(steps))
+
+    def _refilled(self, outcome: Outcome) -> Outcome | None:
+        """The outcome with the room filled that shorter results leave; `None`: too little room."""
+        edits = refilled(self.plan, outcome.edits)
+        if edits is None:
+            return None
+        *before, last = outcome.steps
+        filled = replace(last, tokens_after=self._tokens_after(edits))
+        return Outcome(edits, outcome.strategy, (*before, filled))
+
+    def _may_stop_early(self, outcome: Outcome, total: int) -> bool:
+        """Whether an automatic compression stops below the threshold, though above its target.
+
+        Enough has to be freed, and it has to pay. It pays where each token of room won costs the
+        prompt cache no more than if the run went on, which writes the full view to the cache again.
+        A model is not asked for the cache's sake.
+        """
+        after = self.prepared.counter.count(self.prepared.fixed_tokens + total)
+        limit = self.settings.threshold_tokens * after // after.upper - self.prepared.fixed_tokens
+        enough = self.plan.total - total >= self.settings.compact_trigger_tokens
+        if not (self.target.is_automatic and total < limit and enough):
+            return False
+        if self.request.has_summarizer:
+            return True
+        first = min((edit.start for edit in outcome.edits), default=len(self.plan.tokens))
+        rewritten = total - sum(self.plan.tokens[:first])
+        return rewritten * (limit - self.room) <= self.room * (limit - total)
+
+    def _summarize_or_extract(self, steps: tuple[Step, ...]) -> Outcomes:
+        """A summary where a model or the caller can write one, else extract.
+
+        `None` leaves the conversation as it is: the settings say so after a failure, or nothing
+        lies before the recent messages.
+        """
+        warnings = self.prepared.warnings
+        if self.request.has_summarizer or self.prepared.strategy == "summarize":
             try:
-                proposed = yield from self._summarized()
+                edits = yield from self._summarize()
             except SummaryError as error:
                 warnings.append(f"no summary: {error}")
                 logger.warning("no summary: %s", error)
                 if self.settings.on_summary_failure == "skip":
                     return None
             else:
-                total = self.subject.view(proposed)[1]
-                steps = (*steps, Step("summarize", self.subject.fixed + total))
-                if proposed and total <= self.room:
-                    return Outcome(proposed, "summarize", steps)
-                if proposed:
+                total = self.prepared.view(edits)[1]
+                steps = (*steps, Step("summarize", self.prepared.fixed_tokens + total))
+                if edits and total <= self.room:
+                    return Outcome(edits, "summarize", steps)
+                if edits:
                     warnings.append("the summary and what must stay do not fit the target")
-                elif self.subject.strategy == "summarize":
-                    goes_on = "; auto goes further" if self.ask.target_tokens else ""
+                elif self.prepared.strategy == "summarize":
+                    goes_on = "; auto goes further" if self.target.is_named else ""
                     warnings.append(f"{ALL_RECENT}{goes_on}")
                     return None
-        if outcome := (yield from self._extracted(steps)):
+        if outcome := (yield from self._extract(steps)):
             return outcome
-        floor = Step("extract", self.subject.fixed + self.floor.tokens)
-        return Outcome(self.floor.edits, "extract", (*steps, floor))
+        smallest = Step("extract", self.prepared.fixed_tokens + self.floor.tokens)
+        return Outcome(self.floor.edits, "extract", (*steps, smallest))
 
-    def _summarized(self) -> Proposal:
-        """By `summarize`; the settings may want that where nobody can write."""
-        if not self.ask.can_ask:
+    def _summarize(self) -> Proposal:
+        """The edits of `summarize`.
+
+        Raises:
+            SummaryError: the settings name that strategy, and there is no summarizer.
+        """
+        if not self.request.has_summarizer:
             raise SummaryError(
                 "nobody is there to write one. Name a summary_model or pass a summarizer; the "
                 "strategy auto needs none"
             )
         return (yield from summarize.propose(self.plan))
 
-    def _extracted(
-        self, steps: tuple[Step, ...]
-    ) -> Generator[SummaryRequest, SummaryReply, Outcome | None]:
-        """By `extract`; `None` where that does not fit."""
-        for plan in filter(None, (self._settled(), self.plan)):
-            proposed = yield from extract.propose(plan)
-            total = self.subject.view(proposed)[1]
+    def _extract(self, steps: tuple[Step, ...]) -> Outcomes:
+        """The outcome of `extract`; `None` where its view does not fit the room."""
+        for plan in filter(None, (self._plan_with_settled_beginning(), self.plan)):
+            edits = yield from extract.propose(plan)
+            total = self.prepared.view(edits)[1]
             if total <= self.room:
-                step = Step("extract", self.subject.fixed + total)
-                return Outcome(proposed, "extract", (*steps, step))
+                step = Step("extract", self.prepared.fixed_tokens + total)
+                return Outcome(edits, "extract", (*steps, step))
         return None
 
-    def _settled(self) -> Plan | None:
-        """The plan of an unasked run with the view's beginning as an earlier compression left it.
+    def _plan_with_settled_beginning(self) -> Plan | None:
+        """The plan with the view's beginning pinned, as an earlier compression left it.
 
-        The prompt cache still holds that. It takes up only a part of the room, for it grows old.
+        The prompt cache still holds that beginning. It may take up only a part of the room, for it
+        grows old. `None` for a compression that is not automatic, or where there is none.
         """
         plan = self.plan
         fitting = bisect([*accumulate(plan.tokens)], SETTLED * self.room)
         stop = plan.cut_before(min(plan.archive.settled, fitting))
-        if not self.unasked or stop <= plan.head:
+        if not self.target.is_automatic or stop <= plan.head:
             return None
         return replace(plan, pins=plan.pins.union(range(stop)))
 
-    @property
-    def room(self) -> int:
-        """Tokens the messages may take."""
-        return self.plan.total if self.plan.room is None else self.plan.room
-
-    def _shorten_results(self) -> Generator[SummaryRequest, SummaryReply, Outcome]:
-        """Offload, then truncate what is still long, until the room suffices."""
-        taken: dict[int, Edit] = {}
-        steps: list[Step] = []
-        for name in ("offload", "truncate"):
-            for edit in (yield from STRATEGIES[name].propose(_with(self.plan, taken))):
-                taken[edit.start] = edit
-            total = _with(self.plan, taken).total
-            steps.append(Step(name, self.subject.fixed + total))
-            if total <= self.room:
-                break
-        return Outcome([*taken.values()], steps[-1].strategy, tuple(steps))
-
-    def _refilled(self, outcome: Outcome) -> Outcome | None:
-        """With the room filled that shorter results leave; `None` where that is too little room."""
-        proposed = refilled(self.plan, outcome.edits)
-        if proposed is None:
-            return None
-        *before, last = outcome.steps
-        filled = replace(last, tokens_after=self.subject.fixed + self.subject.view(proposed)[1])
-        return Outcome(proposed, outcome.strategy, (*before, filled))
-
-    @property
-    def unasked(self) -> bool:
-        """Whether it runs because it is due, not because somebody asked for it."""
-        return not self.ask.force and self.ask.target_tokens is None
-
-    def _may_stop(self, outcome: Outcome, total: int) -> bool:
-        """Whether an unasked run may stop early: below the threshold, enough is freed, it pays.
-
-        It pays where each token of room won costs the prompt cache no more than if the run went on,
-        after which the whole view is written anew. A model is not asked for the cache's sake.
-        """
-        after = self.subject.counter.count(self.subject.fixed + total)
-        limit = self.settings.threshold_tokens * after // after.upper - self.subject.fixed
-        enough = self.plan.total - total >= self.settings.compact_trigger_tokens
-        if not (self.unasked and total < limit and enough):
-            return False
-        first = min((edit.start for edit in outcome.edits), default=len(self.plan.tokens))
-        anew = total - sum(self.plan.tokens[:first])
-        return self.ask.can_ask or anew * (limit - self.room) <= self.room * (limit - total)
-
-    def _done(self, outcome: Outcome) -> Result:
-        """The result, with what was aimed at, and why that was not met."""
-        after = self.subject.fixed + self.subject.view(outcome.edits)[1]
-        met = self.aim is None or after <= self.aim
-        short = () if met else (self._falls_short(outcome.strategy, after),)
+    def _result(self, outcome: Outcome) -> Result:
+        """The result of an outcome, with a note where it misses the target."""
+        after = self._tokens_after(outcome.edits)
+        target = None if self.plan.room is None else self.target.tokens
+        met = target is None or after <= target
+        missed = () if met else (self._why_missed(outcome.strategy, after),)
         outcome = replace(
             outcome,
-            target=self.aim,
+            target=target,
             floor=None if met else self.floor,
-            notes=(*self.subject.warnings, *short),
+            notes=(*self.prepared.warnings, *missed),
         )
-        self.subject.release()
+        self.prepared.release()
         self.plan.previews.clear()
-        return applied(self.subject, outcome)
+        return applied(self.prepared, outcome)
 
-    def _falls_short(self, strategy: str, after: int) -> str:
-        if self.subject.strategy != "auto":
-            further = after > self.subject.fixed + self.floor.tokens
-            at_floor = "" if further else "this is the floor, and not even "
-            return f"{strategy} falls short of the target; {at_floor}auto goes further"
+    def _why_missed(self, strategy: str, after: int) -> str:
+        """Why the target was missed, in words for the caller."""
+        above_floor = after > self.prepared.fixed_tokens + self.floor.tokens
+        if self.prepared.strategy != "auto":
+            smallest = "" if above_floor else "this is the minimum size, and not even "
+            return f"{strategy} falls short of the target; {smallest}auto goes further"
         if strategy in ("offload", "truncate"):
             return "stopped early: below the threshold, and compact_trigger_tokens were freed"
-        if after > self.subject.fixed + self.floor.tokens:
+        if above_floor:
             return (
-                "the target of the settings lies below what cannot be removed, so the room up to "
-                "the threshold is used"
+                "the target of the settings is below what cannot be removed, so the room up to the "
+                "threshold is used"
             )
-        return "the target of the settings lies below the floor; this is the floor"
+        return "the target of the settings is below the minimum size; this is the minimum size"
+
+    def _tokens_after(self, edits: Sequence[Edit]) -> int:
+        """Tokens of the view that edits make, everything included."""
+        return self.prepared.fixed_tokens + self.prepared.view(edits)[1]
 
 
-def _check_strategy(name: str, can_ask: bool) -> None:
-    if name not in (*STRATEGIES, "auto"):  # compared, not looked up: a caller may pass anything
-        Settings.checked({"strategy": name})  # names the nearest valid one
-    if name == "summarize" and not can_ask:
-        raise InvalidSettings("summarize needs a summarizer, and none was given. Use auto.")
-
-
-def _with(plan: Plan, taken: Mapping[int, Edit]) -> Plan:
-    """The plan after edits of single messages: previews of this run, which stay as they are."""
-    if not taken:
+def _edited(plan: Plan, edits: Mapping[int, Edit]) -> Plan:
+    """The plan after edits of single messages, which are pinned: they stay as they are."""
+    if not edits:
         return plan
     messages, tokens = list(plan.messages), list(plan.tokens)
-    for index, edit in taken.items():
+    for index, edit in edits.items():
         messages[index] = edit.becomes[0]
         tokens[index] = plan.counter.message(edit.becomes[0])
-    pins = plan.pins.union(taken)
+    pins = plan.pins.union(edits)
     return replace(plan, messages=tuple(messages), tokens=tuple(tokens), pins=pins)

@@ -13,7 +13,7 @@ from context_compression.errors import ContextCompressionError
 from context_compression.settings import ALIASES, NAMES, Settings
 from context_compression.setup.finding import Finding
 from context_compression.store import Store
-from context_compression.workspace.workspace import CREDENTIALS
+from context_compression.workspace.summary_models import CREDENTIALS
 
 PREFIX = "CONTEXT_COMPRESSION_"
 OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE")

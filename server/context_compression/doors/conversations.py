@@ -1,4 +1,4 @@
-"""Which conversation is meant: by a session's id, a transcript's path, or `current`."""
+"""Finds the conversation that a session's id, a transcript's path, or `current` names."""
 
 import os
 import time
@@ -16,7 +16,7 @@ from context_compression.store import Store
 from context_compression.transcripts.caller import NO_REQUEST, Caller, ToolRequest
 from context_compression.workspace import Workspace
 from context_compression.workspace.opened import Opened, settings_in
-from context_compression.workspace.own_sessions import KEPT_IN, is_ours
+from context_compression.workspace.own_sessions import KEPT_IN, is_own_session
 
 CURRENT = "current"
 SHORTEST_ID = 4
@@ -53,12 +53,18 @@ class Conversations:
         *,
         settings: Settings | None = None,
         model: str | None = None,
-        asking: ToolRequest = NO_REQUEST,
+        tool_request: ToolRequest = NO_REQUEST,
     ) -> Opened:
-        """The conversation meant by a session id, a path, or `current`.
+        """The conversation that a session id, a path, or `current` names.
 
-        Reads only; `Session.follow(transcript.messages)` brings our record up to a transcript.
-        Blocks up to 0.3 s for `current`, which needs the call that is `asking` to be certain.
+        Nothing is written; `Session.follow(transcript.messages)` brings our record up to a
+        transcript. `current` blocks up to 0.3 s.
+
+        Args:
+            conversation: what the caller passed; `None` means `current`.
+            settings: for the session.
+            model: likewise.
+            tool_request: the running call; without it, `current` is less certain.
 
         Raises:
             ConversationNotFound: none of this name, or it is not certain which one is meant.
@@ -67,7 +73,7 @@ class Conversations:
         """
         settings = settings or self.workspace.settings()
         if conversation in (None, "", CURRENT):
-            path = self.workspace.access.check_current(find_current(self._caller(asking)))
+            path = self.workspace.access.check_current(find_current(self._caller(tool_request)))
             transcript = self.readings.look(path)
         elif conversation in self._store.sessions():
             return self._by_id(conversation, settings, model)
@@ -76,29 +82,29 @@ class Conversations:
         ):
             return self._by_id(self.session_named(conversation, NO_PATH), settings, model)
         else:
-            path = self._readable(self.workspace.place(conversation), asking)
+            path = self._readable(self.workspace.place(conversation), tool_request)
             if recorded := self._recorded(path):
                 return self._by_id(recorded, settings, model)
             transcript = self.readings.look(path)
         return self.workspace.of(transcript, settings=settings, model=model)
 
     def _by_id(self, id: str, settings: Settings, model: str | None) -> Opened:
-        """A session, with what it tells of the program that keeps its conversation."""
+        """A session, with what its log says of the program that keeps its conversation."""
         origin = Session(self._store, id).state().origin
         settings = settings_in(origin, settings, model)
         session = Session(self._store, id, settings=settings, model=model or origin.get("model"))
         session.origin = origin
-        return Opened(session, beside=origin.get("beside", 0))
+        return Opened(session, overhead_tokens=origin.get("beside", 0))
 
     def recorded(self) -> list[str]:
         """The ids of the recorded conversations, the one last written to first."""
-        return [id for id in self._store.sessions() if not is_ours(id)]
+        return [id for id in self._store.sessions() if not is_own_session(id)]
 
     def session_named(self, name: str, hint: str = "") -> str:
-        """The id of the session that is meant, in full or by its first four characters or more.
+        """The id of a session that is named in full, or by its first four characters or more.
 
         Args:
-            name: as somebody gave it.
+            name: as the caller passed it.
             hint: what else it could have been.
 
         Raises:
@@ -116,19 +122,22 @@ class Conversations:
             )
         raise ConversationNotFound(f"No session {name!r} is recorded{hint}.", recorded[:5])
 
-    def refuse_ours(self, id: str) -> None:
-        """Raises `ConversationNotFound` where a conversation is needed and `id` is a name of ours.
+    def refuse_own_session(self, id: str) -> None:
+        """Refuse a session of this package where a conversation is needed.
 
-        What is compressed or recorded there would stand among what we keep for others.
+        A conversation recorded there would mix with the texts and summaries that are kept in it.
+
+        Raises:
+            ConversationNotFound: `id` is that of such a session.
         """
-        if is_ours(id):
+        if is_own_session(id):
             raise ConversationNotFound(
-                f"The session {id!r} is ours: {KEPT_IN[id.lower()]} are kept in it, and no "
+                f"The session {id!r} is reserved: {KEPT_IN[id.lower()]} are kept in it, and no "
                 "conversation is. Take another name; for a file of this name, pass its path.",
                 self.recorded()[:5],
             )
 
-    def _caller(self, asking: ToolRequest) -> Caller:
+    def _caller(self, tool_request: ToolRequest) -> Caller:
         return Caller(
             self.workspace.environ,
             self.workspace.home,
@@ -136,12 +145,12 @@ class Conversations:
             os.getpid(),
             self.began,
             self.readings,
-            asking,
+            tool_request,
         )
 
-    def _readable(self, path: Path, asking: ToolRequest) -> Path:
+    def _readable(self, path: Path, tool_request: ToolRequest) -> Path:
         """Where a path leads; those that an error listed as candidates for `current` count too."""
-        access, caller = self.workspace.access, self._caller(asking)
+        access, caller = self.workspace.access, self._caller(tool_request)
         try:
             return access.check(path)
         except PathNotAllowed:
@@ -150,7 +159,7 @@ class Conversations:
             raise
 
     def _recorded(self, path: Path) -> str | None:
-        """The session of ours whose log a path leads to."""
+        """The id of the session in our store whose log a path leads to; `None`: it is none."""
         log = self._store.folder.resolve() / "sessions" / path.parent.name / "events.jsonl"
         return path.parent.name if path == log else None
 
@@ -161,7 +170,7 @@ class Conversations:
         settings: Settings | None = None,
         model: str | None = None,
     ) -> Session:
-        """The session of a conversation a program holds itself."""
+        """The session of a conversation that a program holds itself."""
         name = session_id_for(messages, self._store)
         return Session(
             self._store, name, settings=settings or self.workspace.settings(), model=model

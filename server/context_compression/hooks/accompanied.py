@@ -1,12 +1,12 @@
 """A compaction that a host makes itself: all is archived before, and told of after."""
 
-from context_compression.compression.run import SMALLEST_TARGET
+from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.evidence.ledger import render
 from context_compression.session import Session
-from context_compression.session.archiver import archive_of
+from context_compression.session.receipts import archive_of
 from context_compression.tokens import Counter
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace

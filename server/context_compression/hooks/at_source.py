@@ -21,8 +21,8 @@ from context_compression.planning.archive import Archive
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import describe
 from context_compression.session import Session
-from context_compression.session.archiver import restored_refs
 from context_compression.session.keeping import ArchivedTexts
+from context_compression.session.receipts import restored_refs
 from context_compression.settings import Settings
 from context_compression.strategies.offload import to_preview
 from context_compression.tokens import Counter

@@ -1,15 +1,15 @@
-"""`compress` and `acompress` as people call them: with a store, the originals are on disk.
+"""`compress` and `acompress`, as the package exports them.
 
-Without one they are the functions of `compress`. With one they go through a session: the one given,
-or the one that a store has for the conversation.
+Without a store they compress in memory. With one they go through a session: the one given, or the
+one that the store has for the conversation.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
-from context_compression.compression.run import CompressionRequest
 from context_compression.compression.run import acompress as acompress_in_memory
 from context_compression.compression.run import compress as compress_in_memory
 from context_compression.session import Session, session_id_for
@@ -22,7 +22,7 @@ from context_compression.tokens.usage import Messages
 
 Place: TypeAlias = Store | Session | str | Path
 OF_A_CALL = ("messages", "target_tokens", "strategy", "pins", "focus", "force", "settings")
-"""What goes with each compression of a session; all else it is made with."""
+"""Arguments of `Session.compress`; a session gets the others when it is made."""
 
 
 def compress(
@@ -41,43 +41,49 @@ def compress(
     store: Place | None = None,
     summarizer: Summarizer | None = None,
 ) -> Result:
-    """A smaller, valid conversation from which every byte that left can be brought back.
+    """The conversation made smaller: valid for its provider, and every byte can be restored.
+
+        result = compress(messages, target_tokens=50_000)
+        result.messages                 # send these instead
+        result.tokens_after             # at most 50,000
+        result.originals["c3f9…"]       # what left, by the ref that stands in its place
 
     Args:
-        messages: in any dialect of `formats`, as dicts or objects of a provider's library; not
-            changed, and the same dialect comes out.
-        target_tokens: what to come down to, system prompt and tool schemas included; without it
-            only when over the threshold, down to the target of the settings.
-        system: the system prompt, where it is given beside the messages.
-        tools: the tool definitions.
-        model: whose tokens and window count.
-        counter: the caller's own way to count, text in, tokens out.
-        strategy: one by name, which goes before that of the settings; `auto`, the default, cannot
-            be told from nothing and leaves it to them. `Session.compress(strategy="auto")` insists.
-        pins: messages to keep whole: by index, or by a text they contain.
-        focus: what the remaining work is about.
-        force: compress below the threshold too, on whatever lies before the recent messages.
+        messages: in any dialect of `conversation.formats`, as dicts or as objects of a provider's
+            library. They are not changed, and the result has the same dialect.
+        target_tokens: tokens to come down to, system prompt and tool schemas included. Without a
+            target, nothing is done below the threshold of the settings; above it, the conversation
+            comes down to the target of the settings.
+        system: the system prompt, where the provider takes it apart from the messages.
+        tools: the tool definitions of the request.
+        model: the model whose tokens and window count.
+        counter: counts tokens in place of ours: takes a text, returns a number of tokens.
+        strategy: the name of one. The default, `auto`, leaves the choice to the settings;
+            `Session.compress(strategy="auto")` overrides them.
+        pins: messages to keep complete: by index, or by a text they contain.
+        focus: what the remaining work is about, in words.
+        force: compress below the threshold, too: all that lies before the recent messages.
         settings: a `Settings`, or some of its values.
-        store: a `Store` or the path of its folder, or a `Session`: keeps the originals on disk.
+        store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk.
             Without one they are in `result.originals` alone.
-        summarizer: answers summary requests.
+        summarizer: writes summaries; without one no model is asked.
 
     Raises:
         InvalidConversation: not a conversation in a format we know.
         InvalidTarget: not a positive number of tokens.
-        InvalidCounter: the counter gives no number of tokens.
+        InvalidCounter: the counter does not return a number of tokens.
         InvalidSettings: an unknown setting or strategy.
-        BudgetTooSmall: `auto` was given a target below the floor.
+        BudgetTooSmall: the target is below the minimum size, with the strategy `auto`.
         StoreError: the originals could not be kept; nothing was changed.
     """
-    ask = CompressionRequest(
+    request = CompressionRequest(
         messages=messages, target_tokens=target_tokens, system=system, tools=tools, model=model,
         counter=counter, strategy=_named(strategy), pins=pins, focus=focus, force=force,
         settings=settings,
     )  # fmt: skip
     if store is None or not messages:
-        return compress_in_memory(ask, summarizer)
-    return _session(store, ask, summarizer).compress(**_of_a_call(ask))
+        return compress_in_memory(request, summarizer)
+    return _session(store, request, summarizer).compress(**_of_a_call(request))
 
 
 @same_signature_as(compress)
@@ -90,26 +96,26 @@ async def acompress(
     **options: Any,
 ) -> Result:
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
-    ask = CompressionRequest(messages=messages, strategy=_named(strategy), **options)
+    request = CompressionRequest(messages=messages, strategy=_named(strategy), **options)
     if store is None or not messages:
-        return await acompress_in_memory(ask, summarizer, in_thread)
-    return await _session(store, ask, summarizer).acompress(**_of_a_call(ask))
+        return await acompress_in_memory(request, summarizer, in_thread)
+    return await _session(store, request, summarizer).acompress(**_of_a_call(request))
 
 
 def _named(strategy: str) -> str | None:
-    """The strategy somebody named; the default is what the settings say."""
+    """The strategy, if the caller named one; `None` for the default."""
     return None if strategy == "auto" else strategy
 
 
-def _session(store: Place, ask: CompressionRequest, summarizer: Summarizer | None) -> Session:
+def _session(store: Place, request: CompressionRequest, summarizer: Summarizer | None) -> Session:
     if isinstance(store, Session):
         return store
     store = store if isinstance(store, Store) else Store(store)
     return Session(
-        store, session_id_for(ask.messages, store), system=ask.system, tools=ask.tools,
-        model=ask.model, counter=ask.counter, summarizer=summarizer,
+        store, session_id_for(request.messages, store), system=request.system, tools=request.tools,
+        model=request.model, counter=request.counter, summarizer=summarizer,
     )  # fmt: skip
 
 
-def _of_a_call(ask: CompressionRequest) -> dict[str, Any]:
-    return {name: getattr(ask, name) for name in OF_A_CALL}
+def _of_a_call(request: CompressionRequest) -> dict[str, Any]:
+    return {name: getattr(request, name) for name in OF_A_CALL}

@@ -27,18 +27,19 @@ OnChunk: TypeAlias = Callable[[Any], object] | None
 def create(
     session: Session, client: "Anthropic", *, on_chunk: OnChunk = None, **request: Any
 ) -> "Message":
-    """The answer to the conversation, compressed first if that is due; the answer is recorded.
+    """The model's answer to the conversation, which is compressed first if that is due.
 
-    A request that is refused as too long, or whose answer tells that a part of it was not read, is
-    sent once more, smaller; one that is refused for thinking bound to other messages, once more
-    without any thinking. A model that binds its thinking is asked to drop such blocks by itself.
+    The answer is recorded. A request that is refused as too long, or whose answer shows that a part
+    of it was not read, is sent once more, smaller. One that is refused for thinking bound to other
+    messages is sent once more without any thinking. A model that binds its thinking is asked to
+    drop such blocks by itself.
 
     Args:
         session: the conversation.
-        client: or one of its kin for another cloud.
-        on_chunk: is given the events of the answer as they come; one that is asked for again,
-            because it was cut short or too long, begins anew.
-        request: what `client.messages.create` takes, but no `messages`.
+        client: an `Anthropic` client, or one for another cloud, such as `AnthropicBedrock`.
+        on_chunk: is called with each event of the answer. An answer that was cut short, or came to
+            a request that was too long, is streamed again from the start.
+        request: the arguments of `client.messages.create`, without `messages`.
 
     Raises:
         anthropic.APIError: as the client, also when there is nothing left to compress.
@@ -50,23 +51,23 @@ def create(
 async def acreate(
     session: Session, client: "AsyncAnthropic", *, on_chunk: OnChunk = None, **request: Any
 ) -> "Message":
-    """`create` for asyncio. A compression asked for by hand cuts it short; it is sent again."""
+    """`create` for asyncio. A manual compression cuts the request short; it is sent again."""
     return await driving.acreate(DIALECT, session, client, request, on_chunk)
 
 
 def run_tools(
     session: Session, client: "Anthropic", tools: Tools, /, on_chunk: OnChunk = None, **request: Any
 ) -> "Message":
-    """Requests and tool calls in turn until the model calls no tool; its last answer.
+    """The model's last answer, after requests and tool calls until it calls no tool.
 
-    Calls left unanswered by an earlier run are made first. The model is offered `context_restore`
+    Calls that an earlier run left unanswered are made first. The model is offered `context_restore`
     from the first request on, so that the tools stay the same.
 
     Args:
         session: the conversation.
         client: as `create`.
         tools: functions by the names of their definitions. They return a text, content blocks, or
-            anything JSON can say; what they raise is told to the model.
+            anything JSON can hold. The model reads the errors they raise.
         on_chunk: as `create`.
         request: as `create`; the definitions are its `tools`.
     """
@@ -108,8 +109,8 @@ async def _astream(
 def _ending_of(answer: Any) -> Ending:
     usage = answer.usage
     cached = (usage.cache_read_input_tokens, usage.cache_creation_input_tokens)
-    asked = usage.input_tokens + sum(tokens or 0 for tokens in cached)
-    return answer.stop_reason, asked, usage.output_tokens
+    input_tokens = usage.input_tokens + sum(tokens or 0 for tokens in cached)
+    return answer.stop_reason, input_tokens, usage.output_tokens
 
 
 def _message_of(answer: Any) -> dict[str, Any] | None:

@@ -14,17 +14,17 @@ from context_compression.tokens import binds_thinking
 HEADER = "anthropic-beta"
 BETA = "thinking-binding-controls-2026-08-01"
 DROP = {"prefix_mismatch_behavior": "drop_block"}
-UNSAID: Mapping[str, Any] = {"type": "adaptive"}
-"""How models that bind their thinking think where a request does not say it (Claude docs)."""
+DEFAULT_THINKING: Mapping[str, Any] = {"type": "adaptive"}
+"""The `thinking` of models that bind it, where a request has none (Claude docs)."""
 
 
 def tolerant(client: Any, request: dict[str, Any]) -> dict[str, Any]:
     """The request, asking for thinking that is not valid any more to be dropped, not refused.
 
-    Only where the model binds it, and the caller has not said otherwise: a `block_binding` of the
-    caller's stays as it is, and `None` is taken out, for gateways that do not know the parameter.
+    Only where the model binds it, and the caller has not chosen otherwise. A `block_binding` of the
+    caller stays as it is; `None` is taken out, for gateways that do not know the parameter.
     """
-    match request.get("thinking", UNSAID):
+    match request.get("thinking", DEFAULT_THINKING):
         case {"block_binding": None, **thinking}:
             return {**request, "thinking": thinking}
         case {"block_binding": _}:
@@ -36,22 +36,22 @@ def tolerant(client: Any, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_beta(client: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """The request with our beta beside those of the caller, wherever these are said.
+    """The request with our beta added to those of the caller, wherever the caller names them.
 
-    A header of the request takes the place of the client's, so it has to repeat what that says.
+    A header of the request replaces that of the client, so it has to repeat the client's betas.
     """
     headers: Mapping[str, str] = request.get("extra_headers") or {}
-    said = _betas_in(headers)
-    if not said and (betas := request.get("betas")):  # that is how `client.beta` takes them
+    named = _betas_in(headers)
+    if not named and (betas := request.get("betas")):  # that is how `client.beta` takes them
         return {**request, "betas": [*dict.fromkeys([*betas, BETA])]}
-    said = said or _betas_in(getattr(client, "default_headers", None))
+    named = named or _betas_in(getattr(client, "default_headers", None))
     others = {name: text for name, text in headers.items() if name.lower() != HEADER}
-    betas = ",".join(dict.fromkeys([*said, BETA]))
+    betas = ",".join(dict.fromkeys([*named, BETA]))
     return {**request, "extra_headers": {**others, HEADER: betas}}
 
 
 def _betas_in(headers: Any) -> list[str]:
-    """The betas that headers ask for."""
+    """The betas that headers name."""
     items = headers.items() if is_object(headers) else ()
-    said = (text for name, text in items if name.lower() == HEADER and isinstance(text, str))
-    return [beta.strip() for beta in next(said, "").split(",") if beta.strip()]
+    texts = (text for name, text in items if name.lower() == HEADER and isinstance(text, str))
+    return [beta.strip() for beta in next(texts, "").split(",") if beta.strip()]

@@ -1,4 +1,4 @@
-"""The tools a model asks for: run in the order of its calls, ours among them.
+"""Runs the tools that a model calls, in the order of its calls; our tool is one of them.
 
 A tool that fails is an answer too: the model reads the error and goes on.
 """
@@ -40,7 +40,7 @@ PAGE = 8_000
 
 @dataclass(frozen=True)
 class Ran:
-    """A call that was made: what it answered, a text or content blocks, or how it failed."""
+    """A tool call that was run, with its result, a text or content blocks, or its error."""
 
     call_id: str
     content: Any
@@ -48,7 +48,7 @@ class Ran:
 
 
 def open_calls(view: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
-    """The calls of the last assistant message that nobody has answered yet, in order."""
+    """The calls of the last assistant message that have no result yet, in order."""
     answered: set[str] = set()
     for message in reversed(parse(view).messages):
         if message.role == "assistant":
@@ -102,10 +102,10 @@ def _span(lines: str | None) -> tuple[int, int] | None:
     """`"10-40"` -> `(10, 40)`, `"7"` -> `(7, 7)`."""
     if not lines:
         return None
-    found = re.fullmatch(r"\s*(\d{1,9})(?:\s*-\s*(\d{1,9}))?\s*", lines)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d{1,9})(?:\s*-\s*(\d{1,9}))?\s*", lines)
+    if match is None:
         raise StoreError(f"lines must be as 10-40 or 7, from 1 on, not {lines[:40]!r}.")
-    return int(found[1]), int(found[2] or found[1])
+    return int(match[1]), int(match[2] or match[1])
 
 
 def _run(call: ToolCall, tools: Tools) -> Ran:

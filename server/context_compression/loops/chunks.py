@@ -8,7 +8,7 @@ from typing import Any
 from context_compression.conversation.messages import is_array, is_object
 
 ONCE = frozenset({"role", "id", "type", "name", "index"})
-"""What a later chunk says again, or not, where all other texts go on."""
+"""Texts that a later chunk repeats or leaves out; all other texts continue."""
 
 
 class Part(SimpleNamespace):
@@ -20,7 +20,7 @@ class Part(SimpleNamespace):
 
 
 class Chunks:
-    """Takes the chunks of a stream in, and is the answer then."""
+    """Joins the chunks of a stream to its answer."""
 
     def __init__(self) -> None:
         self._message: dict[str, Any] = {}
@@ -37,14 +37,14 @@ class Chunks:
             reason = getattr(choice, "finish_reason", None)
             self._choice["finish_reason"] = reason or self._choice["finish_reason"]
             if (delta := getattr(choice, "delta", None)) is not None:
-                said = delta.model_dump(mode="json", exclude_none=True)
-                self._message = _joined(self._message, said)
+                new = delta.model_dump(mode="json", exclude_none=True)
+                self._message = _joined(self._message, new)
 
     @property
     def answer(self) -> Part:
         """As the client would have answered without a stream."""
         message: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": None}
-        message |= {name: said for name, said in self._message.items() if said != ""}
+        message |= {name: value for name, value in self._message.items() if value != ""}
         for call in message["tool_calls"] or ():
             call.pop("index", None)
         choice = {**self._choice, "message": message}
@@ -81,7 +81,7 @@ async def agathered(stream: Any, take: Callable[[Any], Awaitable[object]]) -> Pa
 
 
 def _joined(old: Any, new: Any, name: str = "") -> Any:
-    """What was said so far, and how it goes on: `{"content": "Do"}`, `{"content": "ne"}`."""
+    """A message so far with the next chunk: `{"content": "Do"}`, `{"content": "ne"}` -> `Done`."""
     if is_object(new):
         known: dict[str, Any] = dict(old or {})
         return known | {key: _joined(known.get(key), value, key) for key, value in new.items()}

@@ -8,7 +8,7 @@ from context_compression.loops.calling import DESCRIPTION, RESTORE, SCHEMA, Ran
 
 Body: TypeAlias = dict[str, Any]
 Ending: TypeAlias = tuple[str | None, int, int]
-"""Why an answer ended, tokens of the whole request, tokens of the answer; 0 where nobody says."""
+"""Why an answer ended, tokens of the full request, tokens of the answer; 0 where not known."""
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,11 @@ class Dialect:
 
     Attributes:
         send: the client and a request -> the answer, or what is awaited for it.
-        stream: the client, a request, and who is given each chunk -> the answer.
+        stream: the client, a request, and a function that takes each chunk -> the answer.
         astream: the same for a client of an event loop.
         ending_of: an answer -> how it ended.
-        message_of: an answer -> the message to record, or `None` where it says nothing.
-        results_of: calls that were made -> the messages that answer them, in the same order.
+        message_of: an answer -> the message to record, or `None` where it is empty.
+        results_of: calls that were run -> the messages with their results, in the same order.
         tool_of: name, description and JSON schema -> the definition of a tool.
         name_of: the definition of a tool -> its name.
         with_system: a request and a system prompt -> the request with it.

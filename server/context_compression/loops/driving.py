@@ -23,10 +23,11 @@ from context_compression.tokens.usage import for_model
 
 OnChunk: TypeAlias = Callable[[Any], object] | None
 CUT = "context_length_exceeded: the answer tells so, though it came as a success"
+"""The error of an answer that came although a part of the request was not read."""
 
 
 class Aborted(Exception):
-    """A stream was cut short, because somebody wants to compress."""
+    """A stream was cut short, because a manual compression waits."""
 
 
 def create(
@@ -36,7 +37,7 @@ def create(
     request: Body,
     on_chunk: OnChunk = None,
 ) -> Any:
-    """One request and its answer, which is recorded; retried once if the session can mend it."""
+    """One request and its answer, which is recorded; retried once if the session can repair it."""
     _count_with(session, request)
     streamed = on_chunk is not None or request.get("stream")
     while True:
@@ -116,7 +117,7 @@ def run_tools(
     request: Body,
     on_chunk: OnChunk = None,
 ) -> Any:
-    """Requests and tool calls in turn until the model calls none; its last answer.
+    """The model's last answer, after requests and tool calls until it calls no tool.
 
     Calls that an earlier run left unanswered are made first. Our tool is offered from the first
     request on: a list that changes later empties the prompt cache and invalidates bound thinking.
@@ -155,12 +156,12 @@ async def arun_tools(
 
 
 def _cancel(loop: asyncio.AbstractEventLoop, scope: CancelScope) -> None:
-    """Whoever compresses may do so in another thread."""
+    """Cancel the scope; the compression may run in another thread."""
     loop.call_soon_threadsafe(scope.cancel)
 
 
 def _count_with(session: Session, request: Body) -> None:
-    """Let the session count all that may be sent, as the model that is asked counts."""
+    """Let the session count all that the request sends, in the tokens of its model."""
     if "system" in request:
         session.system = request["system"]
     session.tools = request.get("tools") or session.tools

@@ -23,20 +23,20 @@ OnChunk: TypeAlias = Callable[[Any], object] | None
 
 
 def create(session: Session, client: Any, *, on_chunk: OnChunk = None, **request: Any) -> Any:
-    """The answer to the conversation, compressed first if that is due; the answer is recorded.
+    """The model's answer to the conversation, which is compressed first if that is due.
 
-    A request that is refused as too long, or whose answer tells that a part of it was not read, is
-    sent once more, smaller.
+    The answer is recorded. A request that is refused as too long, or whose answer shows that a part
+    of it was not read, is sent once more, smaller.
 
     Args:
         session: the conversation.
         client: has `chat.completions.create`.
-        on_chunk: is given the chunks of the answer as they come; one that is asked for again,
-            because it was cut short or too long, begins anew.
-        request: what that takes, but no `messages`.
+        on_chunk: is called with each chunk of the answer. An answer that was cut short, or came to
+            a request that was too long, is streamed again from the start.
+        request: the arguments of `chat.completions.create`, without `messages`.
 
     Raises:
-        openai.APIError: or whatever else the client raises, also when there is nothing left to
+        openai.APIError: or any other error of the client, also when there is nothing left to
             compress.
         ContextCompressionError: as `Session.prepare`.
     """
@@ -46,23 +46,23 @@ def create(session: Session, client: Any, *, on_chunk: OnChunk = None, **request
 async def acreate(
     session: Session, client: Any, *, on_chunk: OnChunk = None, **request: Any
 ) -> Any:
-    """`create` for asyncio. A compression asked for by hand cuts it short; it is sent again."""
+    """`create` for asyncio. A manual compression cuts the request short; it is sent again."""
     return await driving.acreate(DIALECT, session, client, request, on_chunk)
 
 
 def run_tools(
     session: Session, client: Any, tools: Tools, /, on_chunk: OnChunk = None, **request: Any
 ) -> Any:
-    """Requests and tool calls in turn until the model calls no tool; its last answer.
+    """The model's last answer, after requests and tool calls until it calls no tool.
 
-    Calls left unanswered by an earlier run are made first. The model is offered `context_restore`
+    Calls that an earlier run left unanswered are made first. The model is offered `context_restore`
     from the first request on, so that the tools stay the same.
 
     Args:
         session: the conversation.
         client: as `create`.
         tools: functions by the names of their definitions. They return a text, content parts, or
-            anything JSON can say; what they raise is told to the model.
+            anything JSON can hold. The model reads the errors they raise.
         on_chunk: as `create`.
         request: as `create`; the definitions are its `tools`.
     """
@@ -92,25 +92,28 @@ async def _astream(
 
 def _ending_of(answer: Any) -> Ending:
     usage = getattr(answer, "usage", None)
-    asked, said = (getattr(usage, name, 0) for name in ("prompt_tokens", "completion_tokens"))
-    return getattr(answer.choices[0], "finish_reason", None), asked or 0, said or 0
+    input_tokens = getattr(usage, "prompt_tokens", 0) or 0
+    output_tokens = getattr(usage, "completion_tokens", 0) or 0
+    return getattr(answer.choices[0], "finish_reason", None), input_tokens, output_tokens
 
 
 def _message_of(answer: Any) -> dict[str, Any] | None:
-    """The first choice as a request may hold it; speech that was heard is named by its id."""
-    said: dict[str, Any] = answer.choices[0].message.model_dump(mode="json", exclude_none=True)
-    message = {key: value for key, value in said.items() if key not in ONLY_ANSWERED}
+    """The first choice as a request may hold it; audio is named by its id."""
+    choice: dict[str, Any] = answer.choices[0].message.model_dump(mode="json", exclude_none=True)
+    message = {key: value for key, value in choice.items() if key not in ONLY_ANSWERED}
     if "audio" in message:
         message["audio"] = {"id": message["audio"]["id"]}
     return message if any(value for key, value in message.items() if key != "role") else None
 
 
 def _results_of(done: Sequence[Ran]) -> list[dict[str, Any]]:
-    return [{"role": "tool", "tool_call_id": ran.call_id, "content": _told(ran)} for ran in done]
+    return [
+        {"role": "tool", "tool_call_id": ran.call_id, "content": _result_text(ran)} for ran in done
+    ]
 
 
-def _told(ran: Ran) -> Any:
-    """This dialect has no flag for errors: the text has to say it."""
+def _result_text(ran: Ran) -> Any:
+    """The content of a result; the dialect has no flag for errors, so its text says it."""
     return f"Error: {ran.content}" if ran.failed else ran.content
 
 
@@ -124,7 +127,7 @@ def _name_of(tool: Mapping[str, Any]) -> str | None:
 
 
 def _with_system(request: dict[str, Any], system: Any) -> dict[str, Any]:
-    """This dialect has it among the messages."""
+    """The request with the system prompt as its first message."""
     return {**request, "messages": [{"role": "system", "content": system}, *request["messages"]]}
 
 

@@ -42,7 +42,7 @@ async def open_conversation(
         )
     if conversation in (None, "", CURRENT):
         return Opened(call.conversations.session_for(messages, settings=settings, model=model))
-    call.conversations.refuse_ours(conversation)
+    call.conversations.refuse_own_session(conversation)
     workspace = call.workspace
     settings = settings or workspace.settings()
     return Opened(Session(workspace.store, conversation, settings=settings, model=model))
@@ -53,7 +53,7 @@ def _open(
 ) -> Opened:
     try:
         return call.conversations.open(
-            conversation, settings=settings, model=model, asking=call.request
+            conversation, settings=settings, model=model, tool_request=call.request
         )
     except ConversationNotFound as error:
         if error.candidates or conversation not in (None, "", CURRENT):

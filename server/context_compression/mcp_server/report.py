@@ -7,8 +7,9 @@ from typing import Any
 from mcp.types import CallToolResult
 
 from context_compression.compression.forecast import Forecast, cache_sentence
+from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.compression.result import Ref, Result
-from context_compression.compression.run import ALL_RECENT, SMALLEST_TARGET
+from context_compression.compression.target import ALL_RECENT
 from context_compression.conversation.refs import canonical, ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many

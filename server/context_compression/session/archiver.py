@@ -1,10 +1,8 @@
-"""Keeping the originals of a compression, and what receipts may promise because of it."""
+"""`Archiver`: keeps the originals of a compression in the session's log before its view counts."""
 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from context_compression.compression.result import Kept, Result
@@ -13,82 +11,75 @@ from context_compression.conversation.messages import COMPRESSED, Text
 from context_compression.conversation.refs import REF, canonical
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.errors import StoreError
-from context_compression.evidence.ledger import entries, from_json, merge, to_json
+from context_compression.evidence.ledger import entries, to_json
 from context_compression.planning.archive import Archive
-from context_compression.session.keeping import digest_under, refs_beside
-from context_compression.session.quoting import told
-from context_compression.session.state import State, made_in, state_of, timestamp
+from context_compression.session.event_checks import base_of
+from context_compression.session.keeping import digest_under
+from context_compression.session.layouts import encode_layout
+from context_compression.session.log_events import timestamp
+from context_compression.session.receipts import archive_of
+from context_compression.session.replaying import state_of
+from context_compression.session.state import State
 from context_compression.store import SessionLog, Store
-from context_compression.store.originals import original_of
 from context_compression.tokens import Counter
 
 OFFLOADED = re.compile(rf"/offloaded/({REF})\.txt")
-BROUGHT_BACK = 0.25
-"""Share of an original; who restored that much may want all of it."""
+MOST_KEY_POINTS = 10
+"""Constraints and decisions that are listed with a summary."""
 
 
 class Archiver:
-    """Keeps the originals of one compression in the session's log, before its view counts."""
+    """The `Keeper` of one compression in a session."""
 
     def __init__(
         self,
         log: SessionLog,
         store: Store,
         state: State,
-        news: Sequence[dict[str, Any]],
+        pending: Sequence[dict[str, Any]],
         before_writing: Callable[[], object],
         system: Any = None,
         origin: Mapping[str, Any] | None = None,
     ) -> None:
+        """Prepare to keep originals; nothing is written yet.
+
+        Args:
+            log: of the session.
+            store: that holds it.
+            state: in which the compression is made.
+            pending: events that lead to this state and are not written yet; they are written with
+                the compression.
+            before_writing: is called first; what it raises leaves all as it was.
+            system: the system prompt before the compression.
+            origin: where the conversation comes from.
+        """
         self._log, self._store, self._state = log, store, state
         self._system, self._origin = system, origin
-        self._news, self._before_writing = news, before_writing
+        self._pending, self._before_writing = pending, before_writing
 
     @property
     def archive(self) -> Archive:
-        """Receipts may name `context_restore` and the file of an offloaded text."""
+        """Notes may name `context_restore` and the file of an offloaded text."""
         return archive_of(self._store, self._log, self._state)
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
-        """Originals first, then all there is to read, then the line that makes the view count."""
+        """Write the originals, then the pending events, then the event that makes the view count.
+
+        Raises:
+            StoreError: they cannot be written, or another process changed the session meanwhile.
+        """
         self._before_writing()
         with self._log.archiving():
             return self._keep(messages, result)
 
-    def _check(self, messages: Sequence[Mapping[str, Any]], result: Result) -> State:
-        """The state of now, in which the messages are still those, and the refs still free."""
-        state = state_of(self._log)
-        view = state.view[: len(messages)]
-        same = view == list(messages) or view == json.loads(json.dumps(messages))
-        taken = ((digest_under(self._log, state, ref), r.sha256) for ref, r in result.refs.items())
-        if not same or any(there not in (None, digest) for there, digest in taken):
-            raise StoreError(
-                f"Something else was recorded in {self._log.id} meanwhile, so the view was "
-                "not changed. Compress again."
-            )
-        return state
-
     def _keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
         replaced = self._replaced(result)
         now, n = timestamp(), self._next_number()
-        name = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
-        if self._news:
-            self._log.append(*self._recorded(messages, result.compressed, name))
-        state = self._check(messages, result)
-        position = {index: at for at, index in enumerate(result.compressed)}
-        refs: dict[str, dict[str, Any]] = {}
-        made = [each for each in result.layout if isinstance(each, dict)]
-        in_files = {*OFFLOADED.findall(canonical(made))}
-        for ref, about in result.refs.items():
-            index = about.indices[0] if about.indices else None
-            place = None if index is None else position[index]
-            refs[ref] = {
-                "what": about.what, "message": place, "block": about.block, "sha256": about.sha256,
-            }  # fmt: skip
-            if index is None:  # no message holds it: the log itself does
-                refs[ref]["text"] = result.originals[ref]
-            elif about.block is not None and ref in in_files:  # the view tells where it is
-                self._log.write_offloaded(ref, result.originals[ref])
+        file = self._log.write_originals(n, now, [messages[i] for i in result.compressed])
+        if self._pending:
+            self._log.append(*self._without_copies(messages, result.compressed, file))
+        state = self._checked_state(messages, result)
+        refs = self._write_refs(result)
         self._remember(messages, result, n, now)
         self._log.append(
             {
@@ -97,34 +88,70 @@ class Archiver:
                 "n": n,
                 "strategy": result.strategy,
                 "messages_in": len(messages),
-                **made_in(state),
+                **base_of(state),
                 "tokens_before": result.tokens_before,
                 "tokens_after": result.tokens_after,
                 "compressed": result.compressed,
-                "layout": told(result.layout, state.view[: len(messages)]),
-                "originals": name,
+                "layout": encode_layout(result.layout, state.view[: len(messages)]),
+                "originals": file,
                 "refs": refs,
                 "previews": result.previews,
-                **facts_of(result),
-                **self._of_system(result),
+                **summary_facts(result),
+                **self._system_summaries(result),
                 **({"origin": self._origin} if self._origin else {}),
             }
         )
-        removed, warnings = self._log.remove_offloaded(taken_in(messages, result))
-        said = (*replaced, *warnings, *state.warnings, *self._store.doubts)
-        return Kept(len(removed), said)
+        removed, warnings = self._log.remove_offloaded(covered_previews(messages, result))
+        return Kept(len(removed), (*replaced, *warnings, *state.warnings, *self._store.doubts))
 
-    def _recorded(
+    def _checked_state(self, messages: Sequence[Mapping[str, Any]], result: Result) -> State:
+        """The state of now, if the messages are still its view and the refs are still free.
+
+        Raises:
+            StoreError: another process changed the session since.
+        """
+        state = state_of(self._log)
+        view = state.view[: len(messages)]
+        same = view == list(messages) or view == json.loads(json.dumps(messages))
+        known = ((digest_under(self._log, state, ref), r.sha256) for ref, r in result.refs.items())
+        if not same or any(digest not in (None, sha256) for digest, sha256 in known):
+            raise StoreError(
+                f"Something else was recorded in {self._log.id} meanwhile, so the context was "
+                "not compacted. Compress again."
+            )
+        return state
+
+    def _write_refs(self, result: Result) -> dict[str, dict[str, Any]]:
+        """What the event says of each ref; texts that the view names a file for are written."""
+        position = {index: at for at, index in enumerate(result.compressed)}
+        new_messages = [part for part in result.layout if isinstance(part, dict)]
+        in_files = {*OFFLOADED.findall(canonical(new_messages))}
+        refs: dict[str, dict[str, Any]] = {}
+        for ref, about in result.refs.items():
+            index = about.indices[0] if about.indices else None
+            refs[ref] = {
+                "what": about.what,
+                "message": None if index is None else position[index],
+                "block": about.block,
+                "sha256": about.sha256,
+            }
+            if index is None:  # no message holds it: the log itself does
+                refs[ref]["text"] = result.originals[ref]
+            elif about.block is not None and ref in in_files:
+                self._log.write_offloaded(ref, result.originals[ref])
+        return refs
+
+    def _without_copies(
         self, messages: Sequence[Mapping[str, Any]], compressed: Sequence[int], file: str
     ) -> list[dict[str, Any]]:
-        """The news as they go into the log: what stands in the file of originals is not repeated.
+        """The pending events; messages that the file of originals holds are named by position.
 
-        The messages among them are the last of those that are compressed.
+        The messages among the events are the last of those that are compressed.
         """
         position = {index: at for at, index in enumerate(compressed)}
-        index = len(messages) - sum(event["type"] == "message" for event in self._news)
+        index = len(messages) - sum(event["type"] == "message" for event in self._pending)
         events: list[dict[str, Any]] = []
-        for event in self._news:
+        for event in self._pending:
             at = position.get(index) if event["type"] == "message" else None
             index += event["type"] == "message"
             if at is None or messages[index - 1] != event["message"]:
@@ -137,47 +164,42 @@ class Archiver:
         return events
 
     def _replaced(self, result: Result) -> tuple[str, ...]:
-        """That a smaller view goes, which a compression of the same conversation left before."""
-        undone = any(event["type"] == "undo" for event in self._news)
-        before = state_of(self._log).compressions if undone else ()
-        if not before or before[-1]["tokens_after"] >= result.tokens_after:
+        """A warning where a smaller view of the same conversation is replaced by this one."""
+        undoes = any(event["type"] == "undo" for event in self._pending)
+        earlier = state_of(self._log).compressions if undoes else ()
+        if not earlier or earlier[-1]["tokens_after"] >= result.tokens_after:
             return ()
-        size = f"{before[-1]['tokens_after']:,} tokens"
+        size = f"{earlier[-1]['tokens_after']:,} tokens"
         return (
-            f"this takes the place of an earlier view of {size}, which an undo won't bring back",
+            f"this replaces an earlier compacted context of {size}, which an undo won't bring back",
         )
 
-    def _of_system(self, result: Result) -> dict[str, Any]:
-        """Our part of the system prompt, where there is or was one; the caller keeps the rest."""
-        said = {"before": summary_in(self._system), "after": summary_in(result.system)}
-        return {"system": said} if any(said.values()) else {}
+    def _system_summaries(self, result: Result) -> dict[str, Any]:
+        """Our summary in the system prompt, before and after; the caller keeps the rest of it."""
+        summaries = {"before": summary_in(self._system), "after": summary_in(result.system)}
+        return {"system": summaries} if any(summaries.values()) else {}
 
     def _next_number(self) -> int:
         """One more than any compression has, even one that was killed before it counted.
 
-        What it left behind under its number, in the ledger and among the summaries, never counts.
+        Entries of a killed one, in the ledger and among the summaries, never count.
         """
         names = (path.stem for path in self._log.folder.glob("compact-*.json"))
-        taken = (name.rpartition("-")[2] for name in names)
-        return max(*self._state.numbers, *map(int, filter(str.isdecimal, taken)), 0) + 1
+        numbers = (name.rpartition("-")[2] for name in names)
+        return max(*self._state.numbers, *map(int, filter(str.isdecimal, numbers)), 0) + 1
 
     def _remember(
         self, messages: Sequence[Mapping[str, Any]], result: Result, n: int, now: str
     ) -> None:
-        """A summary, or the digest in a window's view, is there to look up later."""
-        points: list[str] = []
-        text = ""
-        gone = [messages[i] for i in result.compressed]
-        ledger = result.summary.ledger if result.summary else entries(parse(gone).messages)
-        self._log.append_ledger({**to_json(entry), "n": n, "created_at": now} for entry in ledger)
+        """Add to the ledger, and list the summary, or the digest of a window, for later."""
+        compressed = [messages[i] for i in result.compressed]
         if result.summary:
-            text = result.summary.text
-            points = [e.text for e in result.summary.ledger if e.kind in ("constraint", "decision")]
-        elif result.strategy == "window" and result.dropped:
-            made = parse([part for part in result.layout if isinstance(part, dict)]).messages
-            texts = (block.text for m in made for block in m.blocks if isinstance(block, Text))
-            text = next((digest for digest in texts if digest.startswith(COMPRESSED)), "")
+            ledger, text = result.summary.ledger, result.summary.text
+            points = [entry.text for entry in ledger if entry.kind in ("constraint", "decision")]
+        else:
+            ledger, text = entries(parse(compressed).messages), _digest_of(result)
             points = text.split("\n")[1:]
+        self._log.append_ledger({**to_json(entry), "n": n, "created_at": now} for entry in ledger)
         if not text:
             return
         covered = result.compressed or (0,)  # only a summary in the system prompt was renewed
@@ -192,26 +214,24 @@ class Archiver:
                 "turns": [sum(starts[: first + 1]), sum(starts[: last + 1])],
                 "messages": [first, last],
                 "content": text,
-                "key_points": list(dict.fromkeys(points))[:10],
+                "key_points": list(dict.fromkeys(points))[:MOST_KEY_POINTS],
                 "tokens": Counter().text(text),
             }
         )
 
 
-@dataclass(frozen=True)
-class Rehearsal:
-    """Promises what the archive would hold, and keeps nothing."""
-
-    archive: Archive
-    store: Store
-
-    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
-        """Nothing is written."""
-        return Kept(warnings=self.store.doubts)
+def _digest_of(result: Result) -> str:
+    """The digest in a view that `window` made; empty for other strategies."""
+    if result.strategy != "window" or not result.dropped:
+        return ""
+    new_messages = parse([part for part in result.layout if isinstance(part, dict)]).messages
+    blocks = (block for message in new_messages for block in message.blocks)
+    texts = (block.text for block in blocks if isinstance(block, Text))
+    return next((text for text in texts if text.startswith(COMPRESSED)), "")
 
 
-def facts_of(result: Result) -> dict[str, Any]:
-    """What the log says of a summary."""
+def summary_facts(result: Result) -> dict[str, Any]:
+    """What the event of a compression says of its summary."""
     summary = result.summary
     if summary is None:
         return {}
@@ -225,56 +245,10 @@ def facts_of(result: Result) -> dict[str, Any]:
     }
 
 
-def taken_in(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
-    """Refs whose previews a summary covers and nothing in the view shows any more."""
+def covered_previews(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
+    """Refs of offloaded files that a summary covers and nothing in the view names any more."""
     if result.summary is None:
         return set()
-    gone = canonical([messages[i] for i in result.compressed])
+    compressed = canonical([messages[i] for i in result.compressed])
     shown = canonical([result.system, result.messages])
-    return {ref for ref in OFFLOADED.findall(gone) if f"{ref}.txt" not in shown}
-
-
-def restored_refs(state: State) -> frozenset[str]:
-    """Refs of which much was restored, and with a whole message the refs of what is in it."""
-    back = frozenset(ref for ref, share in state.shares.items() if share >= BROUGHT_BACK)
-    whole = {
-        (about.get("file"), about["message"])
-        for ref in back
-        if (about := state.refs.get(ref)) and about["block"] is None
-    }
-    inside = {ref for ref, a in state.refs.items() if (a.get("file"), a["message"]) in whole}
-    return back | inside
-
-
-def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
-    """What receipts may promise in this session, and what a strategy may look up."""
-
-    def original(ref: str) -> str | None:
-        try:
-            found = original_of(state.refs[ref], log.read_original)
-        except (KeyError, StoreError):
-            return None
-        return found if isinstance(found, str) else None
-
-    def counts(entry: Mapping[str, Any]) -> bool:  # not that of a compression that was killed
-        number = entry.get("n", 0)
-        return isinstance(number, int) and number in state.numbers
-
-    return Archive(
-        restorable=True,
-        path=partial(offloaded_path, log.root.name, log.id),
-        restored=restored_refs(state),
-        refs=state.refs,
-        previews=state.previews,
-        wholes=state.wholes,
-        original=original,
-        ref_of=refs_beside(log, state),
-        ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
-        prompt=store.prompt,
-        settled=len(state.view) - state.behind if state.compressions else 0,
-    )
-
-
-def offloaded_path(folder: str, session: str, ref: str) -> str:
-    """Where a person finds an offloaded text, from the folder that holds the store."""
-    return f"{folder}/sessions/{session}/offloaded/{ref}.txt"
+    return {ref for ref in OFFLOADED.findall(compressed) if f"{ref}.txt" not in shown}

@@ -1,53 +1,54 @@
-"""The refs of a session: to what each was given, and texts that are archived under a new one."""
+"""The refs of a session: what each stands for, and texts archived under new ones."""
 
 from functools import partial
 from typing import Any
 
 from context_compression.conversation.refs import Refs, digest_of
 from context_compression.errors import StoreError
-from context_compression.session.state import State, timestamp
+from context_compression.session.log_events import timestamp
+from context_compression.session.state import State
 from context_compression.store import SessionLog
 
 
 def digest_under(log: SessionLog, state: State, ref: str) -> str | None:
     """The SHA-256 of what is archived under a ref; `None` where nothing is; "" if it is damaged.
 
-    Older versions did not write it down: then the original tells it.
+    Older versions did not write it down: then it is worked out from the original.
     """
     about = state.refs.get(ref)
     if about is None:
         return None
-    if isinstance(told := about.get("sha256"), str):
-        return told
+    if isinstance(digest := about.get("sha256"), str):
+        return digest
     try:
         return digest_of(log.original(ref, [about]))
     except StoreError:
         return ""
 
 
-def refs_beside(log: SessionLog, state: State) -> Refs:
-    """Gives refs that are those of no other content in a session."""
+def refs_of_session(log: SessionLog, state: State) -> Refs:
+    """Gives refs that stand for nothing else in the session."""
     return Refs(partial(digest_under, log, state))
 
 
 class ArchivedTexts:
-    """Archives texts in a session; `SessionLog.archiving` is held meanwhile."""
+    """Archives texts in a session; the caller holds `SessionLog.archiving` meanwhile."""
 
     def __init__(self, log: SessionLog, state: State) -> None:
-        """Those of a log, which says what the state is."""
+        """Prepare to archive texts in a log; `state` is what it says now."""
         self._log, self._state = log, state
-        self.ref_of = refs_beside(log, state)
+        self.ref_of = refs_of_session(log, state)
 
     def add(self, text: str, what: str, **more: Any) -> str:
-        """Archive a text, unless it can be brought back already; returns its ref.
+        """Archive a text, unless it can be restored already; returns its ref.
 
         Args:
-            text: the text.
-            what: it is, in a few words.
-            more: what else the event says; one that says more is written in any case.
+            text: to archive.
+            what: the text in a few words.
+            more: further keys of the event, which is then written in any case.
         """
         ref = self.ref_of(text)
-        known = self._comes_back(ref)
+        known = self._can_be_restored(ref)
         if known and not more:
             return ref
         about = {"what": what, "text": text, "message": None, "block": None}
@@ -57,8 +58,8 @@ class ArchivedTexts:
         self._log.append({**event, "previews": [], **more})
         return ref
 
-    def _comes_back(self, ref: str) -> bool:
-        """Whether the very text is archived under its ref, and can be read."""
+    def _can_be_restored(self, ref: str) -> bool:
+        """Whether something is archived under a ref, and can be read."""
         if ref not in self._state.refs:
             return False
         try:

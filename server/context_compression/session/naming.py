@@ -1,4 +1,4 @@
-"""Which session a conversation belongs to that comes without a name."""
+"""Which session a conversation belongs to that comes without an id."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -8,17 +8,18 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, strings_in
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import StoreError
-from context_compression.session.state import first_messages, hold, state_of
+from context_compression.session.following import begin_with_view, first_messages
+from context_compression.session.replaying import state_of
 from context_compression.store import Store
 
 PREFIX = "messages-"
 
 
 def session_id_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
-    """The id of the session of a conversation that has none: after its messages up to the user's.
+    """The id of the session for a conversation: made of its messages up to the user's first one.
 
-    For programs begin all their conversations with one system message. A view that begins
-    otherwise, because that was compressed, belongs to the session it was made in.
+    The first message alone is not enough: programs begin all their conversations with the same
+    system message. A view, which begins with a note of ours, belongs to the session it was made in.
 
     Raises:
         InvalidConversation: not messages in a format we know.
@@ -26,15 +27,14 @@ def session_id_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
     conversation = parse(messages)
     begins = first_messages(conversation.raw)
     name = PREFIX + ref_of(begins[0] if len(begins) == 1 else begins)
-    ours = next((text for text in strings_in(begins) if text.startswith(COMPRESSED)), None)
-    if ours is None or store.session(name).exists:
+    note = next((text for text in strings_in(begins) if text.startswith(COMPRESSED)), None)
+    if note is None or store.session(name).exists:
         return name
-    line = max(ours.splitlines(), key=len)  # whoever joins texts leaves lines as they are
-    theirs = conversation.messages
+    line = max(note.splitlines(), key=len)  # programs that join texts leave lines as they are
     for id in store.sessions():
-        with suppress(StoreError):  # what cannot be read keeps no other from us
+        with suppress(StoreError):  # a damaged session must not hide the others
             if id.startswith(PREFIX) and store.session(id).holds(line):
                 view = parse(state_of(store.session(id)).view).messages
-                if view and hold(theirs, view):
+                if view and begin_with_view(conversation.messages, view):
                     return id
     return name

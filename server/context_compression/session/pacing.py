@@ -1,6 +1,6 @@
-"""When a session may compress: not while a request runs, not again and again for little.
+"""When a session may compress: not while a request runs, and not at every request for little.
 
-And what it tells of it: an `Event` before and after.
+`Event` announces the start and the end of a compression.
 """
 
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
@@ -11,12 +11,13 @@ from typing import Literal, TypeAlias
 
 Reason: TypeAlias = Literal["threshold", "overflow", "thinking", "manual"]
 GROWTH = 1.05
-"""By how much a view must have grown since a compression before the next one that nobody asked for.
+"""Factor by which a view must have grown since a compression before the next automatic one.
 
-One that leaves less room than that below the threshold would else be followed by another at every
-request, each with the prompt cache gone and the newest results taken out of view.
+A compression that leaves less room than that below the threshold would otherwise be followed by
+another at every request. Each would empty the prompt cache and take the newest results out of view.
 """
 POLL_SECONDS = 0.02
+"""Between two looks whether another thread or process is done."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +26,16 @@ class Event:
 
     Attributes:
         kind: `start` or `end`.
-        reason: the threshold, a request refused as too long or for thinking that is not valid any
-            more, or somebody asked.
+        reason: `threshold`: it was due; `overflow`: a request was refused as too long; `thinking`:
+            one was refused for thinking that is no longer valid; `manual`: the caller wanted it.
         tokens_before: of the view.
-        tokens_after: at the end.
-        aborted: whether it was cancelled or failed; `error` says how.
+        tokens_after: of the view at the end.
+        aborted: whether it was cancelled or failed.
         will_retry: whether the refused request should be sent again.
-        first_kept: index of the first message after what a summary covers.
-        cost: of the summary in dollars, where the summarizer was told a price.
-        usage: tokens its calls took, by the names of `SummaryReply`, and the cost.
+        first_kept: index of the first message behind those that a summary covers.
+        cost: of the summary in dollars, where the summarizer knows a price.
+        error: how it was aborted.
+        usage: tokens of the summary's calls, by the names of `SummaryReply`, and the cost.
     """
 
     kind: Literal["start", "end"]
@@ -61,9 +63,9 @@ class Pace:
 
     @contextmanager
     def request(self, abort: Callable[[], object] | None = None) -> Generator[None]:
-        """While the agent's request runs; `abort` cuts it short when somebody wants to compress.
+        """While the agent's request runs; a compression calls `abort` to cut it short.
 
-        It waits for a compression, but not for one of this very thread.
+        The request waits for a running compression, but not for one of this very thread.
         """
         with self._free:
             self._free.wait_for(lambda: self._begins(abort, besides=get_ident()))
@@ -79,7 +81,7 @@ class Pace:
 
     @contextmanager
     def compressing(self) -> Generator[None]:
-        """While somebody compresses: the request that runs is aborted or waited for; none begins.
+        """While a compression runs: a running request is aborted or waited for; none begins.
 
         A request of this very thread cannot be waited for.
         """
@@ -96,7 +98,10 @@ class Pace:
             yield
 
     def _begins(self, abort: Callable[[], object] | None, besides: int | None = None) -> bool:
-        """Begin a request, where nobody is in the way; `besides` is a thread that never is."""
+        """Begin a request if none runs and no compression claims the turn; returns whether it did.
+
+        Claims of the thread `besides` do not count.
+        """
         with self._free:
             free = self._holder is None and all(thread == besides for thread in self._claims)
             if free:
@@ -130,27 +135,27 @@ class Pace:
                 self._free.notify_all()
 
     def worth_trying(self, tokens: int) -> bool:
-        """Whether the view has grown enough since the last compression for another, unasked."""
-        self._left = min(self._left, tokens)  # it was rewound
+        """Whether the view has grown enough since the last compression for an automatic one."""
+        self._left = min(self._left, tokens)  # the view is smaller after a rewind
         return tokens > GROWTH * self._left
 
     def tried(self, tokens_after: int) -> None:
-        """How large a compression left the view, or found it if it failed."""
+        """Note how large a compression left the view; a failed one leaves it as it was."""
         self._left = tokens_after
 
     def answered(self) -> None:
-        """The model answered: the next refusal may be recovered from again."""
+        """Note that the model answered: the next refusal may be recovered from again."""
         self._recovered.clear()
 
     def may_recover(self, reason: Reason) -> bool:
-        """Whether a request refused so may be tried again: once until the model answers."""
+        """Whether a refused request may be retried for a reason: once until the model answers."""
         first = reason not in self._recovered
         self._recovered.add(reason)
         return first
 
 
 async def _until(ready: Callable[[], bool]) -> None:
-    """Until it is so; other threads bring it about, so the event loop has to look."""
+    """Wait until it is so; other threads bring it about, so the event loop has to look."""
     from anyio import sleep
 
     while True:

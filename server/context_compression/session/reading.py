@@ -1,4 +1,4 @@
-"""Reading what was archived: whole, some lines, the lines a pattern is found in."""
+"""An original as text: all of it, some of its lines, or the lines that a pattern matches."""
 
 from contextlib import suppress
 from typing import Any
@@ -19,9 +19,9 @@ def as_text(original: Any) -> str:
 
 
 def in_lines(original: Any) -> str:
-    """An original as lines to choose among: of a message those of all its texts.
+    """An original as lines to choose among: those of a text, or of all texts of a message.
 
-    A block that we do not know is one line of JSON.
+    A block of unknown type is one line of JSON.
     """
     if isinstance(original, str):
         return original
@@ -34,7 +34,9 @@ def in_lines(original: Any) -> str:
 
 
 def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str:
-    """All of a text, a range of its lines, or those a pattern is found in, with their numbers.
+    r"""All of a text, a range of its lines, or the lines that a pattern matches, with numbers.
+
+    `select("a\nb\nc", (2, 3), None)` -> `"b\nc"`; `select("a\nb\nc", None, "b")` -> `"2: b"`
 
     Raises:
         StoreError: an impossible range, or a pattern that is wrong or takes too long.
@@ -47,11 +49,11 @@ def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str
         is_not = "is" if first == last else "are"
         wrong = "run backwards" if last < first else f"{is_not} not there"
         if first < 1 or last < first or first > len(numbered):
-            asked, there = in_range("line", first, last), in_range("line", 1, len(numbered))
-            raise StoreError(f"{asked} {wrong}; this has {there}.")
+            requested, there = in_range("line", first, last), in_range("line", 1, len(numbered))
+            raise StoreError(f"{requested} {wrong}; this has {there}.")
         numbered = numbered[first - 1 : last]
     if pattern is None:
         return "\n".join(line for _, line in numbered)
-    wanted = Pattern(pattern)
-    found = [f"{number}: {line}" for number, line in numbered if wanted.is_in(line)]
-    return "\n".join(found) or NO_LINE
+    regex = Pattern(pattern)
+    matches = [f"{number}: {line}" for number, line in numbered if regex.is_in(line)]
+    return "\n".join(matches) or NO_LINE

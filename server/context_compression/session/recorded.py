@@ -1,18 +1,16 @@
-"""One conversation on disk: record it, view it, bring anything back, undo.
+"""`RecordedConversation`: one conversation on disk. Record it, view it, restore, undo.
 
-The log only grows. A view is what replaying it gives: messages as recorded, and each compression's
-layout over the view of its time. So an undo is one more line, and nothing is ever rewritten.
+The log only grows. Replaying it gives the view: messages as recorded, and each compression's layout
+over the view of its time. So an undo is one more line, and nothing is ever rewritten.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from context_compression.compression.result import Result
-from context_compression.compression.run import CompressionRequest, Keeper, compress
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.system_prompt import with_summary
 from context_compression.display.strings import one_line
@@ -23,34 +21,38 @@ from context_compression.errors import (
     StoreUnwritable,
     UnknownRef,
 )
-from context_compression.session.archiver import Archiver, Rehearsal, archive_of
+from context_compression.session.following import new_events
 from context_compression.session.keeping import ArchivedTexts
+from context_compression.session.log_events import has_rewind, timestamp, undo_of
 from context_compression.session.reading import NO_LINE, as_text, in_lines, select
-from context_compression.session.state import (
-    State,
-    new_messages,
-    rewinds,
-    state_of,
-    timestamp,
-    undoing,
-)
+from context_compression.session.replaying import state_of
+from context_compression.session.state import State
 from context_compression.settings import Settings
-from context_compression.store import Store
+from context_compression.store import SessionLog, Store
 from context_compression.store.originals import original_of
 from context_compression.store.short_refs import too_short_note
 from context_compression.tokens import Counter, TextCounter
 from context_compression.tokens.usage import Messages, Usage, for_model, usage
 
 LOOKED_BACK = 20
-"""Messages recorded before that tell what one is that cannot be told by itself."""
+"""Recorded messages that show in which format an item is that does not show it by itself."""
+NEWEST_REFS = 5
+"""Refs that the error for an unknown one names."""
 
 
-class Recorded:
-    """A conversation in a store; `Session` says what the arguments are.
+class RecordedConversation:
+    """A conversation in a store: what `Session` does without compressing.
 
     Attributes:
+        store: that keeps it.
+        id: of the session.
+        log: the files of the session.
+        settings: with the window of the model.
+        model: whose tokens and window count.
+        tools: the tool definitions that go with each request.
+        counter: the caller's own way to count tokens.
         origin: `host`, `model` and `window` of a conversation that comes from a file. They are
-            written down with a plan or compression, so that the session alone can tell of them.
+            written down with a plan or compression, so that a later process knows them.
     """
 
     origin: Mapping[str, Any] = MappingProxyType({})
@@ -70,27 +72,31 @@ class Recorded:
         self.id = id
         self.model, self.tools, self.counter = model, tools, counter
         self.settings = for_model(settings, model)
-        self._log = self.store.session(id)
-        self._given_system = system
+        self.log: SessionLog = self.store.session(id)
+        self.given_system = system
 
     @property
     def system(self) -> Any:
-        """The system prompt for the next request: the one given, and in it the summary.
+        """The system prompt for the next request: the one given, with the summary in it, if any.
 
-        That is where it goes where `summary_role` says so and messages have no such role.
+        A summary goes there where `summary_role` is `system` and messages have no such role. Set
+        it to the prompt without the summary.
         """
-        return self._system_in(self.state())
+        return self.system_for(self.state())
 
     @system.setter
     def system(self, given: Any) -> None:
-        self._given_system = given
+        self.given_system = given
 
-    def _system_in(self, state: State, shown: Messages | None = None) -> Any:
-        """The system prompt that goes with our view; a history that is not ours has its own."""
-        ours = shown is None or list(shown[: len(state.view)]) == state.view
-        if state.summary_in_system is None or not ours:
-            return self._given_system
-        return with_summary(self._given_system, state.summary_in_system)
+    def system_for(self, state: State, messages: Messages | None = None) -> Any:
+        """The system prompt for a state, or for messages of a host.
+
+        Messages that do not begin with the state's view get the prompt as it was given.
+        """
+        own = messages is None or list(messages[: len(state.view)]) == state.view
+        if state.summary_in_system is None or not own:
+            return self.given_system
+        return with_summary(self.given_system, state.summary_in_system)
 
     def record(self, *messages: Mapping[str, Any]) -> None:
         """Add messages to the conversation; they are on disk when this returns.
@@ -100,10 +106,10 @@ class Recorded:
         """
         raw = self._read(messages).raw
         now = timestamp()
-        self._log.append(*({"type": "message", "created_at": now, "message": dict(m)} for m in raw))
+        self.log.append(*({"type": "message", "created_at": now, "message": dict(m)} for m in raw))
 
     def _read(self, messages: Sequence[Mapping[str, Any]]) -> Conversation:
-        """What is new; among items of OpenAI Responses there may be any, alone none we do not know.
+        """New messages, read with those before where they do not show their format themselves.
 
         Raises:
             InvalidConversation: not messages in a format we know.
@@ -113,91 +119,43 @@ class Recorded:
         except InvalidConversation:
             before = self.state().recorded[-LOOKED_BACK:]
             with suppress(InvalidConversation):
-                whole = parse([*before, *messages])
+                all_of_them = parse([*before, *messages])
                 new = slice(len(before), None)
-                return Conversation(whole.raw[new], whole.messages[new], whole.format)
+                return Conversation(
+                    all_of_them.raw[new], all_of_them.messages[new], all_of_them.format
+                )
             raise
 
     def follow(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Bring the record up to a conversation that somebody else keeps, such as a transcript.
+        """Bring the record up to a conversation that its host keeps, such as a transcript.
 
-        What is new is recorded; where the other's history was changed, ours is rewound to the last
-        message both have.
+        New messages are recorded. Where the host changed its history, the record is rewound to the
+        last message that both have.
+
+        Raises:
+            InvalidConversation: not messages in a format we know; nothing was recorded.
         """
-        self._log.append(*new_messages(self.state(), messages))
+        self.log.append(*new_events(self.state(), messages))
 
     def view(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
         """The messages that the model would be sent now.
 
-        Given the conversation as somebody else keeps it: the view that `follow` would lead to.
+        Args:
+            messages: the conversation as its host keeps it: gives the view that `follow` would lead
+                to. Nothing is written.
         """
         state = self.state()
-        for event in [] if messages is None else new_messages(state, messages):
+        for event in [] if messages is None else new_events(state, messages):
             state.replay(event)
         return state.view
 
     def usage(self, messages: Sequence[Mapping[str, Any]] | None = None) -> Usage:
-        """How full the context is, with the view in it, or with `messages`."""
+        """How full the context is, in tokens, with the view in it, or with `messages`."""
         state = self.state()
         return usage(
             state.view if messages is None else messages, tools=self.tools, model=self.model,
-            system=self._system_in(state, messages), counter=self.counter, settings=self.settings,
+            system=self.system_for(state, messages), counter=self.counter, settings=self.settings,
         )  # fmt: skip
-
-    def preview(
-        self, messages: Sequence[Mapping[str, Any]] | None = None, **options: Any
-    ) -> Result:
-        """What `compress` would do to the view, or to `messages`, without doing it."""
-        settings = self._settings(options.pop("settings", None))
-        state = self.state()
-        shown = state.view if messages is None else messages
-        rehearsal = Rehearsal(archive_of(self.store, self._log, state), self.store)
-        summarizer = options.pop("summarizer", None)
-        system = self._system_in(state, messages)
-        ask = self._ask(shown, system, rehearsal, settings=settings, **options)
-        return compress(ask, summarizer)
-
-    def _ask(
-        self, messages: Messages, system: Any, store: Keeper, **options: Any
-    ) -> CompressionRequest:
-        """With what is known of this conversation."""
-        return CompressionRequest(
-            messages=messages, system=system, tools=self.tools, model=self.model,
-            counter=self.counter, store=store, **options,
-        )  # fmt: skip
-
-    def _kept(
-        self,
-        state: State,
-        news: Sequence[dict[str, Any]],
-        before_writing: Callable[[], object],
-        messages: Messages,
-        **options: Any,
-    ) -> CompressionRequest:
-        """What is asked for where the originals shall be kept; `news` is written with them."""
-        system = self._system_in(state)
-        origin = self._origin_now(state, options.get("not_counted", 0))
-        archiver = Archiver(self._log, self.store, state, news, before_writing, system, origin)
-        return self._ask(messages, system, archiver, **options)
-
-    def _origin_now(self, state: State, not_counted: int) -> dict[str, Any]:
-        """The origin to write down; `beside` is what is counted beside the messages and what not.
-
-        Where a host's requests are not known this time, what was known of them stays.
-        """
-        if not self.origin or "beside" in self.origin:  # the session itself told it
-            return dict(self.origin)
-        counter = Counter(self.model, self.counter)
-        fixed = counter.system(self._given_system) + counter.tools(self.tools)
-        unknown = not not_counted and self.origin["host"] != "messages"
-        known = state.origin.get("beside", 0) if unknown else 0
-        return {**self.origin, "beside": max(fixed + not_counted, known)}
-
-    def _settings(self, given: Settings | Mapping[str, Any] | None) -> Settings:
-        """The session's settings, some of them changed for one call, or others altogether."""
-        if isinstance(given, Settings):
-            return given
-        return self.settings.changed(given) if given else self.settings
 
     def restore(
         self,
@@ -209,44 +167,56 @@ class Recorded:
     ) -> str:
         """What was archived under a ref, byte for byte; or some of its lines.
 
+            session.restore("c3f9")                         # all of it
+            session.restore("c3f9", lines=(10, 40))
+            session.restore("c3f9", pattern="Error|FAILED")
+
         Args:
-            ref: at least its first four digits.
+            ref: the ref, or at least its first four digits.
             lines: first and last line, from 1, both included.
-            pattern: only lines in which this regular expression is found, with their numbers.
-            note: write down what was restored: of which a good part was, is not offloaded again.
+            pattern: a regular expression: gives the lines that it matches, with their numbers.
+            note: whether to write down how much was restored. A text that was restored for a good
+                part is not offloaded again.
+
+        Returns:
+            A text as it was; a message as JSON. Lines of a message are those of all its texts.
 
         Raises:
             UnknownRef: nothing is archived under this ref.
-            StoreDamaged: the archive does not hold what the ref says.
+            StoreDamaged: the archive does not hold what the ref stands for.
             StoreError: an impossible range or pattern.
         """
-        full = self._log.full_ref(ref)
-        if full is None:
-            known = ", ".join(list(self.state().refs)[-5:]) or "none yet"
-            short = too_short_note(ref)
+        full_ref = self.log.full_ref(ref)
+        if full_ref is None:
+            newest = ", ".join(list(self.state().refs)[-NEWEST_REFS:]) or "none yet"
             raise UnknownRef(
-                f"Nothing is archived under {one_line(repr(ref))} here{short}. "
-                f"The newest refs: {known}."
+                f"Nothing is archived under {one_line(repr(ref))} here{too_short_note(ref)}. "
+                f"The newest refs: {newest}."
             )
-        original = self.original(full)
-        whole = lines is None and pattern is None
-        shown = as_text(original) if whole else select(in_lines(original), lines, pattern)
-        if shown == NO_LINE and lines is None:  # it may stand in what is no text
-            shown = select(as_text(original), None, pattern)
+        original = self.original(full_ref)
+        complete = lines is None and pattern is None
+        text = as_text(original) if complete else select(in_lines(original), lines, pattern)
+        if text == NO_LINE and lines is None:  # it may match what is no text
+            text = select(as_text(original), None, pattern)
         if note:
-            with suppress(StoreUnwritable):  # what cannot be written down is shown all the same
-                self._note(full, shown, len(as_text(original)))
-        return shown
+            with suppress(StoreUnwritable):  # a text that cannot be noted is returned all the same
+                self._note(full_ref, text, len(as_text(original)))
+        return text
 
     def note_restored(self, ref: str, shown: str) -> None:
-        """Write down how much of a (full) ref was brought back; after a good part it stays.
+        """Write down which part of an original was restored.
 
-        For those who show a page of what `restore(note=False)` gave them.
+        For callers that show one page of what `restore(note=False)` returned. A text that was
+        restored for a good part is not offloaded again.
+
+        Args:
+            ref: all its digits.
+            shown: the part that was shown.
         """
         self._note(ref, shown, len(as_text(self.original(ref))))
 
     def _note(self, ref: str, shown: str, of: int) -> None:
-        self._log.append(
+        self.log.append(
             {
                 "type": "restore",
                 "created_at": timestamp(),
@@ -257,62 +227,78 @@ class Recorded:
         )
 
     def original(self, ref: str) -> Any:
-        """What was archived under a full ref: a text, or a message as it came."""
+        """What was archived under a ref of full length: a text, or a message as it came.
+
+        Raises:
+            StoreError: nothing is archived under it, or the archive is damaged.
+        """
         try:
-            return self._log.original(ref)
+            return self.log.original(ref)
         except StoreError:
-            told = self.state().refs.get(ref)  # the log may not be spelled as we do
-            if told is None:
+            about = self.state().refs.get(ref)  # the log may be spelled in another way than ours
+            if about is None:
                 raise
-            return self._log.original(ref, [told])
+            return self.log.original(ref, [about])
 
     def archived(self) -> Iterator[tuple[str, str, Any]]:
-        """All that is archived here, the oldest first: ref, what it is, and the original.
+        """All that is archived here, the oldest first.
+
+        Yields:
+            The ref, the original in a few words, and the original.
 
         Raises:
             StoreDamaged: a file of originals cannot be read.
         """
-        read = cache(self._log.read_originals)
+        read = cache(self.log.read_originals)
         for ref, about in self.state().refs.items():
             yield ref, about["what"], original_of(about, lambda file, at: read(file)[at])
 
     def offload(self, text: str, *, what: str = "text") -> str:
-        """Move a text to the archive; returns its ref."""
-        with self._log.archiving():
-            return ArchivedTexts(self._log, self.state()).add(text, what)
+        """Move a text to the archive; returns its ref.
+
+        Args:
+            text: to archive.
+            what: the text in a few words, shown wherever refs are listed.
+        """
+        with self.log.archiving():
+            return ArchivedTexts(self.log, self.state()).add(text, what)
 
     def undo(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
-        """Take the last compression back; returns the view, with all recorded since.
+        """Take the last compression back.
 
-        Given the `messages` of a conversation somebody else keeps, with what is new in them. They
-        hold what the compression left, or what it was given.
+        Args:
+            messages: the conversation as its host keeps it, with what is new in it. It begins with
+                the view that the compression left, or with the messages it was given.
+
+        Returns:
+            The view, with all messages that were recorded since.
 
         Raises:
-            NothingToUndo: there is none, or it has nothing to do with the messages.
-            InvalidConversation: these are not in a format we know.
+            NothingToUndo: there is no compression, or the messages have nothing to do with it.
+            InvalidConversation: the messages are not in a format we know.
         """
-        with self._log.locked():
+        with self.log.locked():
             state = self.state()
             if not state.compressions:
                 raise NothingToUndo(f"{self.id} has no compression to undo.")
-            undo = undoing(state.compressions[-1], timestamp())
-            self._log.append(*self._undoing_in(messages, state, undo))
+            undo = undo_of(state.compressions[-1], timestamp())
+            self.log.append(*self._undo_in(messages, state, undo))
         return self.view()
 
-    def _undoing_in(
+    def _undo_in(
         self, messages: Messages | None, state: State, undo: dict[str, Any]
     ) -> list[dict[str, Any]]:
         """An undo with the events that bring the record up to messages, in their order."""
         if messages is None:
             return [undo]
-        news, later = new_messages(state, messages), self.state()
-        for event in news:
+        events, later = new_events(state, messages), self.state()
+        for event in events:
             later.replay(event)
         if later.compressions and later.compressions[-1]["n"] == undo["n"]:
-            return [*news, undo]
+            return [*events, undo]
         state.replay(undo)
-        if not rewinds(news := new_messages(state, messages)):
-            return [undo, *news]
+        if not has_rewind(events := new_events(state, messages)):
+            return [undo, *events]
         raise NothingToUndo(
             f"The last compression of {self.id} has nothing to do with these messages. Pass those "
             "it was given or left, or the name of the session alone. Nothing was changed."
@@ -323,5 +309,5 @@ class Recorded:
         self.store.delete(self.id)
 
     def state(self) -> State:
-        """What the log says now."""
-        return state_of(self._log)
+        """What the log says now; the caller's own copy."""
+        return state_of(self.log)

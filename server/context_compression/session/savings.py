@@ -1,8 +1,8 @@
-"""What compression saved a conversation, and what that cost: tokens over all its requests.
+"""How many tokens compressions saved over all requests of a conversation, and what they cost.
 
-A request sends the whole view. So what a compression freed is saved once in each request after it,
-and the definitions of our tools are paid once in each. Tokens are not money: a provider charges a
-tenth for what its cache still holds, and a compression makes a part of that invalid.
+A request sends the full view. So tokens that a compression freed are saved once in each request
+after it, and the definitions of our tools are paid once in each. Tokens are not money: a provider
+charges a tenth for what its cache still holds, and a compression makes a part of that invalid.
 """
 
 import math
@@ -16,20 +16,20 @@ from context_compression.tokens import family_of
 
 SCHEMAS = 1_700
 """o200k tokens of our tools' definitions and instructions; a test holds it to within 5 %."""
-OURS = re.compile(r"(^|_)context_(status|compress|config|summary|offload|restore)$")
+OWN_TOOL = re.compile(r"(^|_)context_(status|compress|config|summary|offload|restore)$")
 """Our tools, whatever a host puts before their names: `mcp__ctx__context_status`."""
 
 
 @dataclass(frozen=True)
 class Savings:
-    """Tokens a conversation's requests went without, and tokens spent to get there.
+    """Tokens that a conversation's requests did not have to send, and tokens spent for that.
 
     Attributes:
-        per_request: by how many the next request is smaller.
+        per_request: by how many tokens the next request is smaller.
         requests: how many were answered so far.
-        kept_out: what those requests would have held beside what they held.
-        brought_back: what restores put into them again.
-        summaries: tokens of the calls in which summaries were written.
+        kept_out: tokens that those requests would have sent in addition.
+        brought_back: tokens that restores added to them.
+        summaries: tokens of the calls that wrote summaries.
         cost: of those calls in dollars, where prices are known.
         schemas: tokens of our tools' definitions in each request, where it has them.
     """
@@ -49,24 +49,25 @@ class Savings:
 
     @property
     def net(self) -> int:
-        """Tokens saved in all; negative where it cost more than it saved."""
+        """Tokens saved in all; negative where compression cost more than it saved."""
         return self.kept_out - self.brought_back - self.summaries - self.schemas_sent
 
     @property
     def unsent(self) -> bool:
-        """Whether what is freed was left out of no request yet: then nothing is saved so far."""
+        """Whether no request was sent since tokens were freed: then nothing is saved so far."""
         return self.per_request > 0 and not self.kept_out
 
-    def told(self) -> dict[str, int]:
-        """Its tokens, as far as they are worth saying: what is 0 is left out, but not the net."""
-        said = {
+    def as_answer(self) -> dict[str, int]:
+        """The tokens by name, as answers show them: without those that are 0, but for `net`."""
+        tokens_by_name = {
             "fewer_per_request": max(0, self.per_request),
             "kept_out": self.kept_out,
             "brought_back": self.brought_back,
             "spent_on_summaries": self.summaries,
             "spent_on_schemas": self.schemas_sent,
         }
-        return {name: tokens for name, tokens in said.items() if tokens} | {"net": self.net}
+        nonzero = {name: tokens for name, tokens in tokens_by_name.items() if tokens}
+        return nonzero | {"net": self.net}
 
     def offering_tools(self, model: str | None) -> "Savings":
         """The same for a conversation whose requests offer our tools to `model`."""
@@ -75,7 +76,21 @@ class Savings:
 
 @dataclass
 class Tally:
-    """Adds up a session's log, event by event."""
+    """Adds up a session's log, event by event.
+
+    Attributes:
+        requests: how many were answered.
+        kept_out: as in `Savings`.
+        brought_back: as in `Savings`.
+        restored: tokens that were restored, once each.
+        summaries: as in `Savings`.
+        cost: as in `Savings`.
+        outside: tokens that a host's hook kept out, by the id of the tool call.
+        at_source: the sum of those whose tool results were recorded.
+        answering: whether the last message was the model's.
+        called: whether an agent called one of our tools, so that its requests offer them.
+        by_caller: summaries that an agent wrote itself, in a call whose size we do not know.
+    """
 
     requests: int = 0
     kept_out: int = 0
@@ -84,22 +99,17 @@ class Tally:
     summaries: int = 0
     cost: float = 0.0
     outside: dict[str, int] = field(default_factory=dict[str, int])
-    """Tokens that a host's hook kept out, by the call that was answered so."""
     at_source: int = 0
-    """Those of calls whose answers were recorded."""
     answering: bool = False
-    """Whether the last message was the model's."""
     called: bool = False
-    """Whether an agent called one of our tools, so that its requests offer them."""
     by_caller: list[str] = field(default_factory=list[str])
-    """Summaries an agent wrote itself, in a call of which nobody told us what it took."""
 
     def take(self, event: Mapping[str, Any], freed: int) -> None:
         """Take one event into account; `freed` is what compressions free in the view after it."""
         match event:
             case {"type": "message", "message": message} if is_object(message):
                 self._take_message(message, freed)
-            case {"type": "rewind"}:  # what is still in the history is recorded anew, or left out
+            case {"type": "rewind"}:  # messages that are still in the history are recorded again
                 self.at_source = 0
             case {"type": "offload", "call": str(call), "tokens_freed": int(tokens)}:
                 self.outside[call] = tokens
@@ -115,13 +125,16 @@ class Tally:
                 pass
 
     def _take_message(self, message: Mapping[str, Any], freed: int) -> None:
-        """What the model says answers a request; its items without a role do so together."""
+        """Count a message of the model as the answer to a request.
+
+        Consecutive items without a role, as OpenAI Responses has them, are one answer.
+        """
         if not _is_answer(message):
             self.answering = False
             if self.outside:
                 self.at_source += sum(self.outside.get(call, 0) for call in _answered(message))
             return
-        self.called = self.called or any(map(OURS.search, _calls(message)))
+        self.called = self.called or any(map(OWN_TOOL.search, _calls(message)))
         if not self.answering or "role" in message:
             self.requests += 1
             self.kept_out += freed + self.at_source
@@ -129,7 +142,13 @@ class Tally:
         self.answering = True
 
     def savings(self, freed: int, count: Callable[[str], int], model: str | None = None) -> Savings:
-        """The sums, with the tokens of a text as `count` has them, and of the tools for `model`."""
+        """The sums of all events.
+
+        Args:
+            freed: tokens that compressions free in the view now.
+            count: counts the tokens of a text.
+            model: in whose tokens our tools' definitions are counted.
+        """
         sums = Savings(
             per_request=freed + self.at_source - self.restored,
             requests=self.requests,
@@ -142,14 +161,14 @@ class Tally:
 
 
 def _is_answer(message: Mapping[str, Any]) -> bool:
-    """Whether the model says it: by its role, or as an item of its own that is no result."""
+    """Whether a message is the model's: by its role, or as an item that is no tool result."""
     kind = str(message.get("type", ""))
     item = "role" not in message and (kind == "reasoning" or kind.endswith("_call"))
     return message.get("role") in ("assistant", "model") or item
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[str]:
-    """The names of the tools a message calls, whatever its dialect."""
+    """The names of the tools that a message calls, in any dialect."""
     yield str(message.get("name", ""))
     for key in ("content", "tool_calls", "parts"):
         blocks = message.get(key)
@@ -159,8 +178,8 @@ def _calls(message: Mapping[str, Any]) -> Iterator[str]:
             inner = (
                 block.get(of) for of in ("function", "functionCall", "function_call", "toolUse")
             )
-            for called in filter(is_object, (block, *inner)):
-                yield str(called.get("name", called.get("toolName", "")))
+            for call in filter(is_object, (block, *inner)):
+                yield str(call.get("name", call.get("toolName", "")))
 
 
 def _answered(message: Mapping[str, Any]) -> Iterator[str]:
@@ -171,6 +190,6 @@ def _answered(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _number(event: Mapping[str, Any], name: str) -> float:
-    """What a line of the log says, 0 where it says nothing that can be added up."""
+    """A number of an event; 0 where it has none that can be added up."""
     value = event.get(name)
     return value if isinstance(value, int | float) and abs(value) < math.inf else 0

@@ -1,17 +1,18 @@
-"""How a conversation stands."""
+"""`Status`: how full the context of a conversation is, and what compressions saved so far."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_compression.compression.run import SMALLEST_TARGET
+from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import Text
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.validity import repair
-from context_compression.session.recorded import Recorded
+from context_compression.session.following import new_events
+from context_compression.session.recorded import RecordedConversation
+from context_compression.session.requests import preview
 from context_compression.session.savings import Savings
-from context_compression.session.state import new_messages
 from context_compression.tokens import Anchor, Counter, anchored
 from context_compression.tokens.usage import Item, Usage, breakdown, largest
 
@@ -21,18 +22,19 @@ class Status:
     """How a conversation stands.
 
     Attributes:
-        usage: how full its context is.
-        messages: how many the view has.
+        usage: how full its context is, in tokens.
+        messages: how many messages the view has.
         messages_recorded: how many were recorded.
         messages_compressed: how many of those are not in the view as they came.
+        compressions: how many count: those that were undone do not.
         tokens_saved: freed by compressions and kept out by hooks, less what was restored.
-        savings: the same over all requests, with what it cost. Where somebody else keeps the
-            history, what they did not take over saved nothing.
+        savings: the same over all requests, with its cost. A compression that the host of a
+            conversation did not take over saved nothing.
         breakdown: tokens by kind of content.
         largest: the blocks that take up most.
-        could_free: tokens that `offload` alone would free, asked for by hand.
-        refs: what was archived, by ref, newest last.
-        warnings: torn lines and the like.
+        could_free: tokens that `offload` alone would free.
+        refs: what was archived, in a few words, by ref, the newest last.
+        warnings: for the user: damaged lines of the log and the like.
     """
 
     usage: Usage
@@ -50,10 +52,10 @@ class Status:
 
     @property
     def by_kind(self) -> dict[str, int]:
-        """Tokens by kind of content, of what is used.
+        """The used tokens by kind of content.
 
-        What was charged beyond our count is a kind of its own. Where less was charged, all count by
-        so much less.
+        Tokens that a provider charged beyond our count are a kind of their own. Where it charged
+        fewer, each kind counts for fewer, in proportion.
         """
         used, counted = int(self.usage.used_tokens), sum(self.breakdown.values())
         if used >= counted:
@@ -65,21 +67,27 @@ class Status:
         return shares
 
 
-def could_free(session: Recorded, conversation: Conversation) -> int:
-    """Tokens that `offload` would free, by doing it; none where there are sound texts alone."""
+def could_free(session: RecordedConversation, conversation: Conversation) -> int:
+    """Tokens that `offload` would free, found by a preview.
+
+    A conversation of texts alone, with nothing to repair, has none; that is found without one.
+    """
     messages, rules = conversation.messages, conversation.format.rules
     texts = all(isinstance(block, Text) for message in messages for block in message.blocks)
-    # of a named model more may be asked than the dialect does
-    as_others = not session.settings.alternate_roles and session.model is None
-    simple = texts and as_others and not summary_in(session.system)
+    # a named model may have stricter rules than the dialect
+    dialect_rules = not session.settings.alternate_roles and session.model is None
+    simple = texts and dialect_rules and not summary_in(session.system)
     if simple and not repair(messages, rules, conversation.without_halves).repairs:
         return 0
-    asked = session.preview(conversation, strategy="offload", target_tokens=SMALLEST_TARGET)
-    return asked.tokens_freed
+    return preview(
+        session, conversation, strategy="offload", target_tokens=SMALLEST_TARGET
+    ).tokens_freed
 
 
 def status_of(
-    session: Recorded, messages: Sequence[Mapping[str, Any]] | None, anchor: Anchor | None
+    session: RecordedConversation,
+    messages: Sequence[Mapping[str, Any]] | None,
+    anchor: Anchor | None,
 ) -> Status:
     """How a conversation stands; `Session.status` says what the arguments are."""
     state = session.state()
@@ -87,17 +95,17 @@ def status_of(
     counter = Counter(session.model, session.counter)
     conversation = parse(shown)
     parsed = conversation.messages
-    used = session.usage(conversation)
+    usage = session.usage(conversation)
     if anchor:
         tokens = anchored(counter, parsed, anchor)
-        used = Usage(tokens, used.total_budget, used.threshold_tokens)
+        usage = Usage(tokens, usage.total_budget, usage.threshold_tokens)
     recorded, compressions, freed = state.recorded, len(state.compressions), state.freed
     as_they_came = {*map(id, state.view)}
     changed = sum(id(message) not in as_they_came for message in recorded)
-    for event in [] if messages is None else new_messages(state, conversation, anew=True):
+    for event in [] if messages is None else new_events(state, conversation, from_start=True):
         state.replay(event)
     return Status(
-        usage=used,
+        usage=usage,
         messages=len(shown),
         messages_recorded=len(recorded),
         messages_compressed=changed,

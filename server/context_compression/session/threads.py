@@ -25,15 +25,15 @@ def same_signature_as(
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """What `work` returns, worked out in a thread.
+    """What `work` returns, computed in a thread.
 
-    Nobody can stop a thread, so a cancellation, an event loop's own too, waits until it is done:
-    what it writes is never written behind the back of who has gone on.
+    A thread cannot be stopped. So a cancellation waits until it is done, one by the event loop
+    itself, too: nothing is written after the caller went on.
     """
     from anyio import create_task_group
 
     ended: list[Callable[[], T]] = []
-    async with create_task_group() as group:  # only a child's thread is waited for in any case
+    async with create_task_group() as group:  # anyio always waits for the thread of a child task
         group.start_soon(_note, work, ended)
     return ended[0]()
 
@@ -42,7 +42,7 @@ async def _note(work: Callable[[], T], ended: list[Callable[[], T]]) -> None:
     from anyio.to_thread import run_sync
 
     try:
-        found = await run_sync(work)
+        result = await run_sync(work)
     except Exception as error:
         failure = error
 
@@ -51,11 +51,14 @@ async def _note(work: Callable[[], T], ended: list[Callable[[], T]]) -> None:
 
         ended.append(fail)
     else:
-        ended.append(lambda: found)
+        ended.append(lambda: result)
 
 
 def check_cancelled() -> None:
-    """Asked in such a thread before it changes anything: once cancelled, it ends here."""
+    """End the work of a thread of `in_thread` here, if its task was cancelled.
+
+    To be called before the work changes anything.
+    """
     from anyio.from_thread import check_cancelled
 
     check_cancelled()

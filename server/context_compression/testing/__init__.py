@@ -1,6 +1,12 @@
-"""Fakes and builders for tests: random conversations, a scripted summarizer; a Messages API server.
+"""Fakes and builders for tests: random conversations, a scripted summarizer, a Messages API server.
 
-`conversation(turns=4, seed=7)` is always the same conversation: no clock, no global randomness.
+`conversation(turns=4, seed=7)` is always the same conversation: no clock, no global randomness. No
+module of the package itself uses what lives here.
+
+    dialects.py         how each dialect writes a step
+    openai_dialects.py  the same for the dialects of OpenAI's shape
+    steps.py            what the model does in a step, as values
+    messages_api.py     Anthropic's Messages API with a script, on loopback
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,7 +14,8 @@ from random import Random
 from typing import Any, Literal, TypeAlias
 
 from context_compression.summaries.summarizer import SummaryReply, SummaryRequest
-from context_compression.testing.dialects import PIXEL, WRITERS, Dialect, Run, Step
+from context_compression.testing.dialects import WRITERS
+from context_compression.testing.steps import PIXEL, Dialect, Run, Step
 
 __all__ = [
     "PIXEL",
@@ -111,14 +118,14 @@ def log(random: Random, lines: int) -> str:
 def said_by_user(
     text: str, dialect: Dialect, picture: bool = False, document: bool = False
 ) -> dict[str, Any]:
-    """A user message, with a picture or a file where asked for."""
+    """A user message, with a picture or a text file if that is true."""
     return WRITERS[dialect].user(text, picture, document)
 
 
 def said_by_model(
     text: str, dialect: Dialect, *, thought: str | None = None, redacted: bool = False, id: str = ""
 ) -> list[dict[str, Any]]:
-    """What the model says at the end of a turn; `id` names it where it thinks."""
+    """The model's messages at the end of a turn; `id` names them where the model thinks."""
     return WRITERS[dialect].step(Step((), text, thought, redacted, id=id))
 
 
@@ -142,7 +149,7 @@ def tool_step(
 class ScriptedSummarizer:
     """Answers each request with the next entry of a script, raising those that are exceptions.
 
-    The last entry is repeated; `requests` holds what was asked.
+    The last entry is repeated; `requests` holds all requests.
     """
 
     def __init__(self, *script: str | SummaryReply | Exception) -> None:

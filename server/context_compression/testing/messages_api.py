@@ -38,7 +38,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Answer:
-    """A message: in events, or whole, as the request wants it.
+    """A message: in events, or at once, as the request says.
 
     Attributes:
         text: what it says, or a function of the request's body; where empty, there is no block.
@@ -180,9 +180,9 @@ class _Exchange(BaseHTTPRequestHandler):
                 case Answer():
                     self._answer(reply, body)
                 case Refusal():
-                    self._whole(reply.status, reply.body, reply.headers)
+                    self._at_once(reply.status, reply.body, reply.headers)
                 case int():
-                    self._whole(200, {"input_tokens": reply})
+                    self._at_once(200, {"input_tokens": reply})
 
     def _answer(self, answer: Answer, body: Body) -> None:
         message = _message(answer, body)
@@ -193,14 +193,14 @@ class _Exchange(BaseHTTPRequestHandler):
             if self.api.closing.wait(answer.each_after if number else answer.first_after):
                 return None
             if not streamed:
-                return self._whole(200, event)
+                return self._at_once(200, event)
             if number == 0:
                 self._begin(200, "text/event-stream", {"transfer-encoding": "chunked"})
             self._event(event)
         self.wfile.write(b"0\r\n\r\n")
         return None
 
-    def _whole(self, status: int, body: Body, headers: Mapping[str, str] | None = None) -> None:
+    def _at_once(self, status: int, body: Body, headers: Mapping[str, str] | None = None) -> None:
         content = json.dumps(body).encode()
         length = {"content-length": str(len(content))}
         self._begin(status, "application/json", length | dict(headers or {}))
@@ -226,16 +226,16 @@ def _tokens(content: Any) -> int:
 
 
 def _message(answer: Answer, body: Body) -> Body:
-    """The answer whole, as it comes without streaming."""
+    """The answer as it comes without streaming."""
     text = answer.text(body) if callable(answer.text) else answer.text
     content: list[Body] = [{"type": "text", "text": text}] if text else []
     if answer.tool:
         content.append({"type": "tool_use", "id": "toolu_1", "name": answer.tool, "input": {}})
     content += answer.content
     usage = {"input_tokens": _tokens(body["messages"]), "output_tokens": _tokens(content)}
-    said = json.dumps([body["messages"], content]).encode()
+    exchange = json.dumps([body["messages"], content]).encode()
     return {
-        "id": f"msg_{crc32(said):08x}",  # agent hosts take one id for one message
+        "id": f"msg_{crc32(exchange):08x}",  # agent hosts take one id for one message
         "type": "message",
         "role": "assistant",
         "model": body.get("model", ""),  # other clouds have it in the path
@@ -259,8 +259,8 @@ def _events(message: Body) -> Iterator[Body]:
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     stop = {name: message[name] for name in ("stop_reason", "stop_sequence", "stop_details")}
-    said = {"output_tokens": usage["output_tokens"]}
-    yield {"type": "message_delta", "delta": stop, "usage": said}
+    output = {"output_tokens": usage["output_tokens"]}
+    yield {"type": "message_delta", "delta": stop, "usage": output}
     yield {"type": "message_stop"}
 
 

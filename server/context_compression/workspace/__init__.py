@@ -3,11 +3,12 @@
 Here live the things that every door and every host needs in order to begin. Which conversation is
 meant is found in `doors`; what agent hosts ask is answered in `hosts`.
 
-    workspace.py      store, settings and access, made once from environment and options
-    opened.py         an open conversation: session and transcript
-    own_sessions.py   sessions of ours, which hold no conversation
-    folders.py        working directory and home folder
-    guard.py          unforeseen errors become words
+    workspace.py        store, settings and access, made once from environment and options
+    summary_models.py   which model may write summaries
+    opened.py           an open conversation: session and transcript
+    own_sessions.py     sessions of this package, which hold no conversation
+    folders.py          working directory and home folder
+    guard.py            an unforeseen error becomes a sentence
 """
 
 from context_compression.moved import held_elsewhere

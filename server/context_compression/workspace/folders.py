@@ -24,7 +24,7 @@ def home_folder() -> Path:
     """The home folder of the user.
 
     Raises:
-        StoreError: nobody knows of one.
+        StoreError: none is known.
     """
     try:
         return Path.home()

@@ -1,6 +1,6 @@
-"""The guard at the doors: whatever goes wrong there becomes words, with the path, and no traceback.
+"""The guard at the doors: an unforeseen error becomes a sentence with the path, not a traceback.
 
-Errors raised on purpose say already what to do. All others are told here, and nowhere else.
+Errors raised on purpose already say what to do. All others get their words here.
 """
 
 import os
@@ -20,10 +20,10 @@ REPORT = (
 
 @contextmanager
 def in_our_words(*passing: type[Exception]) -> Generator[None]:
-    """Turns what nobody foresaw into `Unforeseen`.
+    """Raises `Unforeseen` in place of any error that was not raised on purpose.
 
     Args:
-        passing: exceptions by which the door itself tells something; they go through.
+        passing: exceptions that the door itself uses; they go through.
     """
     try:
         yield
@@ -45,12 +45,13 @@ def words_for(error: BaseException) -> str:
         return f"{where}. Correct the path, its permissions or the disk; ask again. {SAFE}"
     if isinstance(error, ValueError) and "embedded null" in what:
         return f"A path or a name holds a NUL character, and no file has it. Leave it out. {SAFE}"
-    said = f"{type(error).__name__}: {what}" if what else type(error).__name__
-    return f"Something went wrong that nobody foresaw: {said}{_place(error)}. {REPORT}"
+    name = type(error).__name__
+    described = f"{name}: {what}" if what else name
+    return f"Something went wrong that nobody foresaw: {described}{_place(error)}. {REPORT}"
 
 
 def _first(error: BaseException) -> BaseException:
-    """Of what went wrong at the same time in several tasks, the first."""
+    """The first of the errors that several tasks raised at the same time."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
@@ -64,5 +65,7 @@ def _shown(path: Any) -> str:
 def _place(error: BaseException) -> str:
     """Where in our program: ` (state.py, line 93)`."""
     frames = traceback.extract_tb(error.__traceback__)
-    found = next((f for f in reversed(frames) if "context_compression" in f.filename), None)
-    return f" ({os.path.basename(found.filename)}, line {found.lineno})" if found else ""
+    own = (frame for frame in reversed(frames) if "context_compression" in frame.filename)
+    if (frame := next(own, None)) is None:
+        return ""
+    return f" ({os.path.basename(frame.filename)}, line {frame.lineno})"

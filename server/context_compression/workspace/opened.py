@@ -1,4 +1,4 @@
-"""A conversation that is open: our session for it, and the transcript that it is read from."""
+"""`Opened`: a conversation as its session, and the transcript that it is read from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,38 +13,38 @@ from context_compression.transcripts.transcript import Transcript
 
 @dataclass(frozen=True)
 class Opened:
-    """A conversation somebody asked for.
+    """A conversation that a caller named.
 
     Attributes:
         session: our record of it.
-        transcript: the file another program keeps it in; `None` for a session recorded with us,
-            whose history a compression really changes.
-        beside: tokens that the requests of the program hold beside the messages, where a session
-            tells of it.
+        transcript: the file in which another program keeps it; `None` for a session recorded with
+            us, whose history a compression really changes.
+        overhead_tokens: tokens outside the messages in each request of the program, where the
+            session knows them.
     """
 
     session: Session
     transcript: Transcript | None = None
-    beside: int = 0
+    overhead_tokens: int = 0
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]] | None:
-        """What the file of another program holds, read already where it had to be."""
+        """The messages in the file of another program; `None` without one."""
         if self.transcript is None:
             return None
         return self.transcript.conversation or self.transcript.messages
 
     @property
     def anchor(self) -> Anchor | None:
-        """What the host's provider really charged, where the transcript says so.
+        """How many tokens the host's provider charged, where the transcript says so.
 
-        Of a session alone: what it would charge for the view.
+        For a session alone: how many it would charge for the view.
         """
-        if self.beside:
+        if self.overhead_tokens:
             view, session = self.session.view(), self.session
             counter = Counter(session.model, session.counter)
             counted = counter.messages(parse(view).messages) + counter.system(session.system)
-            return Anchor(counted + self.beside, len(view))
+            return Anchor(counted + self.overhead_tokens, len(view))
         usage = self.transcript.usage if self.transcript else None
         return Anchor(*usage) if usage else None
 
@@ -52,11 +52,11 @@ class Opened:
     def not_counted(self) -> int:
         """Tokens the host's provider charged beyond our count: system prompt, tools and the like.
 
-        0 where the transcript does not say what was charged. Of a session alone, which has neither,
-        all that stands beside its messages.
+        0 where the transcript does not say what was charged. For a session alone: all tokens
+        outside its messages.
         """
         if self.transcript is None or (anchor := self.anchor) is None:
-            return self.beside
+            return self.overhead_tokens
         session = self.session
         counter = Counter(session.model, session.counter)
         charged = parse(self.transcript.messages[: anchor.messages]).messages
@@ -70,5 +70,5 @@ def settings_in(origin: Mapping[str, Any], settings: Settings, model: str | None
     if window and model is None and "token_budget" not in settings.model_fields_set:
         settings = settings.changed({"token_budget": window})
     if origin.get("host", "messages") != "messages" and settings.summary_role != "user":
-        settings = settings.changed({"summary_role": "user"})  # it has a system prompt of its own
+        settings = settings.changed({"summary_role": "user"})  # the host has its own system prompt
     return settings

@@ -1,13 +1,13 @@
-"""Sessions that hold no conversation: what is archived without one, under names of ours."""
+"""Sessions of this package: they hold no conversation, but what is archived without one."""
 
 OFFLOADED = "offloaded"
 """The session of texts that belong to no conversation."""
 CHECKPOINT = "checkpoint"
-"""That of summaries which belong to none."""
+"""The session of summaries that belong to no conversation."""
 KEPT_IN = {OFFLOADED: "offloaded texts", CHECKPOINT: "checkpoints"}
-"""What each of them keeps, by its name."""
+"""What each of these sessions keeps, by its id."""
 
 
-def is_ours(id: str) -> bool:
-    """Whether a session is none of a conversation; some disks take capitals for the same name."""
+def is_own_session(id: str) -> bool:
+    """Whether an id is that of such a session; on some disks, capitals are the same name."""
     return id.lower() in KEPT_IN

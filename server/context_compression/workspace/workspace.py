@@ -1,4 +1,4 @@
-"""One run of the program: its store, its settings, and what it may read.
+"""`Workspace`: the store, settings and file access of one run of the program.
 
 The environment is read here once and passed on.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from context_compression.conversation.refs import ref_of
 from context_compression.errors import InvalidSettings
 from context_compression.session import Session
-from context_compression.session.state import first_messages, is_another_conversation
+from context_compression.session.following import first_messages, is_another_conversation
 from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer
@@ -21,16 +21,26 @@ from context_compression.transcripts.access import Access
 from context_compression.transcripts.transcript import Transcript, name_of
 from context_compression.workspace.folders import home_folder, working_folder
 from context_compression.workspace.opened import Opened, settings_in
-from context_compression.workspace.own_sessions import is_ours
+from context_compression.workspace.own_sessions import is_own_session
+from context_compression.workspace.summary_models import SummaryModels
 
 SUMMARY_SECONDS = 25.0
 """For all the requests of a summary: a client may give up on a tool after 30 seconds."""
-CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Store, settings and access of one run of the program."""
+    """Store, settings and access of one run of the program.
+
+    Attributes:
+        store: that is used.
+        environ: the environment of the process.
+        home: the home folder of the user.
+        cwd: the working directory.
+        access: which files may be read.
+        overrides: settings from the command line.
+        summary_seconds: for all requests of a summary; `None`: no limit.
+    """
 
     store: Store
     environ: Mapping[str, str]
@@ -53,8 +63,8 @@ class Workspace:
     ) -> "Workspace":
         """The workspace of this process: its environment, folders and command-line options.
 
-        An impossible value in the environment is told by whatever needs `settings`: a server that
-        would not start could not say why.
+        An impossible value in the environment is no error here, but in `settings`: a server that
+        does not start could not say why.
 
         Raises:
             StoreError: there is no working directory, or no home folder is known.
@@ -62,17 +72,20 @@ class Workspace:
         environ = os.environ if environ is None else environ
         cwd = working_folder() if cwd is None else cwd
         home = home_folder() if home is None else home
-        found = Store.of_user(store, home) if store else Store.find(cwd, home=home, environ=environ)
-        doors = _doors(environ)
-        allowed = (*doors.allowed_paths, *allow)
-        roots = (*_project(cwd, home), found.folder, *map(Path, allowed))
-        access = Access(roots, doors.read_host_transcripts)
+        if store:
+            opened = Store.of_user(store, home)
+        else:
+            opened = Store.find(cwd, home=home, environ=environ)
+        guarded = _guarded_settings(environ)
+        allowed = (*guarded.allowed_paths, *allow)
+        roots = (*_project(cwd, home), opened.folder, *map(Path, allowed))
+        access = Access(roots, guarded.read_host_transcripts)
         if allow:
             overrides["allowed_paths"] = allowed
-        return cls(found, environ, home, cwd, access, overrides)
+        return cls(opened, environ, home, cwd, access, overrides)
 
     def settings(self, arguments: Mapping[str, Any] | None = None) -> Settings:
-        """Defaults, `config.json`, the environment, the command line, this call; later ones win.
+        """The settings: defaults, `config.json`, environment, command line, this call; later wins.
 
         Raises:
             InvalidSettings: an unknown name or an impossible value.
@@ -86,50 +99,25 @@ class Workspace:
     ) -> Summarizer | None:
         """The model that writes summaries, one for each compression; `None` where none may.
 
-        Only the user can name one, through the environment or the command line, which `arguments`
-        of a call may come from: neither a project's own file nor an agent opens a network path.
+        Args:
+            settings: of the compression.
+            arguments: settings that the user gives with this call.
         """
-        if settings.summarizer in ("caller", "none") or self.why_no_model(settings, arguments):
-            return None
-        if settings.summarizer == "auto" and not settings.summary_model:
-            return None
-        from context_compression.summaries.llms.anthropic import AnthropicSummarizer
-        from context_compression.summaries.llms.deadline import InTime
-
-        seconds = self.summary_seconds
-        asking = AnthropicSummarizer(
-            settings.summary_model, environ=self.environ, deadline_seconds=seconds
-        )
-        return InTime(asking, seconds)
+        return self._summary_models(arguments).summarizer(settings)
 
     def why_no_model(
         self, settings: Settings, arguments: Mapping[str, Any] | None = None
     ) -> str | None:
-        """Why a model that the settings name is not asked, if so."""
-        if settings.summarizer in ("caller", "none"):
-            return None
-        if not self.may_ask_a_model(arguments):
-            if settings.summarizer == "auto" and not settings.summary_model:
-                return None
-            return (
-                "No model was asked: it is named in config.json alone, and a project's own file "
-                "may not send the conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in "
-                "the environment, or name it on the command line with --summary-model."
-            )
-        if settings.summarizer == "auto" and not any(map(self.environ.get, CREDENTIALS)):
-            return f"No model was asked: neither {' nor '.join(CREDENTIALS)} is set."
-        return None
+        """Why a model that the settings name is not asked, in words; `None` where it is."""
+        return self._summary_models(arguments).why_none(settings)
 
     def may_ask_a_model(self, arguments: Mapping[str, Any] | None = None) -> bool:
-        """Whether the user has named a model that writes summaries, or said that one shall.
+        """Whether the user has named a model that writes summaries, or said that one shall."""
+        return self._summary_models(arguments).is_allowed()
 
-        Args:
-            arguments: settings that the user gives with this call.
-        """
+    def _summary_models(self, arguments: Mapping[str, Any] | None) -> SummaryModels:
         given = {**self.overrides, **(arguments or {})}
-        user = Settings.layered(environ=self.environ, arguments=given)
-        named = user.summarizer == "auto" and user.summary_model is not None
-        return named or user.summarizer == "anthropic"
+        return SummaryModels(self.environ, given, self.summary_seconds)
 
     def of(
         self,
@@ -157,10 +145,10 @@ class Workspace:
         return Opened(session, transcript)
 
     def _id(self, transcript: Transcript) -> str:
-        """The id of its session; two files of one name may hold two conversations."""
+        """The id of a transcript's session; two files of one name may hold two conversations."""
         id, messages = transcript.session_id, transcript.messages
         after_file = transcript.host == "messages" and id == name_of(transcript.path)
-        if is_ours(id):
+        if is_own_session(id):
             id = f"{id}-file"
         if not after_file or id not in self.store.sessions():
             return id
@@ -168,8 +156,8 @@ class Workspace:
         return f"{id}-{ref_of(first_messages(messages))[:6]}" if other else id
 
     def place(self, path: str) -> Path:
-        """Where a path leads that somebody typed: from the working directory, or from a `~`."""
-        with suppress(RuntimeError):  # a user nobody knows: then it is the name of a folder
+        """Where a typed path leads: from the working directory, or from a `~`."""
+        with suppress(RuntimeError):  # `~name` of no known user is the name of a folder
             return self.cwd / Path(path).expanduser()
         return self.cwd / path
 
@@ -182,8 +170,8 @@ def _project(cwd: Path, home: Path) -> tuple[Path, ...]:
     return () if home.resolve().is_relative_to(cwd.resolve()) else (cwd,)
 
 
-def _doors(environ: Mapping[str, str]) -> Settings:
-    """The settings that open doors; where one makes no sense, none is opened."""
+def _guarded_settings(environ: Mapping[str, str]) -> Settings:
+    """The settings that open folders; where one has an impossible value, none opens any."""
     given = {v: environ[v] for name, v in variables(environ).items() if name in GUARDED}
     try:
         return Settings.layered(environ=given)

@@ -81,7 +81,7 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
     opened = await open_conversation(
         call, conversation, messages, settings=settings, model=arguments.model
     )
-    call.conversations.refuse_ours(opened.session.id)
+    call.conversations.refuse_own_session(opened.session.id)
     same = _same_conversation(arguments, opened)
     if plan_id is not None:
         text = arguments.summary or ""
@@ -131,7 +131,7 @@ def _session_of_plan(call: Call, plan_id: str, model: str | None) -> str | None:
         PlanError: no recorded conversation has such a plan.
     """
     with suppress(ContextCompressionError):
-        current = call.conversations.open(model=model, asking=call.request).session
+        current = call.conversations.open(model=model, tool_request=call.request).session
         if plan_id in current.state().plans:
             return None
     store = call.workspace.store

@@ -5,7 +5,7 @@ import stat
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
-from context_compression.compression.run import SMALLEST_TARGET
+from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.strings import one_line
 from context_compression.errors import TranscriptError
 from context_compression.mcp_server.answers import answer
@@ -69,7 +69,7 @@ async def _offload_results(call: Call, conversation: str, min_tokens: int | None
     values = {"offload_min_tokens": min_tokens} if min_tokens else {}
     settings = settings_for(call.workspace, values)
     opened = await open_conversation(call, conversation, None, settings=settings)
-    call.conversations.refuse_ours(opened.session.id)
+    call.conversations.refuse_own_session(opened.session.id)
     return await compress_conversation(
         call,
         opened,

@@ -66,7 +66,7 @@ def _answer(
     offered = transcript is not None and arguments.conversation in (None, "", CURRENT)
     savings = status.savings.offering_tools(session.model) if offered else status.savings
     newest = list(status.refs)[: -REFS[arguments.response_format] - 1 : -1]
-    over_all_requests = savings.told()
+    over_all_requests = savings.as_answer()
     facts = {
         "session": session.id,
         "transcript": f"{transcript.path} ({transcript.host})" if transcript else None,

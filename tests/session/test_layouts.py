@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from written import squeeze
 
 from context_compression import Session, Store, compress
-from context_compression.session.quoting import is_sound, told, whole
+from context_compression.conversation.messages import is_object
+from context_compression.session.layouts import decode_message, encode_layout, is_valid_message
 from context_compression.store import SessionLog
 from context_compression.testing import conversation
 
@@ -36,11 +37,11 @@ def test_a_message_comes_back_as_it_was(sources: list[str], own: str, data: st.D
         pieces += [whole_source[start : data.draw(starts)], own[:9]]
     message = {"role": "user", "content": [{"type": "text", "text": "\n".join(pieces)}]}
 
-    [part] = told([message], view)
+    [part] = encode_layout([message], view)
 
     again = json.loads(json.dumps(part))
-    assert whole(again, json.loads(json.dumps(view))) == message
-    assert is_sound(again, len(view))
+    assert decode_message(again, json.loads(json.dumps(view))) == message
+    assert is_valid_message(again, len(view))
 
 
 def test_what_is_quoted_is_not_repeated() -> None:
@@ -48,7 +49,7 @@ def test_what_is_quoted_is_not_repeated() -> None:
     view = [{"role": "user", "content": "\n".join(lines)}, {"role": "user", "content": "Go on"}]
     shown = "\n".join(["[Result of read; ref c3f91a20b1d2]", *lines[5:80], "[… 9 lines]"])
 
-    layout = told([{"role": "user", "content": shown}, (1, 2)], view)
+    layout = encode_layout([{"role": "user", "content": shown}, (1, 2)], view)
 
     assert len(json.dumps(layout)) < len(shown) / 8
     assert layout[1] == (1, 2)
@@ -67,7 +68,7 @@ def test_what_is_quoted_is_not_repeated() -> None:
     ],
 )
 def test_a_quotation_that_makes_no_sense_is_refused(part: dict[str, Any]) -> None:
-    assert not is_sound(part, 2)
+    assert not is_valid_message(part, 2)
 
 
 def events(log: SessionLog) -> list[dict[str, Any]]:
@@ -165,7 +166,8 @@ def test_a_log_without_any_of_this_is_read_as_before(tmp_path: Path) -> None:
     for event in session.store.session("s").events().items:
         if event["type"] == "compression":
             recorded = session.state().recorded
-            layout = [whole(p, recorded) if isinstance(p, dict) else p for p in event["layout"]]  # pyright: ignore[reportUnknownArgumentType]  # a message
+            parts: list[Any] = event["layout"]
+            layout = [decode_message(p, recorded) if is_object(p) else p for p in parts]
             event = {**event, "layout": layout}
         old.append(event)
 

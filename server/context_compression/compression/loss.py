@@ -1,0 +1,94 @@
+"""The loss report: which evidence a compression kept in the view, and which left it."""
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+
+from context_compression.conversation.authors import question_calls
+from context_compression.conversation.messages import Message, texts_of
+from context_compression.evidence.facts import CLASSES, Class, Facts, facts
+from context_compression.evidence.lexicon import Lexicon
+from context_compression.planning.edits import View
+
+NEVER_QUOTED = ("paths", "numbers")
+"""Classes in which finding an item inside a text proves nothing: `10` is found in `2101`."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """How much evidence of one class a compression kept.
+
+    Attributes:
+        total: how many distinct items the conversation held.
+        retained: still in the view.
+        recoverable: not in the view, but in an original under a ref.
+        lost: neither.
+    """
+
+    total: int = 0
+    retained: int = 0
+    recoverable: int = 0
+    lost: int = 0
+
+
+def loss_report(
+    messages: Sequence[Message], view: View, archived: Container[int]
+) -> dict[Class, Loss]:
+    """How much evidence of each class is retained, recoverable from originals, or lost.
+
+    Args:
+        messages: the conversation before.
+        view: the conversation after.
+        archived: indices of the messages whose originals are kept.
+    """
+    covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
+    written = [message for edit in view.edits for message in edit.becomes]
+    lexicon, questions = Lexicon(), question_calls(messages)
+    total, shown, kept = _no_facts(), _no_facts(), _no_facts()
+    for index, message in enumerate(messages):
+        if message.source is None:
+            continue  # a repair put it there: it is nobody's evidence
+        evidence = facts(message, lexicon, questions)
+        _add(total, evidence)
+        if index not in covered:
+            _add(shown, evidence)
+        if index in archived:
+            _add(kept, evidence)
+    for message in written:
+        _add(shown, facts(message, lexicon, questions))
+    quotations = Quotations(written)
+    report: dict[Class, Loss] = {}
+    for name in CLASSES:
+        retained = total[name] & shown[name]
+        if name not in NEVER_QUOTED:  # what our notes quote is in the view, too
+            retained |= {item for item in total[name] - retained if item in quotations}
+        recoverable = (total[name] - retained) & kept[name]
+        lost = len(total[name]) - len(retained) - len(recoverable)
+        report[name] = Loss(len(total[name]), len(retained), len(recoverable), lost)
+    return report
+
+
+class Quotations:
+    """The texts of messages, to look up whether they quote something."""
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        self._text = "\n".join(
+            text for message in messages for block in message.blocks for text in texts_of(block)
+        )
+        self._words = {*self._text.split()}
+
+    def __contains__(self, item: str) -> bool:
+        """Whether they quote `item` word for word.
+
+        All its words but the first and last are looked up before the text is searched: that is
+        fast.
+        """
+        return self._words.issuperset(item.split()[1:-1]) and item in self._text
+
+
+def _no_facts() -> Facts:
+    return {name: set() for name in CLASSES}
+
+
+def _add(to: Facts, more: Facts) -> None:
+    for name, items in more.items():
+        to[name] |= items

@@ -1,0 +1,195 @@
+"""Carries out a session's compressions: one at a time, announced by events, sync and async."""
+
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import monotonic
+from typing import Any
+
+from context_compression.compression.request import CompressionRequest
+from context_compression.compression.result import Result
+from context_compression.compression.run import acompress, compress
+from context_compression.compression.thinking import without_thinking
+from context_compression.errors import StoreError
+from context_compression.session.following import new_events
+from context_compression.session.pacing import POLL_SECONDS, Event, Pace, Reason
+from context_compression.session.recorded import RecordedConversation
+from context_compression.session.requests import preview, request_that_archives, settings_for
+from context_compression.session.threads import check_cancelled, in_thread
+from context_compression.summaries.summarizer import Summarizer
+from context_compression.tokens.usage import Usage
+
+LOCK_SECONDS = 30.0
+"""How long a compression waits for another one of the same conversation."""
+
+
+@dataclass(frozen=True)
+class PlannedCompression:
+    """A compression that is about to be carried out.
+
+    Attributes:
+        reason: why.
+        options: those of `Session.compress`.
+        messages: the conversation, where its host keeps it.
+        before_writing: is called before anything is written.
+        loop: index in the view at which a running tool loop begins; that is left alone.
+    """
+
+    reason: Reason
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    messages: Sequence[Mapping[str, Any]] | None = None
+    before_writing: Callable[[], object] = lambda: None
+    loop: int | None = None
+
+
+@dataclass
+class Progress:
+    """What is known of a running compression.
+
+    Attributes:
+        result: once it is done.
+        usage: how full the context is afterwards, where that was counted already.
+    """
+
+    result: Result | None = None
+    usage: Usage | None = None
+
+    def done(self, result: Result) -> Result:
+        """Note the result, and return it."""
+        self.result = result
+        return result
+
+
+@dataclass(frozen=True)
+class Compressor:
+    """Carries out compressions of one conversation.
+
+    Attributes:
+        conversation: that is compressed.
+        pace: notes how large a compression left the view.
+        summarizer: writes summaries; `None`: no model is asked.
+        on_event: is called at the start and the end of a compression.
+    """
+
+    conversation: RecordedConversation
+    pace: Pace
+    summarizer: Summarizer | None
+    on_event: Callable[[Event], object]
+
+    def run(self, planned: PlannedCompression) -> Result:
+        """The result of a compression, with its originals on disk.
+
+        Raises:
+            ContextCompressionError: as `Session.compress`.
+        """
+        with self._announced(planned.reason, self.conversation.usage()) as progress:
+            if unchanged := self._unchanged(planned):
+                return progress.done(unchanged)
+            with self.conversation.log.locked():
+                request = self._request(planned)
+                if planned.reason == "thinking":
+                    return progress.done(without_thinking(request))
+                return progress.done(compress(request, self.summarizer))
+
+    async def arun(self, planned: PlannedCompression) -> Result:
+        """`run` for an event loop; a cancelled compression writes nothing from then on."""
+
+        def unless_cancelled() -> None:
+            check_cancelled()
+            planned.before_writing()
+
+        cancellable = replace(planned, before_writing=unless_cancelled)
+        usage_before = await in_thread(self.conversation.usage)
+        with self._announced(planned.reason, usage_before) as progress:
+            if unchanged := await in_thread(partial(self._unchanged, planned)):
+                return progress.done(unchanged)
+            async with self._locked():
+                request = await in_thread(partial(self._request, cancellable))
+                if planned.reason == "thinking":
+                    result = await in_thread(partial(without_thinking, request))
+                else:
+                    result = await acompress(request, self.summarizer, in_thread)
+                progress.done(result)
+            progress.usage = await in_thread(self.conversation.usage)
+            return result
+
+    def _unchanged(self, planned: PlannedCompression) -> Result | None:
+        """The result of a preview that changes nothing, where no store exists yet; else `None`.
+
+        A compression that is refused or not due writes nothing, not even an empty folder.
+        """
+        if self.summarizer or self.conversation.store.folder.exists():
+            return None
+        result = preview(self.conversation, planned.messages, **planned.options)
+        return None if result.changed else result
+
+    def _request(self, planned: PlannedCompression) -> CompressionRequest:
+        """The request in the state that the log has now."""
+        state, pending = self.conversation.state(), list[dict[str, Any]]()
+        if planned.messages is not None:
+            pending = new_events(state, planned.messages, from_start=True)
+        for event in pending:
+            state.replay(event)
+        settings = settings_for(self.conversation, planned.options.get("settings"))
+        options = {**planned.options, "settings": settings}
+        if planned.loop is not None:
+            options["pins"] = tuple(range(len(state.view))[planned.loop :])
+        return request_that_archives(
+            self.conversation, state, pending, planned.before_writing, state.view, **options
+        )
+
+    @asynccontextmanager
+    async def _locked(self) -> AsyncGenerator[None]:
+        """The lock of the session, waited for without blocking the event loop."""
+        from anyio import sleep
+
+        until = monotonic() + LOCK_SECONDS
+        while True:
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(self.conversation.log.locked(timeout=0))
+                except StoreError:
+                    if monotonic() > until:
+                        raise
+                else:
+                    yield
+                    return
+            await sleep(POLL_SECONDS)
+
+    @contextmanager
+    def _announced(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:
+        """Send an event at the start and at the end, and tell the pace how it went."""
+        before = int(usage_before.used_tokens)
+        progress = Progress()
+        self.on_event(Event("start", reason, before))
+        try:
+            yield progress
+        except BaseException as error:
+            if progress.result is None:
+                if reason == "threshold" and isinstance(error, Exception):
+                    self.pace.tried(before)
+                text = str(error) or type(error).__name__
+                self.on_event(Event("end", reason, before, before, aborted=True, error=text))
+            raise
+        finally:
+            if progress.result is not None:
+                usage = progress.usage or self.conversation.usage()
+                if reason != "thinking" and (progress.result.changed or usage.over_threshold):
+                    self.pace.tried(int(usage.used_tokens))
+                self.on_event(end_event(reason, before, progress.result))
+
+
+def end_event(reason: Reason, tokens_before: int, result: Result) -> Event:
+    """The event at the end of a compression that was not aborted."""
+    summary = result.summary
+    return Event(
+        "end",
+        reason,
+        tokens_before,
+        result.tokens_after,
+        will_retry=reason in ("overflow", "thinking") and result.changed,
+        first_kept=summary.first_kept if summary else None,
+        cost=summary.cost if summary else None,
+        usage=summary.usage if summary else None,
+    )

@@ -1,0 +1,108 @@
+"""A conversation that a program or host keeps itself, compared with our record of it.
+
+Here lives what brings the record up to such a conversation, and how both are compared: hosts spell
+messages in their own way.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context_compression.conversation.authors import HOST_NOTES
+from context_compression.conversation.formats import parse
+from context_compression.conversation.messages import (
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    is_object,
+)
+from context_compression.session.log_events import timestamp, undo_of
+from context_compression.session.state import State
+
+TEXTUAL = (Text, Thinking, ToolCall, ToolResult)
+"""Blocks that are not pictures, documents or unknown."""
+
+
+def new_events(
+    state: State, messages: Sequence[Mapping[str, Any]], *, from_start: bool = False
+) -> list[dict[str, Any]]:
+    """The events that bring the record up to a conversation that its host keeps.
+
+    New messages are recorded. Where the host changed its history, the record is first rewound to
+    the last message that both have.
+
+    Args:
+        state: of the record.
+        messages: the conversation of the host.
+        from_start: undo first all compressions that the host did not take over. The same
+            conversation then gives the same view, however often it was compressed before.
+
+    Raises:
+        InvalidConversation: not messages in a format we know.
+    """
+    conversation = parse(messages)
+    messages = conversation.raw
+    now = timestamp()
+    events: list[dict[str, Any]] = []
+    if state.view and begin_with_view(conversation.messages, parse(state.view).messages):
+        shared = len(state.view)
+    else:
+        if from_start:
+            events += (undo_of(last, now) for last in reversed(state.compressions))
+        recorded = state.recorded
+        shared = next(
+            (i for i, (a, b) in enumerate(zip(recorded, messages, strict=False)) if a != b),
+            min(len(recorded), len(messages)),
+        )
+        if shared < len(recorded):
+            of = len(recorded)
+            after = state.number + len(events)
+            rewind = {"type": "rewind", "created_at": now, "to": shared, "of": of}
+            events.append({**rewind, "after": after})
+    events += (
+        {"type": "message", "created_at": now, "message": dict(m)} for m in messages[shared:]
+    )
+    return events
+
+
+def is_another_conversation(state: State, messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a conversation begins differently than the record, and not with its view.
+
+    Raises:
+        InvalidConversation: not messages in a format we know.
+    """
+    conversation = parse(messages)
+    if not state.recorded or first_messages(conversation.raw) == first_messages(state.recorded):
+        return False
+    return not begin_with_view(conversation.messages, parse(state.view).messages)
+
+
+def first_messages(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The messages up to the first one of the user's; without one, the first message."""
+    users = (i for i, m in enumerate(messages) if is_object(m) and m.get("role") == "user")
+    first = next(users, 0)
+    return [*messages[: first + 1]]
+
+
+def begin_with_view(messages: Sequence[Message], view: Sequence[Message]) -> bool:
+    """Whether a host's messages begin with our view, however the host spells it."""
+    return len(messages) >= len(view) and all(map(_is_same, messages, view))
+
+
+def _is_same(of_host: Message, of_view: Message) -> bool:
+    """Whether a host's message is one of our view.
+
+    Hosts put notes into a message, join its texts, and may drop thinking and pictures.
+    """
+    shown = [b for b in of_view.blocks if not isinstance(b, TEXTUAL)]
+    same = [b for b in of_host.blocks if not isinstance(b, TEXTUAL)] in ([], shown)
+    return same and _compared(of_host) == _compared(of_view)
+
+
+def _compared(message: Message) -> tuple[Any, ...]:
+    """What is left of a message in every host: role, texts, calls and results."""
+    texts = [block.text for block in message.blocks if isinstance(block, Text)]
+    texts = [text for text in texts if not text.lstrip().startswith(HOST_NOTES)]
+    results = [(result.call_id, result.text, result.is_error) for result in message.results]
+    return message.role, "\n".join(texts), message.calls, results

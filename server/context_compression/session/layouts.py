@@ -1,0 +1,227 @@
+r"""Layouts of views, as the log has them: what a view quotes is written as positions.
+
+A layout says how a compression made a view of the one before: `(start, stop)` for messages that
+stay, and each new message. New messages are mostly quotations of messages that left. In the log
+such a message is
+
+    {"quoting": [3, 9], "message": {"role": "user", "content": {"of": ["[bash] ls\n", [120, 58]]}}}
+
+where `[120, 58]` are 58 characters from the 120th on of all texts in the messages 3 to 8 of the
+view of that time, a line each.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeGuard, cast
+
+from context_compression.conversation.messages import is_array, is_object, strings_in
+
+SHORTEST_TEXT = 160
+"""Characters from which on quotations are looked for in a text."""
+SHORTEST_QUOTATION = 32
+"""Characters from which on a piece of a text is written as a position."""
+PROBED = 64
+"""Characters by which a quotation is searched; the rest is compared."""
+MOST_SEARCHED = 10**8
+"""Characters that are searched for one text without a match; its rest is then written as it is."""
+
+Pieces = list["str | list[int]"]
+"""A text in pieces: literal ones, and `[start, length]` in a source."""
+
+
+def encode_layout(layout: Sequence[Any], view: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """A layout as the log has it: what it quotes of the view is written as positions.
+
+    Args:
+        layout: ranges of messages, and new messages, as `Result.layout` has them.
+        view: the messages before the compression.
+    """
+    encoded: list[Any] = []
+    for number, part in enumerate(layout):
+        if not is_object(part):
+            encoded.append(part)
+            continue
+        before = [each for each in layout[:number] if not is_object(each)]
+        behind = [each for each in layout[number:] if not is_object(each)]
+        start = before[-1][1] if before else 0
+        stop = behind[0][0] if behind else len(view)
+        encoded.append(_encode_message(part, start, stop, view))
+    return encoded
+
+
+def decode_message(part: Mapping[str, Any], view: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A new message of a layout, with the text that it quotes of the view."""
+    if not is_quoting(part):
+        return dict(part)
+    start, stop = part["quoting"]
+    return _decode(part["message"], source_of(view[start:stop]))
+
+
+def apply_layout(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The view that a layout of the log makes of the one before."""
+    messages: list[dict[str, Any]] = []
+    for part in layout:
+        if is_object(part):
+            messages.append(decode_message(part, view))
+        else:
+            messages += view[part[0] : part[1]]
+    return messages
+
+
+def is_valid_layout(layout: Sequence[Any], covered: int) -> bool:
+    """Whether all that a layout names is among the first `covered` messages of the view before."""
+    for part in layout:
+        if is_object(part) and is_valid_message(part, covered):
+            continue
+        if not (is_array(part) and len(part) == 2 and all(isinstance(n, int) for n in part)):
+            return False
+        if not 0 <= part[0] <= part[1] <= covered:
+            return False
+    return True
+
+
+def is_quoting(part: Mapping[str, Any]) -> bool:
+    """Whether a message of a layout has positions in it; those of providers have other keys."""
+    return set(part) == {"quoting", "message"}
+
+
+def is_valid_message(part: Mapping[str, Any], covered: int) -> bool:
+    """Whether the positions in a new message, if any, are well-formed."""
+    if not is_quoting(part):
+        return True
+    match part["quoting"]:
+        case [int(start), int(stop)] if 0 <= start <= stop <= covered:
+            return is_object(part["message"]) and all(
+                map(_are_pieces, _encoded_texts(part["message"]))
+            )
+        case _:
+            return False
+
+
+def source_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """All texts of messages, a line each: positions count from its start."""
+    return "\n".join(strings_in(messages))
+
+
+def _encode_message(
+    message: Mapping[str, Any], start: int, stop: int, view: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """The message with positions in `view[start:stop]`, or as it is where that cannot be undone."""
+    source = source_of(view[start:stop])
+    looks_encoded = any(True for _ in _encoded_texts(message))
+    if not source or _has_surrogates(source) or looks_encoded:
+        return message
+    encoded = {"quoting": [start, stop], "message": _encode(message, source)}
+    return encoded if decode_message(encoded, view) == message else message
+
+
+def _encode(value: Any, source: str) -> Any:
+    if isinstance(value, str):
+        pieces = _pieces(value, source) if len(value) >= SHORTEST_TEXT else [value]
+        return value if pieces == [value] else {"of": pieces}
+    if is_object(value):
+        return {key: _encode(item, source) for key, item in value.items()}
+    return [_encode(item, source) for item in value] if is_array(value) else value
+
+
+def _decode(value: Any, source: str) -> Any:
+    if _is_encoded_text(value):
+        return "".join(
+            each if isinstance(each, str) else source[each[0] : each[0] + each[1]]
+            for each in cast("Pieces", value["of"])
+        )
+    if is_object(value):
+        return {key: _decode(item, source) for key, item in value.items()}
+    return [_decode(item, source) for item in value] if is_array(value) else value
+
+
+def _encoded_texts(value: Any) -> Iterator[Any]:
+    """The pieces of every text in a value that has positions in it."""
+    if _is_encoded_text(value):
+        yield value["of"]
+    elif is_object(value):
+        for item in value.values():
+            yield from _encoded_texts(item)
+    elif is_array(value):
+        for item in value:
+            yield from _encoded_texts(item)
+
+
+def _is_encoded_text(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    return is_object(value) and set(value) == {"of"}
+
+
+def _are_pieces(value: Any) -> bool:
+    if not is_array(value):
+        return False
+    for piece in value:
+        match piece:
+            case str():
+                pass
+            case [int(start), int(length)] if start >= 0 and length >= 0:
+                pass
+            case _:
+                return False
+    return True
+
+
+def _pieces(text: str, source: str) -> Pieces:
+    """A text as literal pieces and positions in a source.
+
+    Its longest line stays literal: `naming` recognises a conversation by that line.
+    """
+    longest = max(text.splitlines(), key=len)
+    literal_line = text.find(longest)
+    pieces: Pieces = []
+    literal = at = end_of_last = searched = 0
+    while at < len(text) and searched < MOST_SEARCHED:
+        line_end = text.find("\n", at) + 1 or len(text)
+        stop = len(text) if at > literal_line else literal_line
+        for begin in (at, text.find("] ", at, line_end) + 2):  # behind a label, too
+            place, length = (0, 0)
+            if begin >= at:
+                place, length = _quotation(text, begin, stop, source, end_of_last)
+            if length:
+                pieces += ([text[literal:begin]] if literal < begin else []) + [[place, length]]
+                literal = at = begin + length
+                end_of_last = place + length
+                break
+        else:
+            at = line_end
+            searched += len(source)
+    return pieces + ([text[literal:]] if literal < len(text) else [])
+
+
+def _quotation(text: str, begin: int, stop: int, source: str, likely: int) -> tuple[int, int]:
+    """Where the source has a text from `begin` on, and for how many characters; `(0, 0)`: too few.
+
+    Args:
+        text: that may quote.
+        begin: where the quotation would begin in it.
+        stop: where it has to end, exclusive.
+        source: that is quoted.
+        likely: where to search the source first: quotations mostly follow each other.
+    """
+    line_end = text.find("\n", begin) + 1 or len(text)
+    if min(line_end, stop) - begin < SHORTEST_QUOTATION:
+        return 0, 0
+    probe = text[begin : min(line_end - 1, stop, begin + PROBED)]
+    place = source.find(probe, likely)
+    place = source.find(probe) if place < 0 else place
+    if place < 0:
+        return 0, 0
+    length, step = len(probe), len(probe)
+    while step:  # doubled while it matches, halved while it does not
+        more = min(length + step, stop - begin)
+        if text[begin + length : begin + more] == source[place + length : place + more]:
+            if more == length:
+                break
+            length, step = more, 2 * step
+        else:
+            step //= 2
+    return place, length
+
+
+def _has_surrogates(text: str) -> bool:
+    """Whether JSON would join two of its characters to one: all positions would be wrong then."""
+    return re.search("[\ud800-\udfff]", text) is not None

@@ -1,0 +1,80 @@
+"""What the notes in a view may promise: refs that can be restored, and files to read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from context_compression.compression.result import Kept, Result
+from context_compression.errors import StoreError
+from context_compression.evidence.ledger import from_json, merge
+from context_compression.planning.archive import Archive
+from context_compression.session.keeping import refs_of_session
+from context_compression.session.state import State
+from context_compression.store import SessionLog, Store
+from context_compression.store.originals import original_of
+
+BROUGHT_BACK = 0.25
+"""Share of an original from which on it counts as restored: who read that much may need all."""
+
+
+def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
+    """What the notes of this session may promise, and what a strategy may look up."""
+
+    def original(ref: str) -> str | None:
+        try:
+            value = original_of(state.refs[ref], log.read_original)
+        except (KeyError, StoreError):
+            return None
+        return value if isinstance(value, str) else None
+
+    def counts(entry: Mapping[str, Any]) -> bool:  # not that of a compression that was killed
+        number = entry.get("n", 0)
+        return isinstance(number, int) and number in state.numbers
+
+    return Archive(
+        restorable=True,
+        path=partial(offloaded_path, log.root.name, log.id),
+        restored=restored_refs(state),
+        refs=state.refs,
+        previews=state.previews,
+        wholes=state.wholes,
+        original=original,
+        ref_of=refs_of_session(log, state),
+        ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
+        prompt=store.prompt,
+        settled=len(state.view) - state.behind if state.compressions else 0,
+    )
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A `Keeper` for a preview: it promises what the archive would hold, and writes nothing."""
+
+    archive: Archive
+    store: Store
+
+    def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
+        """Nothing is written."""
+        return Kept(warnings=self.store.doubts)
+
+
+def restored_refs(state: State) -> frozenset[str]:
+    """Refs of which a good part was restored; with that of a message, those of its texts."""
+    restored = frozenset(ref for ref, share in state.shares.items() if share >= BROUGHT_BACK)
+    messages = {
+        (about.get("file"), about["message"])
+        for ref in restored
+        if (about := state.refs.get(ref)) and about["block"] is None
+    }
+    inside = {ref for ref, a in state.refs.items() if (a.get("file"), a["message"]) in messages}
+    return restored | inside
+
+
+def offloaded_path(folder: str, session: str, ref: str) -> str:
+    """Where a person finds an offloaded text, from the folder that holds the store.
+
+    `offloaded_path(".compression", "a1", "c3f9…")` ->
+    `".compression/sessions/a1/offloaded/c3f9….txt"`
+    """
+    return f"{folder}/sessions/{session}/offloaded/{ref}.txt"

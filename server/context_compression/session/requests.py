@@ -1,0 +1,92 @@
+"""Makes the compression requests of a session: those that archive originals, and previews."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from context_compression.compression.request import CompressionRequest, Keeper
+from context_compression.compression.result import Result
+from context_compression.compression.run import compress
+from context_compression.session.archiver import Archiver
+from context_compression.session.receipts import Rehearsal, archive_of
+from context_compression.session.recorded import RecordedConversation
+from context_compression.session.state import State
+from context_compression.settings import Settings
+from context_compression.tokens import Counter
+from context_compression.tokens.usage import Messages
+
+
+def request_that_archives(
+    conversation: RecordedConversation,
+    state: State,
+    pending: Sequence[dict[str, Any]],
+    before_writing: Callable[[], object],
+    messages: Messages,
+    **options: Any,
+) -> CompressionRequest:
+    """The request for a compression whose originals the session keeps.
+
+    Args:
+        conversation: that is compressed.
+        state: in which it is.
+        pending: events that lead to this state and are written with the compression.
+        before_writing: is called before anything is written.
+        messages: to compress: the view of the state, or a first part of it.
+        options: further fields of the request.
+    """
+    system = conversation.system_for(state)
+    origin = origin_now(conversation, state, options.get("not_counted", 0))
+    archiver = Archiver(
+        conversation.log, conversation.store, state, pending, before_writing, system, origin
+    )
+    return _request(conversation, messages, system, archiver, **options)
+
+
+def preview(
+    conversation: RecordedConversation, messages: Messages | None, **options: Any
+) -> Result:
+    """The result that a compression of the view, or of `messages`, would have; writes nothing."""
+    settings = settings_for(conversation, options.pop("settings", None))
+    state = conversation.state()
+    shown = state.view if messages is None else messages
+    archive = archive_of(conversation.store, conversation.log, state)
+    summarizer = options.pop("summarizer", None)
+    system = conversation.system_for(state, messages)
+    keeper = Rehearsal(archive, conversation.store)
+    request = _request(conversation, shown, system, keeper, settings=settings, **options)
+    return compress(request, summarizer)
+
+
+def settings_for(
+    conversation: RecordedConversation, given: Settings | Mapping[str, Any] | None
+) -> Settings:
+    """The settings for one call: those of the session, some of them changed, or others."""
+    if isinstance(given, Settings):
+        return given
+    return conversation.settings.changed(given) if given else conversation.settings
+
+
+def origin_now(
+    conversation: RecordedConversation, state: State, not_counted: int
+) -> dict[str, Any]:
+    """The origin of a conversation, as a plan or compression writes it down.
+
+    `beside` is the number of tokens outside the messages in each request: those of system prompt
+    and tools, and those not counted. Where they are not known this time, the earlier number stays.
+    """
+    origin = conversation.origin
+    if not origin or "beside" in origin:  # the session's own log said it
+        return dict(origin)
+    counter = Counter(conversation.model, conversation.counter)
+    fixed_tokens = counter.system(conversation.given_system) + counter.tools(conversation.tools)
+    unknown = not not_counted and origin["host"] != "messages"
+    earlier = state.origin.get("beside", 0) if unknown else 0
+    return {**origin, "beside": max(fixed_tokens + not_counted, earlier)}
+
+
+def _request(
+    conversation: RecordedConversation, messages: Messages, system: Any, keeper: Keeper, **more: Any
+) -> CompressionRequest:
+    return CompressionRequest(
+        messages=messages, system=system, tools=conversation.tools, model=conversation.model,
+        counter=conversation.counter, store=keeper, **more,
+    )  # fmt: skip

@@ -1,0 +1,70 @@
+"""Which model may write summaries: only one that the user has named.
+
+A project's own file and an agent's arguments never open a network path. The user speaks through the
+environment and the command line.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from context_compression.settings import Settings
+from context_compression.summaries.summarizer import Summarizer
+
+CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
+
+
+@dataclass(frozen=True)
+class SummaryModels:
+    """The choice of a model for summaries.
+
+    Attributes:
+        environ: the environment of the process.
+        user_settings: settings that the user gave on the command line, and with this call.
+        deadline_seconds: for all requests of a summary; `None`: no limit.
+    """
+
+    environ: Mapping[str, str]
+    user_settings: Mapping[str, Any]
+    deadline_seconds: float | None
+
+    def summarizer(self, settings: Settings) -> Summarizer | None:
+        """The model that writes summaries, one for each compression; `None` where none may."""
+        if settings.summarizer in ("caller", "none") or self.why_none(settings):
+            return None
+        if settings.summarizer == "auto" and not settings.summary_model:
+            return None
+        from context_compression.summaries.llms.anthropic import AnthropicSummarizer
+        from context_compression.summaries.llms.deadline import InTime
+
+        seconds = self.deadline_seconds
+        model = AnthropicSummarizer(
+            settings.summary_model, environ=self.environ, deadline_seconds=seconds
+        )
+        return InTime(model, seconds)
+
+    def why_none(self, settings: Settings) -> str | None:
+        """Why a model that the settings name is not used, in words; `None` where it is, or none is.
+
+        Args:
+            settings: of the compression, from all their layers.
+        """
+        if settings.summarizer in ("caller", "none"):
+            return None
+        if not self.is_allowed():
+            if settings.summarizer == "auto" and not settings.summary_model:
+                return None
+            return (
+                "No model was asked: it is named in config.json alone, and a project's own file "
+                "may not send the conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in "
+                "the environment, or name it on the command line with --summary-model."
+            )
+        if settings.summarizer == "auto" and not any(map(self.environ.get, CREDENTIALS)):
+            return f"No model was asked: neither {' nor '.join(CREDENTIALS)} is set."
+        return None
+
+    def is_allowed(self) -> bool:
+        """Whether the user has named a model that writes summaries, or said that one shall."""
+        user = Settings.layered(environ=self.environ, arguments=self.user_settings)
+        named = user.summarizer == "auto" and user.summary_model is not None
+        return named or user.summarizer == "anthropic"
