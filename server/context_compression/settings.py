@@ -110,7 +110,7 @@ class Settings(Value):
     max_summary_tokens: Positive | None = None
     """output limit of a summary call; default 0.8 x reserve_tokens"""
     summary_attempts: Annotated[int, Field(ge=1, le=10), NO_BOOL] = 3
-    """most calls for one summary"""
+    """maximum calls for one summary"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
     """what to do if a summary fails"""
     summarizer: Literal["auto", "anthropic", "caller", "none"] = "auto"

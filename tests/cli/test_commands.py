@@ -108,7 +108,7 @@ def test_a_dry_run_gives_the_account_alone_and_keeps_nothing(desk: Desk):
     account = desk.json(*asked, "--dry-run")
 
     assert done.stdout == b""
-    assert b"A dry run: " in done.stderr
+    assert b"This was a dry run. " in done.stderr
     assert account["changed"]
     assert "messages" not in account
     assert sorted(path.name for path in desk.folder.iterdir()) == ["chat.json", "home"]
@@ -127,7 +127,7 @@ def test_an_account_without_a_target_names_none(desk: Desk):
 
     page = desk.does("compress", "short.json").stderr.decode()
 
-    assert "mended" in page
+    assert "repaired" in page
     assert "target" not in page
 
 
@@ -149,7 +149,7 @@ def test_the_account_says_what_of_the_target_is_the_system_prompt(desk: Desk, me
     told = desk.does("compress", "asked.json", "--target-tokens", str(TARGET)).stderr.decode()
 
     fixed = count_tokens([], system=system)
-    assert f"met; {fixed:,} of them are the system prompt and tools, which stay as they are" in told
+    assert f"met; {fixed:,} of them are the system prompt and tools, which stay unchanged" in told
 
 
 @pytest.mark.parametrize("begins", ["user", "system"])
@@ -232,7 +232,7 @@ def test_compress_says_what_was_charged_beyond_the_messages(desk: Desk):
     account = json.loads(done.stdout)
     assert 40_000 < account["not_counted"] < 50_000
     told = desk.does("compress", "live.jsonl", "--target-tokens", "1500").stderr.decode()
-    assert f"beside   {account['not_counted']:,} tokens of the host's system prompt" in told
+    assert f"host     {account['not_counted']:,} tokens of its system prompt" in told
 
 
 def test_the_account_for_programs_holds_all_facts(desk: Desk):
@@ -268,7 +268,7 @@ def test_status_says_why_nothing_is_saved_before_the_view_was_sent(used: Desk):
 
     Session(used.store, "chat").record({"role": "assistant", "content": "Go on."})
 
-    assert "net 0: the view was not sent yet" in compressed_now
+    assert "net 0; the compacted context was not sent yet" in compressed_now
     assert sessions.endswith("not sent yet\n")
     assert "not sent yet" not in used.does("status", "chat").stdout.decode()
     assert used.json("status")["sessions"][0]["tokens_saved_net"] > 0
@@ -303,7 +303,7 @@ def test_config_says_where_the_environment_goes_before_what_was_stored(
 
     assert done.stderr.decode() == (
         f"warning: keep_recent is {kept} in config.json now, but CONTEXT_COMPRESSION_KEEP_RECENT "
-        "goes before it\n"
+        "overrides it\n"
     )
     assert desk.json("config")["keep_recent"] == int(kept)
 
@@ -330,7 +330,7 @@ def test_config_says_which_variable_sets_nothing(desk: Desk):
 def test_a_folder_that_is_allowed_and_not_there_is_told(desk: Desk):
     done = desk.does("--allow", "home", "--allow", "/nonexist", "config")
 
-    assert done.stderr == b"warning: --allow /nonexist: there is no such folder\n"
+    assert done.stderr == b"warning: there is no folder /nonexist, which --allow names\n"
 
 
 def test_config_writes_only_what_differs_from_the_defaults(desk: Desk):

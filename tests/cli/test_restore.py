@@ -38,7 +38,7 @@ def test_a_pattern_without_a_ref_is_looked_for_everywhere(used: Desk) -> None:
 
 
 def test_nothing_found_is_said(used: Desk) -> None:
-    assert b"Nothing of that is archived" in used.does("restore", "--query", "okapi").stdout
+    assert b"No hits; " in used.does("restore", "--query", "okapi").stdout
 
 
 def test_a_pattern_that_no_line_has_ends_as_grep_does(used: Desk, refs: dict[str, int]) -> None:
@@ -54,11 +54,11 @@ def test_a_pattern_that_no_line_has_ends_as_grep_does(used: Desk, refs: dict[str
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ((), "Name a REF, or look for one with --query"),
-        (("--query", ""), "Nothing in that --query can be looked for"),
-        (("--query", '"'), "or look for a --pattern"),
+        ((), "Pass a REF, or search for one with --query"),
+        (("--query", ""), "The --query has no words to search for"),
+        (("--query", '"'), "a regular expression with --pattern"),
         (("c3f9", "--query", "x"), "not both"),
-        (("--query", "x", "--lines", "1-2"), "--lines goes with a REF"),
+        (("--query", "x", "--lines", "1-2"), "--lines goes only with a REF"),
         (("--query", "x", "--session", "nobody"), "No session 'nobody' is recorded"),
         (("--pattern", "("), "is not a regular expression"),
     ],

@@ -65,7 +65,7 @@ def test_install_says_what_it_did_and_where_the_backup_is_and_uninstall_undoes_i
     assert "cursor/mcp.json is removed, as it was made for context-compression." in gone
     assert snapshot(desk.folder) == before
     nothing = desk.does("uninstall", "codex", env=NO_HOSTS).stderr.decode()
-    assert f"Codex: {codex} has nothing of ours.\n" in nothing
+    assert f"Codex: {codex} has no entry of ours.\n" in nothing
 
 
 def test_a_dry_run_prints_the_diff(desk: Desk, codex: Path, snapshot: Snapshot) -> None:
@@ -74,7 +74,7 @@ def test_a_dry_run_prints_the_diff(desk: Desk, codex: Path, snapshot: Snapshot) 
     done = desk.does("install", "codex", "--dry-run", env=NO_HOSTS)
 
     assert "+[mcp_servers.context-compression]" in done.stdout.decode().splitlines()
-    assert done.stderr == b"Codex: nothing was done yet.\n"
+    assert done.stderr == b"Codex: this was a dry run; nothing was changed.\n"
     assert snapshot(desk.folder) == before
     assert codex.exists()
 
@@ -103,8 +103,8 @@ def test_without_hooks_there_are_the_tools_alone(desk: Desk, codex: Path) -> Non
 def test_in_a_project_the_entry_is_for_this_machine(desk: Desk) -> None:
     done = desk.does("install", "vscode", "claude-code", "--project", env=NO_HOSTS)
 
-    assert b"not for others' clones" in done.stderr
-    assert b"The server alone." in done.stderr
+    assert b"Do not commit it" in done.stderr
+    assert b"Only the server is installed." in done.stderr
     for name, under in ((".vscode/mcp.json", "servers"), (".mcp.json", "mcpServers")):
         assert json.loads((desk.folder / name).read_bytes())[under]["context-compression"]
     desk.does("uninstall", "vscode", "claude-code", "--project", env=NO_HOSTS)
@@ -114,8 +114,8 @@ def test_in_a_project_the_entry_is_for_this_machine(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["install", "emacs"], "No host 'emacs'. Hosts: claude-code,"),
-        (["uninstall"], "Name the host"),
+        (["install", "emacs"], "Unknown host 'emacs'. Hosts: claude-code,"),
+        (["uninstall"], "Name a host"),
         (["install", "goose", "--project"], "omit --project"),
         (["install", "codex"], "is not changed: it is not TOML"),
     ],
@@ -169,5 +169,5 @@ def test_an_installation_in_a_temporary_folder_is_warned_of(desk: Desk):
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
 
-    assert f"the system empties the folder of {command} by itself" in done.stderr
-    assert "in a clone that stays: `uv tool install .`" in done.stderr
+    assert f"the system deletes the folder of {command} after a while" in done.stderr
+    assert "in a permanent folder: `uv tool install .`" in done.stderr

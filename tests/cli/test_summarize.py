@@ -50,7 +50,7 @@ def test_a_dry_run_asks_nobody_and_says_what_it_would_take(desk: Desk):
         done = desk.does(*SUMMARIZE, "--summary-model", "m", "--dry-run", env=environ(api))
 
     assert api.requests == []
-    assert b"summary  would stand for " in done.stderr
+    assert b"summary  would replace " in done.stderr
     assert b"cache    with a prompt cache" in done.stderr
     assert not (desk.store / "sessions").exists()
 
@@ -174,7 +174,7 @@ def test_a_plan_nobody_made_is_refused(desk: Desk):
 def test_a_dry_run_foresees_what_the_caller_would_have_to_write(desk: Desk):
     done = desk.does(*BY_ME, "--dry-run")
 
-    assert b"summary  would stand for" in done.stderr
+    assert b"summary  would replace" in done.stderr
     assert not (desk.store / "sessions").exists()
 
 

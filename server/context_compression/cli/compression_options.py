@@ -22,8 +22,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
     click.option(
         "--target-tokens", type=int, metavar="N",
-        help="Tokens to compress to. Default: half of the budget, or half of a conversation that "
-        "is already below that.",
+        help="Tokens to compress to. Default: half of the budget, or half of the conversation if "
+        "that is less.",
     ),
     click.option(
         "--strategy", metavar="|".join(get_args(StrategyName)),

@@ -38,7 +38,7 @@ def report(
         counts = f"{how_many(result.messages_in, 'message')}, {tokens}"
         return f"{counts}: {notes}."
     steps = " → ".join(f"{step.strategy} {step.tokens_after:,}" for step in result.steps)
-    cached = f"the first {result.first_changed}" if result.first_changed else "none"
+    cached = f"the first {result.first_changed}" if result.first_changed else "none of them"
     lines = [
         headline(result),
         "",

@@ -24,7 +24,7 @@ class ConfigArguments(Arguments):
     unlisted = frozenset(GUARDED)
 
     reset: tuple[str, ...] = ()
-    """names to reset to their defaults, or all"""
+    """names to reset, or all"""
 
     @classmethod
     def known(cls) -> dict[str, dict[str, Any]]:

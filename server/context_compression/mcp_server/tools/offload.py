@@ -31,7 +31,7 @@ class OffloadArguments(Arguments):
     conversation: str | None = None
     """as in context_status: its large tool results"""
     min_tokens: Positive | None = None
-    """large is at least this; default 1000"""
+    """tokens that make a result large; default 1000"""
 
 
 async def context_offload(call: Call, arguments: OffloadArguments) -> CallToolResult:

@@ -55,8 +55,7 @@ class RestoreArguments(Arguments):
 async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolResult:
     """Returns archived originals, byte for byte and quoted, or searches the archive.
 
-    Pages have up to 8,000 characters. Leaves the conversation compacted; undo in context_compress
-    does not.
+    Pages have up to 8,000 characters. Does not undo a compression; context_compress does.
     """
     store = call.workspace.store
     query = (arguments.query or "").strip()
