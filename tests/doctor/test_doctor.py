@@ -13,8 +13,8 @@ import pytest
 
 import context_compression
 from context_compression import Session
+from context_compression.doctor.checks import VARIABLES, Finding
 from context_compression.doctor.doctor import check, environment, examine
-from context_compression.doctor.findings import VARIABLES, Finding
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
 from context_compression.hosts.configurations import BY_NAME
 from context_compression.setup import installing

@@ -154,7 +154,7 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
 @click.pass_obj
 def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_json: bool) -> None:
     """Show settings, or change them in config.json of the store: `config keep_recent=5`."""
-    from context_compression.doctor.findings import of_variables
+    from context_compression.doctor.checks import of_variables
 
     workspace = options.workspace()
     changes = dict(change_in(name) for name in names if "=" in name)

@@ -14,7 +14,7 @@ from context_compression import hosts as transcripts
 from context_compression.conversation.messages import is_array
 from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
-from context_compression.doctor.findings import (
+from context_compression.doctor.checks import (
     VARIABLES,
     Finding,
     of_key,
@@ -26,10 +26,10 @@ from context_compression.doctor.trial import Trial, try_out
 from context_compression.errors import ContextCompressionError, SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
 from context_compression.hosts.claude_code.install_plugin import FOLDER, entry_of_plugin
+from context_compression.setup.additions import Piece, Value
 from context_compression.setup.host import Environment, Host, command_of, environ_of
 from context_compression.setup.installing import entry_in, is_current
 from context_compression.setup.machine import PROGRAM, Machine, Server
-from context_compression.setup.pieces import Piece, Value
 
 VERBS = ("status", "compress", "config", "summary", "offload", "restore")
 TOOLS = {f"context_{verb}" for verb in VERBS}

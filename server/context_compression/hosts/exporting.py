@@ -11,8 +11,8 @@ from context_compression.hosts.claude_code import export as claude_code
 from context_compression.hosts.codex import export as codex
 from context_compression.hosts.pi import export as pi
 from context_compression.store.files import replace_file, to_json
-from context_compression.transcripts.copy import Copy, Exporter
-from context_compression.transcripts.portable import portable
+from context_compression.transcripts.exporter import Copy, Exporter
+from context_compression.transcripts.portable_messages import portable
 
 __all__ = ["EXPORTERS", "Copy", "Exported", "export"]
 

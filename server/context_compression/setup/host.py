@@ -15,9 +15,9 @@ from typing import Any, Literal
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import SetupError
 from context_compression.setup import jsonc
+from context_compression.setup.additions import Entry, Format, Hooks, Piece, Script, Value
 from context_compression.setup.finding import Finding
 from context_compression.setup.machine import Machine, Server
-from context_compression.setup.pieces import Entry, Format, Hooks, Piece, Script, Value
 
 IN_SCRIPT = re.compile(r"^(const COMMAND = )\[.*?\](.*)$", re.MULTILINE)
 IN_SHELL = re.compile(r"^(context_compression\(\) \{ ).*?( \"\$@\"; \}.*)$", re.MULTILINE)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.errors import SetupError
+from context_compression.setup.additions import Entry, Piece, Value
 from context_compression.setup.files import (
     Backup,
     Backups,
@@ -15,7 +16,6 @@ from context_compression.setup.files import (
     read,
     remove_empty,
 )
-from context_compression.setup.pieces import Entry, Piece, Value
 
 
 @dataclass(frozen=True)

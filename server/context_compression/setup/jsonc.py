@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from context_compression.setup.json_parts import Part, taken_apart, walk
+from context_compression.setup.jsonc_parser import Part, taken_apart, walk
 
 BEHIND = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 """Comments behind something, on its line."""

@@ -49,9 +49,13 @@ class Machine:
         return self.folder("XDG_CONFIG_HOME") or self.home / ".config"
 
     @property
-    def data_home(self) -> Path:
-        """Where they keep their data."""
-        return self.folder("XDG_DATA_HOME") or self.home / ".local" / "share"
+    def folder_variables(self) -> Mapping[str, str]:
+        """The environment variables that name an absolute path.
+
+        A host's configuration is looked for by these alone: a relative path leads elsewhere for a
+        host that is started in another folder.
+        """
+        return {name: value for name, value in self.environ.items() if Path(value).is_absolute()}
 
     @property
     def applications(self) -> Path:

@@ -10,7 +10,8 @@ from typing import Any, BinaryIO, Protocol
 
 from context_compression.errors import TranscriptError
 from context_compression.transcripts import message_files
-from context_compression.transcripts.damaged import BLANK, NUL, row_in
+from context_compression.transcripts.damaged_lines import BLANK, NUL, row_in
+from context_compression.transcripts.gzip_limit import check_packed
 from context_compression.transcripts.lines import (
     LONGEST,
     NOTHING_READ,
@@ -22,7 +23,6 @@ from context_compression.transcripts.lines import (
     parse,
     too_large,
 )
-from context_compression.transcripts.packed import check_packed
 from context_compression.transcripts.rows import Rows, Seen
 from context_compression.transcripts.transcript import Host, Reader, Row, Transcript, name_of
 

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, cast
 
 from context_compression.display.plurals import how_many
-from context_compression.transcripts.damaged import BLANK, Likeness, rows_in
+from context_compression.transcripts.damaged_lines import BLANK, Likeness, rows_in
 from context_compression.transcripts.lines import NOTHING_READ, At, Line, Lines, parse
 
 NAMED = 5  # line numbers listed in a warning

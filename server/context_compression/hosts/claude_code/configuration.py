@@ -3,32 +3,33 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from context_compression.hosts.claude_code.about import (
+    MANAGED_SETTINGS,
+    NAME,
+    SEEN,
+    TITLE,
+    config_folder,
+    user_file,
+)
+from context_compression.setup.config_values import json_in, names_of, object_of
 from context_compression.setup.finding import Finding
 from context_compression.setup.host import Host, typed
 from context_compression.setup.machine import PROGRAM, Machine
-from context_compression.setup.reading import json_in, names_of, object_of
-
-MANAGED = {
-    "linux": "/etc/claude-code/managed-settings.json",
-    "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
-    "win32": "C:/Program Files/ClaudeCode/managed-settings.json",
-}
-"""Where an organisation decides for Claude Code."""
 
 
 def folder(machine: Machine) -> Path:
-    """`~/.claude`, or CLAUDE_CONFIG_DIR."""
-    return machine.folder("CLAUDE_CONFIG_DIR") or machine.home / ".claude"
+    """`~/.claude`, or the folder that CLAUDE_CONFIG_DIR names."""
+    return config_folder(machine.folder_variables, machine.home)
 
 
 def settings(machine: Machine) -> Path:
-    """Beside its folder, unless that was moved."""
-    return (machine.folder("CLAUDE_CONFIG_DIR") or machine.home) / ".claude.json"
+    """The file with the user's MCP servers."""
+    return user_file(machine.folder_variables, machine.home)
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
     """What keeps Claude Code from starting our server or asking our hooks."""
-    managed = json_in(Path(MANAGED.get(machine.system, MANAGED["linux"])))
+    managed = json_in(Path(MANAGED_SETTINGS.get(machine.system, MANAGED_SETTINGS["linux"])))
     user = folder(machine) / "settings.json"
     project = machine.cwd / ".claude"
     files = (user, project / "settings.json", project / "settings.local.json")
@@ -57,7 +58,7 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
 
 
 CLAUDE_CODE = Host(
-    "claude-code", "Claude Code", "claude", settings, "mcpServers", typed,
-    project=(".mcp.json",), strict=True, seen="2.1.329", hindrances=hindrances,
+    NAME, TITLE, "claude", settings, "mcpServers", typed,
+    project=(".mcp.json",), strict=True, seen=SEEN, hindrances=hindrances,
     transcripts=lambda machine: (folder(machine), "projects/*/*.jsonl"),
 )  # fmt: skip

@@ -1,10 +1,9 @@
-"""Claude Code: `claude --resume <id>` looks below the project's folder, as in hosts/claude_code.
+"""New sessions for Claude Code: `claude --resume <id>` reads them from the project's folder.
 
-Seen in version 2.1.329: each row needs its parent, its session and a message; the next request then
-holds exactly these messages. Usage is nought, for nothing was charged for this context yet.
+Each row needs its parent, its session and a message; the next request then holds exactly these
+messages (seen in version 2.1.329). Usage is zero: nothing was charged for this context yet.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,13 @@ from typing import Any
 
 from context_compression.conversation.formats import anthropic
 from context_compression.conversation.messages import COMPRESSED, Block, Message, ToolCall
-from context_compression.transcripts.copy import Copy, Row
-from context_compression.transcripts.portable import arguments, as_user
+from context_compression.hosts.claude_code.about import NAME, project_folder_name, projects_folder
+from context_compression.transcripts.exporter import Copy, Row
+from context_compression.transcripts.portable_messages import arguments, as_user
 
-NAME = "claude-code"
+__all__ = ["DOCUMENTS", "NAME", "THINKING", "command", "place", "rows"]
+
 DOCUMENTS = THINKING = True
-LONGEST_FOLDER = 200  # characters
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 USAGE = {
     "input_tokens": 0,
     "cache_creation_input_tokens": 0,
@@ -29,28 +28,8 @@ USAGE = {
 
 def place(copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
     """`~/.claude/projects/-home-me-app/<session>.jsonl`."""
-    config = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    return config / "projects" / folder_of(str(copy.project)) / f"{copy.session_id}.jsonl"
-
-
-def folder_of(project: str) -> str:
-    """`/home/me/my_app` -> `-home-me-my-app`; of a long path the start, and a hash of it all.
-
-    The hash is that of Java's strings, in base 36; characters are counted as JavaScript does.
-    """
-    name = re.sub(r"[^A-Za-z0-9]", lambda found: "-" * (1 + (found[0] > "\uffff")), project)
-    if len(name) <= LONGEST_FOLDER:
-        return name
-    units = project.encode("utf-16-le", "surrogatepass")
-    number = 0
-    for low, high in zip(units[::2], units[1::2], strict=True):
-        number = (31 * number + low + 256 * high) % 2**32
-    number = min(number, 2**32 - number)  # the absolute value of a signed one
-    digits = ""
-    while number:
-        number, digit = divmod(number, 36)
-        digits = DIGITS[digit] + digits
-    return f"{name[:LONGEST_FOLDER]}-{digits or '0'}"
+    folder = projects_folder(environ, home) / project_folder_name(str(copy.project))
+    return folder / f"{copy.session_id}.jsonl"
 
 
 def command(copy: Copy, path: Path) -> Sequence[str]:

@@ -15,10 +15,10 @@ from typing import Any
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE, folder
+from context_compression.setup.additions import Value
 from context_compression.setup.files import Backup, Backups, Change, hash_of, read
 from context_compression.setup.installing import Done
 from context_compression.setup.machine import Machine, Server
-from context_compression.setup.pieces import Value
 
 FOLDER = Path(__file__).parent / "plugin"
 MANIFEST = Path(".claude-plugin") / "plugin.json"

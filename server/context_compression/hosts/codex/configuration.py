@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from context_compression.conversation.messages import is_array
+from context_compression.hosts.codex.about import HOME_VARIABLE, NAME, SEEN, TITLE, home_folder
 from context_compression.setup import toml
+from context_compression.setup.additions import Value, is_ours
+from context_compression.setup.config_values import json_in, object_of, toml_in
 from context_compression.setup.finding import Finding
 from context_compression.setup.host import HookFile, Host, below, plain
 from context_compression.setup.machine import Machine
-from context_compression.setup.pieces import Value, is_ours
-from context_compression.setup.reading import json_in, object_of, toml_in
 
 PLUGIN = Path(__file__).parent / "plugin"
 
@@ -18,12 +19,12 @@ PLUGIN = Path(__file__).parent / "plugin"
 def entry(command: str, args: Sequence[str]) -> Value:
     """Codex passes few variables on; without CODEX_HOME its transcripts cannot be found."""
     limits = {"startup_timeout_sec": 30, "tool_timeout_sec": 120}
-    return {**plain(command, args), "env_vars": ["CODEX_HOME"], **limits}
+    return {**plain(command, args), "env_vars": [HOME_VARIABLE], **limits}
 
 
 def settings(machine: Machine) -> Path:
-    """`~/.codex`, or CODEX_HOME."""
-    return (machine.folder("CODEX_HOME") or machine.home / ".codex") / "config.toml"
+    """`~/.codex/config.toml`."""
+    return home_folder(machine.folder_variables, machine.home) / "config.toml"
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
@@ -66,8 +67,8 @@ HOOKS = HookFile(
     merged=True,
 )
 CODEX = Host(
-    "codex", "Codex", "codex", settings, "mcp_servers", entry,
+    NAME, TITLE, "codex", settings, "mcp_servers", entry,
     project=(".codex/config.toml",), format=toml, environment="listed",
     hooks=(HOOKS,), serves_hooks=True, then="Start it anew and trust the hooks: /hooks.",
-    transcripts=below(settings, "sessions/*/*/*/*.jsonl"), seen="0.169.0", hindrances=hindrances,
+    transcripts=below(settings, "sessions/*/*/*/*.jsonl"), seen=SEEN, hindrances=hindrances,
 )  # fmt: skip

@@ -21,12 +21,14 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.hosts.codex.transcript import FROM_CODEX
-from context_compression.transcripts.copy import Copy, Row
+from context_compression.hosts.codex.about import NAME, SEEN, sessions_folder
+from context_compression.hosts.codex.messages import FROM_CODEX
+from context_compression.transcripts.exporter import Copy, Row
 from context_compression.transcripts.lines import as_object, string
-from context_compression.transcripts.portable import arguments, url_of
+from context_compression.transcripts.portable_messages import arguments, url_of
 
-NAME = "codex"
+__all__ = ["DOCUMENTS", "NAME", "THINKING", "command", "place", "rows"]
+
 DOCUMENTS, THINKING = False, True
 SHOWN = {"user": "user_message", "assistant": "agent_message"}
 
@@ -34,9 +36,8 @@ SHOWN = {"user": "user_message", "assistant": "agent_message"}
 def place(copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
     """`~/.codex/sessions/2026/11/21/rollout-2026-11-21T12-33-33-<session>.jsonl`."""
     day, time = copy.time()[:10], copy.time()[:19].replace(":", "-")
-    config = Path(environ.get("CODEX_HOME") or home / ".codex")
     name = f"rollout-{time}-{copy.session_id}.jsonl"
-    return config.joinpath("sessions", *day.split("-"), name)
+    return sessions_folder(environ, home).joinpath(*day.split("-"), name)
 
 
 def command(copy: Copy, path: Path) -> Sequence[str]:
@@ -51,7 +52,7 @@ def rows(messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
         "timestamp": copy.time(),
         "cwd": str(copy.project),
         "originator": "context-compression",
-        "cli_version": "0.169.0",
+        "cli_version": SEEN,
         "source": "cli",
     }
     yield {"timestamp": copy.time(), "type": "session_meta", "payload": about}

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.codex.about import NAME
 from context_compression.hosts.codex.messages import (
     FROM_CODEX,
     Item,
@@ -47,7 +48,6 @@ from context_compression.transcripts.transcript import (
 
 __all__ = ["FROM_CODEX", "NAME", "CodexReader", "reader", "recognises"]
 
-NAME = "codex"
 KNOWN = {
     "session_meta", "turn_context", "response_item", "compacted", "event_msg", "token_usage_record",
     "world_state", "inter_agent_communication",

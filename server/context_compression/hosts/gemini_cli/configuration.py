@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from context_compression.conversation.messages import is_array
+from context_compression.hosts.gemini_cli.about import NAME, SEEN, TITLE, settings_folder
+from context_compression.setup.config_values import json_in, names_of, object_of
 from context_compression.setup.finding import Finding
 from context_compression.setup.host import HookFile, Host, below, plain
 from context_compression.setup.machine import PROGRAM, Machine
-from context_compression.setup.reading import json_in, names_of, object_of
 
 PLUGIN = Path(__file__).parent / "plugin"
 
 
 def settings(machine: Machine) -> Path:
-    """GEMINI_CLI_HOME stands for the home folder."""
-    home = machine.folder("GEMINI_CLI_HOME") or machine.home
-    return home / ".gemini" / "settings.json"
+    """`~/.gemini/settings.json`."""
+    return settings_folder(machine.folder_variables, machine.home) / "settings.json"
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
@@ -67,7 +67,7 @@ HOOKS = tuple(
     for name in ("gemini-extension.json", "hook.sh", "hooks/hooks.json")
 )
 GEMINI_CLI = Host(
-    "gemini-cli", "Gemini CLI", "gemini", settings, "mcpServers", plain,
+    NAME, TITLE, "gemini", settings, "mcpServers", plain,
     project=(".gemini/settings.json",), hooks=HOOKS,
-    transcripts=below(settings, "tmp/*/chats/*.jsonl"), seen="0.61.0", hindrances=hindrances,
+    transcripts=below(settings, "tmp/*/chats/*.jsonl"), seen=SEEN, hindrances=hindrances,
 )  # fmt: skip

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.gemini_cli.about import NAME
 from context_compression.hosts.gemini_cli.context import Context
 from context_compression.transcripts.lines import At, as_object, string
 from context_compression.transcripts.transcript import (
@@ -34,7 +35,6 @@ from context_compression.transcripts.transcript import (
     name_of,
 )
 
-NAME = "gemini-cli"
 CHARGED = ("input", "output")
 
 

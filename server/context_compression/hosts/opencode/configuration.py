@@ -3,9 +3,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from context_compression.hosts.opencode.about import (
+    CONFIG_VARIABLE,
+    DATABASE,
+    NAME,
+    SEEN,
+    TITLE,
+    data_folder,
+)
+from context_compression.setup.additions import Value
 from context_compression.setup.host import HookFile, Host, first_of
 from context_compression.setup.machine import PROGRAM, Machine
-from context_compression.setup.pieces import Value
 
 PLUGIN = Path(__file__).parent / "plugin"
 NAMES = ("opencode.json", "opencode.jsonc")
@@ -18,7 +26,7 @@ def entry(command: str, args: Sequence[str]) -> Value:
 
 def folder(machine: Machine) -> Path:
     """By the XDG rules, on every system."""
-    return machine.folder("OPENCODE_CONFIG_DIR") or machine.config_home / "opencode"
+    return machine.folder(CONFIG_VARIABLE) or machine.config_home / "opencode"
 
 
 def settings(machine: Machine) -> Path:
@@ -32,8 +40,8 @@ HOOKS = HookFile(
     f".opencode/plugin/{PROGRAM}.js",
 )
 OPENCODE = Host(
-    "opencode", "opencode", "opencode", settings, "mcp", entry,
+    NAME, TITLE, "opencode", settings, "mcp", entry,
     project=NAMES, hooks=(HOOKS,),
-    transcripts=lambda machine: (machine.data_home / "opencode", "opencode.db"),
-    seen="1.18.33",
+    transcripts=lambda machine: (data_folder(machine.folder_variables, machine.home), DATABASE),
+    seen=SEEN,
 )  # fmt: skip

@@ -10,7 +10,6 @@ All with session_id, and where they are known model and window. Seen in version 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.formats import parse
@@ -23,15 +22,16 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.hooks.accompanied import INSTRUCTIONS, archive
-from context_compression.hooks.at_source import AnsweredCall, offload_result
+from context_compression.hooks.host_compaction import INSTRUCTIONS, archive
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
+from context_compression.hooks.tool_results import AnsweredCall, offload_result
+from context_compression.hosts.opencode.about import database_file
 from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.database import SessionReading
 from context_compression.hosts.opencode.live import Message as Live
 from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import as_object, objects, string
-from context_compression.transcripts.portable import arguments, as_user, url_of
+from context_compression.transcripts.portable_messages import arguments, as_user, url_of
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
@@ -68,11 +68,10 @@ def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
     """What a summary shall keep; all that it may leave out is archived first."""
-    data = workspace.environ.get("XDG_DATA_HOME") or workspace.home / ".local" / "share"
-    database = workspace.environ.get("OPENCODE_DB", "opencode.db")
     if workspace.access.read_host_transcripts:
         session = folder_name(string(event, "session_id"))
-        transcript = SessionReading(Path(data) / "opencode" / database, session).look()
+        database = database_file(workspace.environ, workspace.home)
+        transcript = SessionReading(database, session).look()
         archive(workspace.of(transcript).session, transcript)
     return INSTRUCTIONS
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.opencode.about import NAME
 from context_compression.hosts.opencode.context import Context, charged
 from context_compression.hosts.opencode.live import (
     Message,
@@ -28,8 +29,6 @@ from context_compression.hosts.opencode.live import (
 )
 from context_compression.transcripts.lines import as_object, objects, string
 from context_compression.transcripts.transcript import Transcript, counted, folder_name, name_of
-
-NAME = "opencode"
 
 
 def is_export(document: Any) -> bool:

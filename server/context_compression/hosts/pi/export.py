@@ -20,11 +20,13 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.transcripts.copy import Copy, Row
+from context_compression.hosts.pi.about import NAME, sessions_folder
+from context_compression.transcripts.exporter import Copy, Row
 from context_compression.transcripts.lines import as_object, string
-from context_compression.transcripts.portable import arguments, as_user, url_of
+from context_compression.transcripts.portable_messages import arguments, as_user, url_of
 
-NAME = "pi"
+__all__ = ["DOCUMENTS", "NAME", "THINKING", "command", "place", "rows"]
+
 DOCUMENTS = THINKING = False
 PROVIDERS = {  # by how the names of their models begin
     "claude": ("anthropic", "anthropic-messages"),
@@ -41,10 +43,8 @@ USAGE = {
 
 def place(copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
     """`~/.pi/agent/sessions/--home-me-app--/<time>_<session>.jsonl`."""
-    agent = Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
-    project = re.sub(r"[/\\:]", "-", re.sub(r"^[/\\]", "", str(copy.project)))
     name = f"{re.sub(r'[:.]', '-', copy.time())}_{copy.session_id}.jsonl"
-    return agent / "sessions" / f"--{project}--" / name
+    return sessions_folder(environ, home, copy.project) / name
 
 
 def command(copy: Copy, path: Path) -> Sequence[str]:

@@ -27,10 +27,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import is_object
+from context_compression.hosts.pi.about import NAME
 from context_compression.hosts.pi.context import Context
 from context_compression.transcripts.lines import At, as_object, string
-from context_compression.transcripts.shelf import Shelf
+from context_compression.transcripts.row_cache import Shelf
 from context_compression.transcripts.transcript import (
     Load,
     Row,
@@ -40,9 +41,8 @@ from context_compression.transcripts.transcript import (
     name_of,
 )
 
-__all__ = ["NAME", "Context", "PiReader", "is_array", "reader", "recognises"]
+__all__ = ["NAME", "PiReader", "reader", "recognises"]
 
-NAME = "pi"
 SENT = {"message", "custom_message", "branch_summary", "compaction"}
 BESIDE = {
     "context_edit", "model_change", "thinking_level_change", "usage", "custom", "label",

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall, is_array, is_object
-from context_compression.hooks.at_source import AnsweredCall, offload_result
+from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.claude_code.hooks.compaction import afterwards, beforehand, compacted
 from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
 from context_compression.hosts.claude_code.hooks.where import said_lately, where

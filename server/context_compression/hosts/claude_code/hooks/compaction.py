@@ -6,7 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from context_compression.hooks.accompanied import INSTRUCTIONS, archive, message_after_compaction
+from context_compression.hooks.host_compaction import (
+    INSTRUCTIONS,
+    archive,
+    message_after_compaction,
+)
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
 from context_compression.hosts.claude_code.transcript import read_own

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.claude_code.about import NAME
 from context_compression.hosts.claude_code.transcript.context import Context, blocks_of
 from context_compression.hosts.claude_code.transcript.outline import Outline
 from context_compression.hosts.claude_code.transcript.row import MESSAGES, Row
 from context_compression.transcripts.lines import At, as_object, string
-from context_compression.transcripts.shelf import Shelf
+from context_compression.transcripts.row_cache import Shelf
 from context_compression.transcripts.transcript import (
     Load,
     Transcript,
@@ -22,7 +23,6 @@ from context_compression.transcripts.transcript import (
 
 __all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]
 
-NAME = "claude-code"
 SYNTHETIC = "<synthetic>"  # the model of messages that the host wrote itself
 KNOWN = MESSAGES | {  # the others are links of the chain, or about the session
     "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch",
