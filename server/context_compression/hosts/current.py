@@ -1,7 +1,7 @@
 """`current`: the live transcript of the host that started this process.
 
-Which host that is, the client says when it introduces itself; where there is no client (on the
-command line), the variables that a host sets for what it starts.
+The client names the host when it connects. Without a client, on the command line, the environment
+variables do that a host sets for everything it starts.
 """
 
 from pathlib import Path

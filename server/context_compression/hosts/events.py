@@ -1,6 +1,7 @@
-"""What agent hosts ask while they work: may this tool result enter, what remains of this history?
+"""Answers the events of hosts' hooks: a tool result, a request, a compaction.
 
-A hook must never be in the way: whatever goes wrong, the answer is that all shall stay as it is.
+A hook must not stop the host: if anything goes wrong, the answer is `NOTHING`, and the host goes on
+as without us.
 """
 
 import json
@@ -20,9 +21,9 @@ from context_compression.workspace.guard import in_our_words
 __all__ = ["HOSTS", "NOTHING", "Answer", "Event", "answer"]
 
 Event: TypeAlias = Mapping[str, Any]
-"""What a host says: the JSON of its hooks, with the host's own names."""
+"""The JSON of a host's hook, with the host's own names."""
 Answer: TypeAlias = Mapping[str, Any] | str
-"""What it is told: its own JSON, or a text where it takes one."""
+"""The JSON that the host expects, or a text where it expects one."""
 
 HOSTS: Mapping[str, Callable[[Workspace, Event], Awaitable[Answer]]] = {
     "claude-code": claude_code.answer,
@@ -32,17 +33,17 @@ HOSTS: Mapping[str, Callable[[Workspace, Event], Awaitable[Answer]]] = {
     "pi": pi.answer,
 }
 NOTHING = "{}"
-"""Leaves all as it is."""
+"""Changes nothing."""
 
 logger = logging.getLogger(__name__)
 
 
 async def answer(host: str, workspace: Workspace, event: Event) -> str:
-    """What a host is told, as it reads it; `NOTHING` where something went wrong."""
+    """The answer to an event, as text; `NOTHING` where something went wrong."""
     try:
         with in_our_words():
-            told = await HOSTS[host](workspace, event)
+            reply = await HOSTS[host](workspace, event)
     except ContextCompressionError as error:  # the host shall go on; the reason is on stderr
         logger.warning("no answer to a hook of %s: %s", host, error)
         return NOTHING
-    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=True)
+    return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=True)

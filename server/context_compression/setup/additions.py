@@ -1,4 +1,4 @@
-"""What of ours is put into a host's files: its entry of a server, its hooks, a script."""
+"""What we add to a host's files: the entry of our server, hooks, a script."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,22 +12,22 @@ from context_compression.setup.machine import PROGRAM
 
 Value = dict[str, Any]
 HOOKS = "hooks"
-OURS = ("type", "command", "args", "cmd")
-"""What an entry has to say in our words; the rest of it is the user's once it is there."""
+OWN_KEYS = ("type", "command", "args", "cmd")
+"""The keys of an entry that we keep current; the user may change all others."""
 
 
 class Format(Protocol):
-    """How entries are read, put in and taken out. Each of our modules for a format is one.
+    """Reads, adds and removes entries. The modules jsonc, toml and yaml are formats.
 
-    Texts that cannot be understood raise `ValueError`.
+    A text that cannot be parsed raises `ValueError`.
     """
 
     def holds(self, text: str, under: str) -> bool:
-        """Whether there is a place for entries."""
+        """Whether the text has a section for entries."""
         ...
 
     def entry_in(self, text: str, under: str, name: str) -> Any:
-        """What the entry says."""
+        """The entry's value; `None` where there is none."""
         ...
 
     def with_entry(self, text: str, under: str, name: str, value: Mapping[str, Any]) -> str:
@@ -39,10 +39,10 @@ class Format(Protocol):
         ...
 
 
-class Piece(Protocol):
-    """Something of ours in a file. A file that is not there is an empty text.
+class Addition(Protocol):
+    """Something we add to a file. A missing file counts as an empty text.
 
-    Texts that cannot be understood raise `ValueError`; the message says what is wrong.
+    A text that cannot be parsed raises `ValueError`; the message says what is wrong.
     """
 
     @property
@@ -51,19 +51,19 @@ class Piece(Protocol):
         ...
 
     def is_in(self, text: str) -> bool:
-        """Whether it is there, in whatever version."""
+        """Whether the text has it, in any version."""
         ...
 
-    def put(self, text: str) -> str:
-        """The text with it, in this version; the very same text if it is there like that."""
+    def added_to(self, text: str) -> str:
+        """The text with it, in this version; the same object where it is there already."""
         ...
 
-    def taken(self, text: str, before: str | None) -> str:
-        """The text without it, and without what had to be made for it.
+    def removed_from(self, text: str, before: str | None) -> str:
+        """The text without it, and without the sections that were made for it.
 
         Args:
-            text: with it.
-            before: how the file was before, where that is known.
+            text: the text with it.
+            before: the text before it was added, where that is known.
         """
         ...
 
@@ -75,43 +75,43 @@ class Entry:
     Attributes:
         path: of the file.
         format: of the file.
-        under: where the entries stand in it.
-        wanted: ours.
-        strict: whether the host takes JSON without comments only.
+        under: the section that holds the entries.
+        our_entry: the value it should have.
+        strict: whether the host accepts JSON without comments only.
     """
 
     path: Path
     format: Format
     under: str
-    wanted: Value
+    our_entry: Value
     strict: bool = False
 
-    def found(self, text: str) -> Value | None:
-        """What the entry says now."""
+    def current(self, text: str) -> Value | None:
+        """The entry in a text; `None` where there is none."""
         checked(text, strict=self.strict)
-        found = self.format.entry_in(text, self.under, PROGRAM)
-        if found is not None and not is_object(found):
-            raise ValueError(f"its {PROGRAM} is no entry of a server")
-        return None if found is None else dict(found)
+        current = self.format.entry_in(text, self.under, PROGRAM)
+        if current is not None and not is_object(current):
+            raise ValueError(f"its {PROGRAM} is not the entry of a server")
+        return None if current is None else dict(current)
 
     def is_in(self, text: str) -> bool:
-        """Whether there is one of our name."""
-        return self.found(text) is not None
+        """Whether there is an entry of our name."""
+        return self.current(text) is not None
 
-    def put(self, text: str) -> str:
-        """The text with it; what a user added to an earlier one is kept."""
-        known = self.found(text)
-        ours = {name: value for name, value in self.wanted.items() if name in OURS}
-        entry = {**self.wanted, **(known or {}), **ours}
+    def added_to(self, text: str) -> str:
+        """The text with the entry; what the user added to it is kept."""
+        known = self.current(text)
+        own = {name: value for name, value in self.our_entry.items() if name in OWN_KEYS}
+        entry = {**self.our_entry, **(known or {}), **own}
         if known == entry:
             return text
         new = self.format.with_entry(text, self.under, PROGRAM, entry)
-        if self.found(new) != entry:
-            raise ValueError("it is written so that no entry can be added by a program")
+        if self.current(new) != entry:
+            raise ValueError("it is written in a way that no program can add an entry to")
         return new
 
-    def taken(self, text: str, before: str | None) -> str:
-        """The text without it."""
+    def removed_from(self, text: str, before: str | None) -> str:
+        """The text without the entry."""
         tidy = before is not None and not self.format.holds(before, self.under)
         return self.format.without_entry(text, self.under, PROGRAM, tidy=tidy)
 
@@ -122,8 +122,8 @@ class Hooks:
 
     Attributes:
         path: of the file.
-        groups: ours, by event.
-        strict: whether the host takes JSON without comments only.
+        groups: our groups, by event.
+        strict: whether the host accepts JSON without comments only.
     """
 
     path: Path
@@ -131,42 +131,42 @@ class Hooks:
     strict: bool = True
 
     def is_in(self, text: str) -> bool:
-        """Whether a group there is ours."""
-        return any(any(map(is_ours, groups)) for groups in self._there(text).values())
+        """Whether any group in it is ours."""
+        return any(any(map(is_our_group, groups)) for groups in self._groups_in(text).values())
 
-    def put(self, text: str) -> str:
-        """The text with all of them, behind those of others."""
-        there = self._there(text)
-        ours = {event: [g for g in groups if is_ours(g)] for event, groups in there.items()}
-        if {event: groups for event, groups in ours.items() if groups} == self.groups:
+    def added_to(self, text: str) -> str:
+        """The text with our groups at the end of each event's list."""
+        there = self._groups_in(text)
+        own = {event: [g for g in groups if is_our_group(g)] for event, groups in there.items()}
+        if {event: groups for event, groups in own.items() if groups} == self.groups:
             return text
-        text = self.taken(text, None)
+        text = self.removed_from(text, None)
         for event, groups in self.groups.items():
             for group in groups:
                 text = jsonc.with_item(text, (HOOKS, event), group)
         return text
 
-    def taken(self, text: str, before: str | None) -> str:
-        """The text without them."""
-        for event in self._there(text):
+    def removed_from(self, text: str, before: str | None) -> str:
+        """The text without our groups."""
+        for event in self._groups_in(text):
             path = (HOOKS, event)
             keep = len(path)
             if before is not None:
                 keep = sum(jsonc.value_at(before, path[:n]) is not None for n in (1, 2))
-            text = jsonc.without_items(text, path, is_ours, keep=keep)
+            text = jsonc.without_items(text, path, is_our_group, keep=keep)
         return text
 
-    def _there(self, text: str) -> dict[str, Sequence[Any]]:
+    def _groups_in(self, text: str) -> dict[str, Sequence[Any]]:
         checked(text, strict=self.strict)
-        found: Any = jsonc.value_at(text, (HOOKS,)) or {}
-        if not is_object(found) or not all(is_array(groups) for groups in found.values()):
-            raise ValueError(f'its "{HOOKS}" are no lists of hooks by event')
-        return dict(found)
+        hooks: Any = jsonc.value_at(text, (HOOKS,)) or {}
+        if not is_object(hooks) or not all(is_array(groups) for groups in hooks.values()):
+            raise ValueError(f'its "{HOOKS}" is not an object with a list for each event')
+        return dict(hooks)
 
 
 @dataclass(frozen=True)
 class Script:
-    """A file that is all ours: a program that the host runs inside itself.
+    """A file that is ours alone: a program that the host runs.
 
     Attributes:
         path: of the file.
@@ -177,29 +177,29 @@ class Script:
     content: str
 
     def is_in(self, text: str) -> bool:
-        """Whether there is anything: its name says whose it is."""
+        """Whether there is such a file: its name says that it is ours."""
         return bool(text)
 
-    def put(self, text: str) -> str:
-        """The script, whatever was there."""
+    def added_to(self, text: str) -> str:
+        """The script."""
         del text
         return self.content
 
-    def taken(self, text: str, before: str | None) -> str:
-        """Nothing."""
+    def removed_from(self, text: str, before: str | None) -> str:
+        """An empty text."""
         del text, before
         return ""
 
 
-def is_ours(group: Any) -> bool:
-    """Whether a group of hooks asks our server."""
+def is_our_group(group: Any) -> bool:
+    """Whether a group of hooks calls our server."""
     hooks = group.get("hooks") if is_object(group) else None
-    asked = (hook.get("server") for hook in hooks if is_object(hook)) if is_array(hooks) else ()
-    return PROGRAM in asked
+    servers = (hook.get("server") for hook in hooks if is_object(hook)) if is_array(hooks) else ()
+    return PROGRAM in servers
 
 
 def checked(text: str, *, strict: bool) -> None:
-    """Raises `ValueError` for a text that a host which takes plain JSON only cannot read."""
+    """Raise `ValueError` where a host that accepts plain JSON only could not read the text."""
     if not strict or not text.strip():
         return
     try:

@@ -1,7 +1,7 @@
-"""Packed files: what comes out of one is measured before any of it is read.
+"""How much a gzip file may hold: it is unpacked once, to be measured, before any of it is read.
 
-Sixteen megabytes of gzip may hold sixteen gigabytes. To unpack costs a hundredth of what it costs
-to read JSON, so a file that holds too much is found out before that.
+Sixteen megabytes of gzip may hold sixteen gigabytes. Unpacking costs a hundredth of reading JSON,
+so a file that holds too much is refused early.
 """
 
 import zlib
@@ -13,24 +13,25 @@ from typing import BinaryIO, cast
 from context_compression.display.plurals import how_many
 from context_compression.errors import TranscriptError
 
-MOST = 512 * 1024 * 1024
-"""Bytes that a packed file may hold: more than any session we know, and unpacked in a second."""
-FREE = 32 * 1024 * 1024
-"""Bytes that any packed file may hold, however small it is."""
-RATIO = 100
-"""Bytes that each packed byte may stand for: recordings have up to 14, gzip reaches 1,032."""
+MAX_UNPACKED = 512 * 1024 * 1024
+"""Bytes that a gzip file may hold: more than any session seen so far, and unpacked in a second."""
+ALWAYS_READ = 32 * 1024 * 1024
+"""Bytes that any gzip file may hold, however small it is itself."""
+MAX_RATIO = 100
+"""Bytes that each gzip byte may stand for: recorded sessions reach 14, gzip itself 1,032."""
 CHUNK = 256 * 1024
 
 
 def check_packed(stream: GzipFile, path: Path, max_bytes: int) -> None:
-    """Unpack all of a file, holding none of it; the stream stands at its beginning then.
+    """Unpack a file without keeping any of it; afterwards the stream is at its beginning again.
 
-    Damage is left to whoever reads on: what stands before it may be wanted.
+    A damaged file passes: the reader may still use what comes before the damage.
 
     Raises:
-        TranscriptError: it holds more than `max_bytes`, than `MOST`, or than `RATIO` for each byte.
+        TranscriptError: it holds more than `max_bytes` or `MAX_UNPACKED` bytes, or more than
+            `MAX_RATIO` bytes for each of its own.
     """
-    most, size = min(max_bytes, MOST), 0
+    most, size = min(max_bytes, MAX_UNPACKED), 0
     file = cast("BinaryIO", stream.fileobj)
     stream.seek(0)
     with suppress(OSError, EOFError, zlib.error):
@@ -39,9 +40,11 @@ def check_packed(stream: GzipFile, path: Path, max_bytes: int) -> None:
             if size > most:
                 raise _holds_too_much(path, f"at most {most:,} bytes are unpacked")
             read = file.tell()
-            if size > max(FREE, RATIO * read):
-                found = f"{how_many(size, 'byte')} came out of the first {read:,}"
-                raise _holds_too_much(path, f"{found}; at most {RATIO} times as many are read")
+            if size > max(ALWAYS_READ, MAX_RATIO * read):
+                size_so_far = f"{how_many(size, 'byte')} came out of the first {read:,}"
+                raise _holds_too_much(
+                    path, f"{size_so_far}; at most {MAX_RATIO} times as many are read"
+                )
     stream.seek(0)
 
 

@@ -1,4 +1,4 @@
-"""Claude Code: where it keeps its configuration, and what switches our server or hooks off."""
+"""Claude Code: its configuration, and what keeps it from using our server or hooks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,33 +28,38 @@ def settings(machine: Machine) -> Path:
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
-    """What keeps Claude Code from starting our server or asking our hooks."""
+    """What keeps Claude Code from starting our server or calling our hooks."""
     managed = json_in(Path(MANAGED_SETTINGS.get(machine.system, MANAGED_SETTINGS["linux"])))
     user = folder(machine) / "settings.json"
     project = machine.cwd / ".claude"
     files = (user, project / "settings.json", project / "settings.local.json")
     settings = {file: json_in(file) for file in files}
-    off = [file for file, said in settings.items() if said.get("disableAllHooks") is True]
+    off = [file for file, values in settings.items() if values.get("disableAllHooks") is True]
     if managed.get("disableAllHooks") is True or managed.get("allowManagedHooksOnly") is True:
-        says = "the organisation's settings allow no hooks but its own"
-        yield Finding("hooks", False, says, "Ask whoever manages this computer.")
+        state = "the settings of your organisation allow only its own hooks"
+        yield Finding("hooks", False, state, "Ask whoever manages this computer.")
     elif off:
-        says = f"all hooks are switched off in {off[0]}"
-        yield Finding("hooks", False, says, "Take disableAllHooks out of it.")
+        state = f"all hooks are switched off in {off[0]}"
+        yield Finding("hooks", False, state, "Remove disableAllHooks from it.")
     if not in_project:
         return
     known = object_of(object_of(json_in(host.file(machine)).get("projects")).get(str(machine.cwd)))
     everything = [*settings.values(), known]
-    if any(PROGRAM in names_of(said.get("disabledMcpjsonServers")) for said in everything):
-        says = "this project's servers were refused in Claude Code"
-        yield Finding("configuration", False, says, "claude mcp reset-project-choices; start it.")
+    if any(PROGRAM in names_of(values.get("disabledMcpjsonServers")) for values in everything):
+        state = "the MCP servers of this project were refused in Claude Code"
+        yield Finding(
+            "configuration",
+            False,
+            state,
+            "Run claude mcp reset-project-choices, then start claude.",
+        )
     elif not any(
-        said.get("enableAllProjectMcpServers") is True
-        or PROGRAM in names_of(said.get("enabledMcpjsonServers"))
-        for said in everything
+        values.get("enableAllProjectMcpServers") is True
+        or PROGRAM in names_of(values.get("enabledMcpjsonServers"))
+        for values in everything
     ):
-        says = "Claude Code has not been told yet whether it may start this project's servers"
-        yield Finding("configuration", False, says, "Start claude here, and approve it.")
+        state = "the MCP servers of this project are not approved in Claude Code yet"
+        yield Finding("configuration", False, state, "Start claude here, and approve the server.")
 
 
 CLAUDE_CODE = Host(

@@ -47,8 +47,8 @@ def find_current(caller: Caller) -> Path:
     if isinstance(call, str):
         looked: dict[Path, int] = {}
         for _ in range(round(PATIENCE / STEP) + 1):
-            if found := _where_called(call, near, looked):
-                return found
+            if path := _where_called(call, near, looked):
+                return path
             caller.wait(STEP)
             near = _near(caller, session)  # the first turn makes the file
         raise uncertain(caller, "The tool call being answered stands in no transcript", near.newest)

@@ -12,7 +12,7 @@ from typing import Any
 from context_compression.conversation.formats import anthropic
 from context_compression.conversation.messages import COMPRESSED, Block, Message, ToolCall
 from context_compression.hosts.claude_code.about import NAME, project_folder_name, projects_folder
-from context_compression.transcripts.exporter import Copy, Row
+from context_compression.transcripts.exporter import NewSession, Row
 from context_compression.transcripts.portable_messages import arguments, as_user
 
 __all__ = ["DOCUMENTS", "NAME", "THINKING", "command", "place", "rows"]
@@ -26,32 +26,32 @@ USAGE = {
 }
 
 
-def place(copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
+def place(session: NewSession, home: Path, environ: Mapping[str, str]) -> Path:
     """`~/.claude/projects/-home-me-app/<session>.jsonl`."""
-    folder = projects_folder(environ, home) / project_folder_name(str(copy.project))
-    return folder / f"{copy.session_id}.jsonl"
+    folder = projects_folder(environ, home) / project_folder_name(str(session.project))
+    return folder / f"{session.session_id}.jsonl"
 
 
-def command(copy: Copy, path: Path) -> Sequence[str]:
+def command(session: NewSession, path: Path) -> Sequence[str]:
     """What resumes it."""
-    return "claude", "--resume", copy.session_id
+    return "claude", "--resume", session.session_id
 
 
-def rows(messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
+def rows(messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
     """A row for each message, each the parent of the next."""
     for number, message in enumerate(messages):
-        said = _of_assistant(message, copy, number) if message.role == "assistant" else None
+        answer = _of_assistant(message, session, number) if message.role == "assistant" else None
         yield {
-            "parentUuid": copy.id(number - 1) if number else None,
+            "parentUuid": session.id(number - 1) if number else None,
             "isSidechain": False,
             "userType": "external",
-            "cwd": str(copy.project),
-            "sessionId": copy.session_id,
-            "type": "assistant" if said else "user",
-            "message": said or anthropic.FORMAT.write(Message("user", as_user(message))),
+            "cwd": str(session.project),
+            "sessionId": session.session_id,
+            "type": "assistant" if answer else "user",
+            "message": answer or anthropic.FORMAT.write(Message("user", as_user(message))),
             **_marks(message),
-            "uuid": copy.id(number),
-            "timestamp": copy.time(number),
+            "uuid": session.id(number),
+            "timestamp": session.time(number),
         }
 
 
@@ -62,12 +62,12 @@ def _marks(message: Message) -> Mapping[str, Any]:
     return {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
 
 
-def _of_assistant(message: Message, copy: Copy, number: int) -> Mapping[str, Any]:
+def _of_assistant(message: Message, session: NewSession, number: int) -> Mapping[str, Any]:
     return {
-        "id": f"msg_{copy.id(number).replace('-', '')}",
+        "id": f"msg_{session.id(number).replace('-', '')}",
         "type": "message",
         "role": "assistant",
-        "model": copy.model or "unknown",
+        "model": session.model or "unknown",
         "content": list(map(_written, message.blocks)),
         "stop_reason": "tool_use" if message.calls else "end_turn",
         "stop_sequence": None,

@@ -41,8 +41,8 @@ def find_current(caller: Caller) -> Path:
     if not isinstance(thread, str) or not re.fullmatch(r"[A-Za-z0-9-]+", thread):
         return transcript_of_call(caller, rollouts_here)
     folder = home_folder(caller.environ, caller.home)
-    if found := files(folder.glob(f"sessions/*/*/*/*-{thread}.jsonl")):
-        return found[0].path
+    if rollouts := files(folder.glob(f"sessions/*/*/*/*-{thread}.jsonl")):
+        return rollouts[0].path
     raise uncertain(
         caller,
         f"There is no rollout of the thread {thread} below {folder}. If CODEX_HOME is set, Codex "

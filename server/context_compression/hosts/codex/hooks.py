@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall
-from context_compression.hooks.host_compaction import archive, message_after_compaction
+from context_compression.hooks.host_compaction import archive_all, message_after_compaction
 from context_compression.hooks.requests import session_of
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.codex import transcript as rollouts
@@ -32,7 +32,7 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
         case "PreCompact":
             return await in_thread(partial(_archived, workspace, event))
         case "SessionStart" if event.get("source") == "compact":
-            return await in_thread(partial(_told, workspace, event))
+            return await in_thread(partial(_after_compaction, workspace, event))
         case _:
             return {}
 
@@ -47,17 +47,17 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
     return {} if kept is None else {"decision": "block", "reason": kept}
 
 
-def _told(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+def _after_compaction(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     text = message_after_compaction(workspace, folder_name(string(event, "session_id")))
-    told = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": told} if text else {}
+    output = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": output} if text else {}
 
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Everything archived, as long as the transcript has it; Codex takes no advice."""
     if path := _transcript(workspace, string(event, "transcript_path")):
         transcript = Reading(path, Writers((rollouts,))).look()
-        archive(workspace.of(transcript).session, transcript)
+        archive_all(workspace.of(transcript).session, transcript)
     return {}
 
 

@@ -1,4 +1,4 @@
-"""Gemini CLI: where it keeps its configuration, and what switches our server or hooks off."""
+"""Gemini CLI: its configuration, and what keeps it from using our server or hooks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ def settings(machine: Machine) -> Path:
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
-    """What keeps Gemini CLI from starting our server or asking our hooks."""
+    """What keeps Gemini CLI from starting our server or calling our hooks."""
     user = host.file(machine)
     merged = {
         **json_in(user),
@@ -30,21 +30,21 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
     if PROGRAM in names_of(servers.get("excluded")) or (
         is_array(allowed) and PROGRAM not in names_of(allowed)
     ):
-        says = f"the server is excluded by mcp in {user}"
-        yield Finding("configuration", False, says, f"Let {PROGRAM} in there.")
+        state = f"the server is excluded by mcp in {user}"
+        yield Finding("configuration", False, state, f"Allow {PROGRAM} there.")
     trust = object_of(object_of(json_in(user).get("security")).get("folderTrust"))
     if trust.get("enabled") is True and not _is_trusted(user, machine):
-        says = f"Gemini CLI does not trust {machine.cwd}, and so starts no servers in it"
+        state = f"Gemini CLI does not trust {machine.cwd}, and so starts no servers in it"
         mend = "Start gemini here, and trust the folder: /permissions."
-        yield Finding("configuration", False, says, mend)
-        yield Finding("hooks", False, "not asked in a folder that is not trusted", mend)
+        yield Finding("configuration", False, state, mend)
+        yield Finding("hooks", False, "not called in a folder that is not trusted", mend)
     elif object_of(merged.get("hooksConfig")).get("enabled") is False:
-        says = f"hooks are switched off in {user}"
-        yield Finding("hooks", False, says, "Take enabled: false out of hooksConfig.")
+        state = f"hooks are switched off in {user}"
+        yield Finding("hooks", False, state, "Remove enabled: false from hooksConfig.")
 
 
 def _is_trusted(user: Path, machine: Machine) -> bool:
-    """Whether the folder, or one above it, was trusted; the nearest that was decided counts."""
+    """Whether the user trusts the folder; the decision about the nearest folder above it counts."""
     if machine.environ.get("GEMINI_CLI_TRUST_WORKSPACE") == "true":
         return True
     file = machine.folder("GEMINI_CLI_TRUSTED_FOLDERS_PATH") or user.parent / "trustedFolders.json"

@@ -33,15 +33,17 @@ def find_current(caller: Caller) -> Path:
         ConversationNotFound: not certain which one it is.
     """
     near = sessions_here(caller)
-    ours = [session for session in near if session.written_at >= caller.began]
+    recent = [session for session in near if session.written_at >= caller.began]
     if not caller.request.tool and len(near) == 1:
         return near[0].path
-    if not caller.request.tool or len(ours) != 1:
+    if not caller.request.tool or len(recent) != 1:
         raise uncertain(caller, "It is not certain which transcript is the current one", near)
-    subagents = files(ours[0].path.parent.glob("*/*.jsonl"))
+    subagents = files(recent[0].path.parent.glob("*/*.jsonl"))
     if subagents and subagents[0].written_at >= caller.began:
-        raise uncertain(caller, "It is not certain whether a subagent called", [*ours, *subagents])
-    return ours[0].path
+        raise uncertain(
+            caller, "It is not certain whether a subagent called", [*recent, *subagents]
+        )
+    return recent[0].path
 
 
 def _folders(caller: Caller) -> list[Path]:

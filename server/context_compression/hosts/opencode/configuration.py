@@ -1,4 +1,4 @@
-"""opencode: where it keeps its configuration, and our entry in it."""
+"""opencode: its configuration, and our entry in it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,17 +20,17 @@ NAMES = ("opencode.json", "opencode.jsonc")
 
 
 def entry(command: str, args: Sequence[str]) -> Value:
-    """The time limit, in ms, is for the start as well as for each call; 5,000 without it."""
+    """Our entry. The timeout, in ms, is for the start and for each call; the default is 5,000."""
     return {"type": "local", "command": [command, *args], "enabled": True, "timeout": 120_000}
 
 
 def folder(machine: Machine) -> Path:
-    """By the XDG rules, on every system."""
+    """`~/.config/opencode`: opencode follows the XDG rules on every system."""
     return machine.folder(CONFIG_VARIABLE) or machine.config_home / "opencode"
 
 
 def settings(machine: Machine) -> Path:
-    """One of three names."""
+    """Its configuration file, which has one of three names."""
     return first_of([folder(machine) / name for name in (*NAMES, "config.json")])
 
 

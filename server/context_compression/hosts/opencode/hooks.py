@@ -22,7 +22,7 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.hooks.host_compaction import INSTRUCTIONS, archive
+from context_compression.hooks.host_compaction import INSTRUCTIONS, archive_all
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.opencode.about import database_file
@@ -72,12 +72,12 @@ def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
         session = folder_name(string(event, "session_id"))
         database = database_file(workspace.environ, workspace.home)
         transcript = SessionReading(database, session).look()
-        archive(workspace.of(transcript).session, transcript)
+        archive_all(workspace.of(transcript).session, transcript)
     return INSTRUCTIONS
 
 
 @dataclass(frozen=True)
-class Whole:
+class Original:
     """A message as opencode gave it, and how many of ours it makes."""
 
     row: Row
@@ -89,7 +89,7 @@ class History:
 
     def __init__(self, rows: Sequence[Row]) -> None:
         context = Context()
-        self._rows: dict[int, Whole] = {}  # by the first message they make
+        self._rows: dict[int, Original] = {}  # by the first message they make
         self._about: dict[str, Mapping[str, Any]] = {}  # by role, of the newest
         self._reasoning: dict[str, Row] = {}  # parts by their text: they carry the provider's seal
         for row in rows:
@@ -97,7 +97,7 @@ class History:
             start = len(context.messages)
             context.add(Live(string(info, "id"), info, parts), newest=row is rows[-1])
             if made := len(context.messages) - start:
-                self._rows[start] = Whole(row, made)
+                self._rows[start] = Original(row, made)
             self._about[string(info, "role")] = info
             thoughts = (part for part in parts if part.get("type") == "reasoning")
             self._reasoning |= {string(part, "text"): part for part in thoughts}
@@ -111,25 +111,27 @@ class History:
         position = 0
         while position < len(parts):
             first = parts[position]
-            whole = self._whole(parts, position)
-            if whole is not None:
-                rows += [*self._made(new), whole.row]
+            original = self._original(parts, position)
+            if original is not None:
+                rows += [*self._made(new), original.row]
                 new = []
-                position += whole.messages
+                position += original.messages
             else:
                 message = self.messages[first] if isinstance(first, int) else first
                 new += parse([message]).messages
                 position += 1
         return [*rows, *self._made(new)]
 
-    def _whole(self, parts: Sequence[int | Mapping[str, Any]], position: int) -> "Whole | None":
+    def _original(
+        self, parts: Sequence[int | Mapping[str, Any]], position: int
+    ) -> "Original | None":
         """The message of opencode's all of which stands at a position of a view."""
         first = parts[position]
-        whole = self._rows.get(first) if isinstance(first, int) else None
-        if whole is None or not isinstance(first, int):
+        original = self._rows.get(first) if isinstance(first, int) else None
+        if original is None or not isinstance(first, int):
             return None
-        there = parts[position : position + whole.messages]
-        return whole if there == list(range(first, first + whole.messages)) else None
+        there = parts[position : position + original.messages]
+        return original if there == list(range(first, first + original.messages)) else None
 
     def _made(self, messages: Sequence[Message]) -> Iterator[Row]:
         """New messages; the results of a step stand in that of its calls."""

@@ -1,4 +1,4 @@
-"""Pi: where it keeps its configuration, and our entry in it."""
+"""Pi: its configuration, and our entry in it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ PLUGIN = Path(__file__).parent / "plugin"
 
 
 def entry(command: str, args: Sequence[str]) -> Value:
-    """Tools that are not `direct` are for scripts alone; the model never sees them."""
+    """Our entry. The model sees only tools that are `direct`; others are for scripts."""
     return {**plain(command, args), "exposure": "direct"}
 
 
@@ -29,6 +29,6 @@ HOOKS = HookFile(
 PI = Host(
     NAME, TITLE, "pi", settings, "mcpServers", entry, project=(".pi/mcp.json",), strict=True,
     hooks=(HOOKS,), transcripts=below(settings, "sessions/*/*.jsonl"),
-    then="Start it anew. Pi before 0.99 has no MCP of its own and passes this file over.",
+    then="Restart it. Pi before 0.99 starts no MCP servers, and ignores this file.",
     mcp_since=MCP_SINCE,
 )  # fmt: skip

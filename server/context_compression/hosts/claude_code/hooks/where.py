@@ -48,7 +48,7 @@ def where(workspace: Workspace, event: Mapping[str, Any]) -> Where:
     return Where(folder_name(id), _readable(workspace, named) if named else None)
 
 
-def said_lately(transcript: Path | None) -> tuple[list[Message], str | None]:
+def recent_messages(transcript: Path | None) -> tuple[list[Message], str | None]:
     """The last texts and calls of a conversation, without results; and which model it speaks to."""
     messages: list[Message] = []
     model = None
