@@ -219,15 +219,15 @@ def test_a_wrong_type_in_any_place_of_a_hosts_files_is_borne_or_refused_in_our_w
     for name, said in BESIDE.get(host.name, {}).items():
         (home / name).parent.mkdir(exist_ok=True)
         (home / name).write_text(json.dumps(said), encoding="utf-8")
-    pieces = [host.server_entry(machine, NOT_THERE), *host.hook_pieces(machine, NOT_THERE)]
-    installing.install(pieces, home)
+    additions = [host.server_entry(machine, NOT_THERE), *host.hook_additions(machine, NOT_THERE)]
+    installing.install(additions, home)
     crashes: list[str] = []
 
     def try_all(what: str) -> None:
         for deed in (
             lambda: examine(host, machine, NOT_THERE),
-            lambda: installing.install(pieces, home, dry_run=True),
-            lambda: installing.uninstall(pieces, home, dry_run=True),
+            lambda: installing.install(additions, home, dry_run=True),
+            lambda: installing.uninstall(additions, home, dry_run=True),
         ):
             try:
                 deed()

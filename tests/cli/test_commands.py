@@ -322,7 +322,7 @@ def test_config_says_which_variable_sets_nothing(desk: Desk):
     done = desk.does("config", env={"CONTEXT_COMPRESSION_KEEP_RECNT": "3"})
 
     assert done.stderr.decode() == (
-        "warning: CONTEXT_COMPRESSION_KEEP_RECNT is nothing we know. "
+        "warning: CONTEXT_COMPRESSION_KEEP_RECNT is no setting of ours. "
         "Did you mean CONTEXT_COMPRESSION_KEEP_RECENT?\n"
     )
 

@@ -116,7 +116,7 @@ def test_in_a_project_the_entry_is_for_this_machine(desk: Desk) -> None:
     [
         (["install", "emacs"], "Unknown host 'emacs'. Hosts: claude-code,"),
         (["uninstall"], "Name a host"),
-        (["install", "goose", "--project"], "omit --project"),
+        (["install", "goose", "--project"], "leave out --project"),
         (["install", "codex"], "is not changed: it is not TOML"),
     ],
 )

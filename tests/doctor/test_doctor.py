@@ -13,8 +13,8 @@ import pytest
 
 import context_compression
 from context_compression import Session
-from context_compression.doctor.doctor import check, environment, examine
-from context_compression.doctor.findings import VARIABLES, Finding
+from context_compression.doctor.checks import VARIABLES, Finding
+from context_compression.doctor.doctor import check_server, examine, passed_environment
 from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
 from context_compression.hosts.configurations import BY_NAME
 from context_compression.setup import installing
@@ -36,8 +36,8 @@ def wrong(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def install(host: Host, machine: Machine, server: Server) -> None:
-    pieces = [host.server_entry(machine, server), *host.hook_pieces(machine, server)]
-    installing.install(pieces, machine.home)
+    additions = [host.server_entry(machine, server), *host.hook_additions(machine, server)]
+    installing.install(additions, machine.home)
 
 
 def test_a_server_that_works_is_said_to_work(machine_with: Machines, real_server: Server) -> None:
@@ -91,7 +91,7 @@ def test_what_a_server_says_when_it_does_not_start_is_passed_on(machine_with: Ma
     machine = machine_with()
     code = "import sys; sys.exit('out of patience')"
 
-    [finding] = wrong(check([sys.executable, "-c", code], machine.environ, machine))
+    [finding] = wrong(check_server([sys.executable, "-c", code], machine.environ, machine))
 
     assert finding.says == "does not start: out of patience"
 
@@ -99,8 +99,8 @@ def test_what_a_server_says_when_it_does_not_start_is_passed_on(machine_with: Ma
 @pytest.mark.parametrize(
     ("variable", "value", "says", "mend"),
     [
-        ("CONTEXT_COMPRESSION_KEEP_RECNT", "5", "is nothing we know", "KEEP_RECENT?"),
-        ("CONTEXT_COMPRESSION_XYZZY", "5", "is nothing we know", "Remove it."),
+        ("CONTEXT_COMPRESSION_KEEP_RECNT", "5", "is no setting of ours", "KEEP_RECENT?"),
+        ("CONTEXT_COMPRESSION_XYZZY", "5", "is no setting of ours", "Remove it."),
         ("CONTEXT_COMPRESSION_KEEP_RECENT", "many", "keep_recent", "Correct"),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_variable_that_is_misspelt_or_impossible_is_said(
 ) -> None:
     machine = machine_with(**{variable: value})
 
-    finding = of(wrong(check(["/gone"], machine.environ, machine)), "environment")
+    finding = of(wrong(check_server(["/gone"], machine.environ, machine)), "environment")
 
     assert says in finding.says
     assert mend in finding.mend
@@ -136,13 +136,13 @@ def test_a_variable_that_the_host_keeps_back_is_said(machine_with: Machines) -> 
 def test_codex_passes_on_what_its_entry_lists_and_desktops_little(machine_with: Machines) -> None:
     machine = machine_with(CODEX_HOME="/c", SECRET="s", LANG="C")
 
-    assert environment("whole", machine)["SECRET"] == "s"
-    listed = environment("listed", machine, ["CODEX_HOME"])
+    assert passed_environment("whole", machine)["SECRET"] == "s"
+    listed = passed_environment("listed", machine, ["CODEX_HOME"])
     assert (listed["CODEX_HOME"], listed["LANG"]) == ("/c", "C")
     assert "SECRET" not in listed
     if sys.platform != "win32":
-        assert environment("desktop", machine).keys() == {"HOME", "PATH", "LANG"}
-        assert environment("desktop", machine)["PATH"] != machine.environ["PATH"]
+        assert passed_environment("desktop", machine).keys() == {"HOME", "PATH", "LANG"}
+        assert passed_environment("desktop", machine)["PATH"] != machine.environ["PATH"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")

@@ -109,7 +109,7 @@ def test_transcripts_are_looked_for_where_hosts_keep_them() -> None:
 
 
 def test_a_host_without_files_in_projects_says_so() -> None:
-    with pytest.raises(SetupError, match="omit --project"):
+    with pytest.raises(SetupError, match="leave out --project"):
         BY_NAME["goose"].file(machine(), in_project=True)
 
 
@@ -126,8 +126,8 @@ def test_a_host_is_found_by_its_folder_or_its_program(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
 def test_every_entry_says_the_command_in_a_way_we_read_again(host: Host) -> None:
-    entry = host.server_entry(machine(), SERVER).wanted
-    alone = host.server_entry(machine(), SERVER, hooks=False).wanted
+    entry = host.server_entry(machine(), SERVER).our_entry
+    alone = host.server_entry(machine(), SERVER, hooks=False).our_entry
 
     asked = ["--hooks", "codex"] if host.name == "codex" else []
     assert command_of(entry) == [SERVER.command, "serve", *asked]

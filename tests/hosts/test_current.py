@@ -345,4 +345,4 @@ def test_only_transcripts_of_the_host_that_started_us_are_of_this_project(place:
     assert is_of_this_project(caller, link)
     assert not is_of_this_project(caller, other)
     assert not is_of_this_project(caller, pi_session(place, "ours"))
-    assert not is_of_this_project(replace(caller, asking=ToolRequest("claude-ai")), ours)
+    assert not is_of_this_project(replace(caller, request=ToolRequest("claude-ai")), ours)

@@ -16,8 +16,8 @@ from context_compression import compress, hosts
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Image, Message, Opaque, Text, ToolResult
 from context_compression.errors import ExportError
-from context_compression.hosts.exporting import EXPORTERS, Copy, Exported, export
-from context_compression.transcripts.portable import as_user, portable
+from context_compression.hosts.exporting import EXPORTERS, Exported, NewSession, export
+from context_compression.transcripts.portable_messages import as_user, portable
 
 Messages = list[dict[str, Any]]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
@@ -62,7 +62,7 @@ VIEW: Messages = [
 def written(
     folder: Path, view: Messages, host: str, *, by: str | None = None, id: str = ID
 ) -> Exported:
-    copy = Copy(id, Path("/home/me/my_app"), MADE, "claude-opus-5-5")
+    copy = NewSession(id, Path("/home/me/my_app"), MADE, "claude-opus-5-5")
     return export(view, host, copy, written_by=by, home=folder, environ={})
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_compression.hosts.configurations import BY_NAME
+from context_compression.setup.additions import Hooks, is_our_group
 from context_compression.setup.host import Host
 from context_compression.setup.installing import install, uninstall
 from context_compression.setup.machine import Machine, Server
-from context_compression.setup.pieces import Hooks, is_ours
 
 SERVER = Server("/opt/a b/context-compression", ("--store", "/s"))
 THEIRS: dict[str, Any] = {"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}
@@ -46,21 +46,21 @@ def test_hooks_go_behind_those_of_others_and_out_again(
 ) -> None:
     whole: dict[str, Any] = ({"other": 1} if other else {}) | ({"hooks": there} if there else {})
     text = json.dumps(whole, indent=indent)
-    piece = Hooks(Path("hooks.json"), GROUPS)
+    addition = Hooks(Path("hooks.json"), GROUPS)
     if old:
         earlier = Hooks(Path("hooks.json"), {"Stop": [OLD], "PreCompact": [OLD]})
-        start = earlier.put(text)
+        start = earlier.added_to(text)
     else:
         start = text
 
-    new = piece.put(start)
+    new = addition.added_to(start)
 
     found = json.loads(new)
     for event in {*there, *GROUPS}:
         assert found["hooks"].get(event, []) == [*there.get(event, []), *GROUPS.get(event, [])]
-    assert piece.put(new) is new
-    assert piece.is_in(new)
-    gone = piece.taken(new, text)
+    assert addition.added_to(new) is new
+    assert addition.is_in(new)
+    gone = addition.removed_from(new, text)
     assert json.loads(gone) == whole
     if not old and all(there.values()):
         assert gone == text
@@ -71,7 +71,7 @@ def test_every_group_we_ship_is_known_as_ours_again() -> None:
 
     for file in merged:
         shipped = json.loads(file.template.read_bytes())["hooks"]
-        assert all(is_ours(group) for groups in shipped.values() for group in groups)
+        assert all(is_our_group(group) for groups in shipped.values() for group in groups)
     assert merged
 
 
@@ -80,23 +80,23 @@ def test_every_group_we_ship_is_known_as_ours_again() -> None:
 def test_hooks_of_every_host_are_made_and_removed(
     host: Host, machine: Machine, in_project: bool
 ) -> None:
-    pieces = host.hook_pieces(machine, SERVER, in_project=in_project)
+    additions = host.hook_additions(machine, SERVER, in_project=in_project)
 
-    first = install(pieces, machine.home)
-    again = install(pieces, machine.home)
+    first = install(additions, machine.home)
+    again = install(additions, machine.home)
 
     assert all(done.change.is_one for done in first)
     assert not any(done.change.is_one for done in again)
-    assert all(piece.path.is_relative_to(machine.cwd) is in_project for piece in pieces)
-    uninstall(pieces, machine.home)
+    assert all(addition.path.is_relative_to(machine.cwd) is in_project for addition in additions)
+    uninstall(additions, machine.home)
     assert list(machine.home.iterdir()) == []
 
 
 def test_scripts_start_the_command_that_was_installed(machine: Machine) -> None:
     texts = {
-        piece.path.name: piece.put("")
+        addition.path.name: addition.added_to("")
         for host in HOSTS
-        for piece in host.hook_pieces(machine, SERVER)
+        for addition in host.hook_additions(machine, SERVER)
     }
 
     for name in ("context-compression.js", "context-compression.ts"):
@@ -106,27 +106,27 @@ def test_scripts_start_the_command_that_was_installed(machine: Machine) -> None:
 
 
 def test_a_script_of_another_is_put_aside_and_comes_back(machine: Machine) -> None:
-    [piece] = BY_NAME["pi"].hook_pieces(machine, SERVER)
-    piece.path.parent.mkdir(parents=True)
-    piece.path.write_text("// mine", encoding="utf-8")
+    [addition] = BY_NAME["pi"].hook_additions(machine, SERVER)
+    addition.path.parent.mkdir(parents=True)
+    addition.path.write_text("// mine", encoding="utf-8")
 
-    install([piece], machine.home)
-    uninstall([piece], machine.home)
+    install([addition], machine.home)
+    uninstall([addition], machine.home)
 
-    assert piece.path.read_text(encoding="utf-8") == "// mine"
+    assert addition.path.read_text(encoding="utf-8") == "// mine"
 
 
 def test_a_script_that_was_changed_goes_all_the_same(machine: Machine) -> None:
-    [piece] = BY_NAME["opencode"].hook_pieces(machine, SERVER)
-    install([piece], machine.home)
-    piece.path.write_text("// shorter", encoding="utf-8")
+    [addition] = BY_NAME["opencode"].hook_additions(machine, SERVER)
+    install([addition], machine.home)
+    addition.path.write_text("// shorter", encoding="utf-8")
 
-    uninstall([piece], machine.home)
+    uninstall([addition], machine.home)
 
-    assert not piece.path.parent.exists()
+    assert not addition.path.parent.exists()
 
 
 @pytest.mark.parametrize("text", ["[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', "// c\n{}"])
 def test_a_file_of_hooks_written_in_another_way_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        Hooks(Path("hooks.json"), GROUPS).put(text)
+        Hooks(Path("hooks.json"), GROUPS).added_to(text)

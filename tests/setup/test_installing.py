@@ -83,7 +83,7 @@ def entry_of(host: Host, machine: Machine, *, in_project: bool = False) -> dict[
 
 
 def wanted(host: Host, machine: Machine) -> dict[str, Any]:
-    return host.server_entry(machine, SERVER).wanted
+    return host.server_entry(machine, SERVER).our_entry
 
 
 def written(host: Host, machine: Machine, text: str) -> Path:
@@ -346,7 +346,7 @@ def test_a_file_that_somebody_else_changed_meanwhile_is_left(machine: Machine) -
     planned = install(BY_NAME["codex"], machine, SERVER, dry_run=True).change
     path.write_text('model = "o10"\n', encoding="utf-8")
 
-    with pytest.raises(SetupError, match="somebody else"):
+    with pytest.raises(SetupError, match="another program"):
         planned.carry_out()
 
     assert path.read_text(encoding="utf-8") == 'model = "o10"\n'

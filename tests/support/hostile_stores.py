@@ -17,7 +17,7 @@ from context_compression import Session
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.conversation.refs import digest_of
 from context_compression.errors import ContextCompressionError
-from context_compression.hooks.accompanied import message_after_compaction
+from context_compression.hooks.host_compaction import message_after_compaction
 from context_compression.session import SummaryAssignment
 from context_compression.session.log_events import timestamp
 from context_compression.store import Store

@@ -172,7 +172,7 @@ def summaries(options: Options, limit: int, session: str | None, as_json: bool) 
 @click.pass_obj
 def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_json: bool) -> None:
     """Show settings, or change them in config.json of the store: `config keep_recent=5`."""
-    from context_compression.doctor.findings import of_variables
+    from context_compression.doctor.checks import check_variables
 
     workspace = options.workspace()
     changes = dict(change_in(name) for name in names if "=" in name)
@@ -189,7 +189,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         changed = {*changes, *(name for name in map(snake_case, reset) if name in NAMES)}
         _warn_of_overrides(changed, kept, workspace.environ)
         shown |= changed
-    for finding in of_variables(workspace.environ):
+    for finding in check_variables(workspace.environ):
         if finding.ok is False:
             say(f"warning: {finding.says}. {finding.mend}")
     settings = workspace.settings()

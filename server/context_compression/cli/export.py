@@ -12,7 +12,7 @@ from context_compression.cli.compression_options import RequestedCompression, co
 from context_compression.cli.terminal import say, show, write_json
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
-from context_compression.hosts.exporting import EXPORTERS, Copy
+from context_compression.hosts.exporting import EXPORTERS, NewSession
 from context_compression.hosts.exporting import export as write_session
 
 
@@ -47,7 +47,7 @@ def export(
     exported = write_session(
         view,
         host,
-        Copy(
+        NewSession(
             session_id=str(uuid4()),
             project=requested.workspace.cwd.resolve(),
             created=datetime.now(UTC),

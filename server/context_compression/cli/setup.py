@@ -53,7 +53,7 @@ def install(
         return
     for host in _hosts(names):
         entry = host.server_entry(machine, server, in_project=in_project, hooks=not no_hooks)
-        hooks = host.hook_pieces(machine, server, in_project=in_project)
+        hooks = host.hook_additions(machine, server, in_project=in_project)
         plugin = None
         if host is CLAUDE_CODE and not in_project and not no_hooks:
             plugin = Plugin.on(machine)
@@ -97,7 +97,7 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
     machine, any_server = Machine.here(), Server("")
     for host in _hosts(names):
         entry = host.server_entry(machine, any_server, in_project=in_project)
-        hooks = host.hook_pieces(machine, any_server, in_project=in_project)
+        hooks = host.hook_additions(machine, any_server, in_project=in_project)
         plugin = Plugin.on(machine) if host is CLAUDE_CODE and not in_project else None
         if plugin:
             done = [plugin.uninstall(dry_run=dry_run)]
@@ -133,7 +133,7 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
                 findings[host.title] = doctor.examine(host, machine, server, in_project=in_project)
         if not findings:
             command = [server.command, *server.options, "serve"]
-            findings["This installation"] = doctor.check(command, dict(os.environ), machine)
+            findings["This installation"] = doctor.check_server(command, dict(os.environ), machine)
     if as_json:
         write_json({title: list(map(asdict, listed)) for title, listed in findings.items()})
     else:
@@ -205,7 +205,7 @@ def _has(host: "Host", machine: "Machine", in_project: bool) -> bool:
     if in_project and not host.project:
         return False
     try:
-        return doctor.found_entry(host, machine, in_project=in_project)[1] is not None
+        return doctor.installed_entry(host, machine, in_project=in_project)[1] is not None
     except SetupError:
         return host.file(machine, in_project=in_project).exists()
 

@@ -1,6 +1,6 @@
-"""Whether our server works in a host: what is wrong, and how to mend it.
+"""Whether our server works in a host: what is wrong, and what to do about it.
 
-doctor.py     what there is to say of one host
-findings.py   of the environment and the store
-trial.py      our server, started as a host would start it
+doctor.py   all findings about one host
+checks.py   findings about the environment, the store, the search and the key
+trial.py    our server, started as a host would start it
 """

@@ -1,4 +1,4 @@
-"""Our server started as a host would start it, and asked a few things by a real client."""
+"""Our server, started as a host would start it, and a few requests of a real client."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ HELLO = [{"role": "user", "content": "How full is the context?"}]
 
 @dataclass(frozen=True)
 class Trial:
-    """What a server said.
+    """What a server answered.
 
     Attributes:
         seconds: until it could be used.
-        version: its own.
-        protocol: the version that was agreed on.
-        tools: their names.
+        version: the server's version.
+        protocol: the version of the protocol that both agreed on.
+        tools: names of its tools.
         status: the answer of `context_status` for a conversation of one message.
-        refusal: what it said, if it gave no answer.
+        refusal: the error in place of that answer; empty where there is none.
     """
 
     seconds: float
@@ -40,19 +40,19 @@ class Trial:
 
 
 async def try_out(command: Sequence[str], environ: Mapping[str, str], cwd: Path) -> Trial:
-    """Start a server and ask it.
+    """Start a server, list its tools and call `context_status`.
 
     Raises:
-        SetupError: it did not start, or did not answer; with the last line it wrote to stderr.
+        SetupError: it did not start, or did not answer; with the last line of its stderr.
     """
-    asked = StdioServerParameters(
+    parameters = StdioServerParameters(
         command=command[0], args=[*command[1:]], env=dict(environ), cwd=cwd
     )
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         began = monotonic()
         try:
             with anyio.fail_after(PATIENCE):
-                async with Client(stdio_client(asked, log)) as client:
+                async with Client(stdio_client(parameters, log)) as client:
                     seconds = monotonic() - began
                     tools = (await client.list_tools()).tools
                     status = await client.call_tool("context_status", {"messages": HELLO})
@@ -70,7 +70,7 @@ async def try_out(command: Sequence[str], environ: Mapping[str, str], cwd: Path)
             log.seek(0)
             lines = [line.strip() for line in log if line.strip()]
             if isinstance(error, TimeoutError):
-                said = f"no answer within {PATIENCE} seconds"
+                reason = f"no answer within {PATIENCE} seconds"
             else:
-                said = lines[-1] if lines else str(error) or type(error).__name__
-            raise SetupError(said) from error
+                reason = lines[-1] if lines else str(error) or type(error).__name__
+            raise SetupError(reason) from error

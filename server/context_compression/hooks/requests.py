@@ -58,11 +58,11 @@ def positions_in(view: Sequence[Message], messages: Sequence[Message]) -> list[i
     parts: list[int | Message] = []
     position = 0
     for message in view:
-        found = places.get(digest_of(message), [])
-        nth = bisect_left(found, position)
-        if nth < len(found):
-            parts.append(found[nth])
-            position = found[nth] + 1
+        indexes = places.get(digest_of(message), [])
+        nth = bisect_left(indexes, position)
+        if nth < len(indexes):
+            parts.append(indexes[nth])
+            position = indexes[nth] + 1
         else:
             parts.append(message)
     return parts

@@ -1,4 +1,4 @@
-"""The hosts our server can be installed in, by the name that people type."""
+"""The hosts that our server can be installed in."""
 
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
 from context_compression.hosts.claude_desktop.configuration import CLAUDE_DESKTOP
@@ -16,3 +16,4 @@ HOSTS = (
     PI, CURSOR, VSCODE, ZED, GOOSE,
 )  # fmt: skip
 BY_NAME = {host.name: host for host in HOSTS}
+"""By the name that the user types."""

@@ -1,7 +1,7 @@
 """`current`: the live transcript of the host that started this process.
 
-Which host that is, the client says when it introduces itself; where there is no client (on the
-command line), the variables that a host sets for what it starts.
+The client names the host when it connects. Without a client, on the command line, the environment
+variables do that a host sets for everything it starts.
 """
 
 from pathlib import Path
@@ -12,11 +12,11 @@ from context_compression.hosts.codex import current as codex
 from context_compression.hosts.gemini_cli import current as gemini_cli
 from context_compression.hosts.opencode import current as opencode
 from context_compression.hosts.pi import current as pi
-from context_compression.transcripts.caller import INSTEAD, Caller, LiveHost, uncertain
+from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import newest_first
+from context_compression.transcripts.live_host import INSTEAD, LiveHost, uncertain
 
 HOSTS = (claude_code.HOST, codex.HOST, gemini_cli.HOST, opencode.HOST, pi.HOST)
-"""As seen in Claude Code 2.1.329, Codex 0.169, Gemini CLI 0.61, opencode 1.18 and Pi 0.87."""
 
 
 def find_current(caller: Caller) -> Path:
@@ -33,7 +33,7 @@ def find_current(caller: Caller) -> Path:
         return hosts[0].find(caller)
     if not hosts:
         names = ", ".join(host.name for host in HOSTS)
-        client = f" but by {caller.asking.client!r}" if caller.asking.client else ""
+        client = f" but by {caller.request.client!r}" if caller.request.client else ""
         raise ConversationNotFound(
             f"This process was not started by a host whose transcripts we know ({names}){client}, "
             f"so there is no current one. {INSTEAD}"
@@ -59,7 +59,7 @@ def _hosts_of(caller: Caller) -> list[LiveHost]:
     A client that says it is something else may run inside a host that set its variable for
     everything. Only the very call then tells whose conversation it is.
     """
-    client, meta = caller.asking.client.lower(), caller.asking.meta
-    named = [h for h in HOSTS if h.mark in meta or f"{client}-".startswith(f"{h.client}-")]
+    client, meta = caller.request.client.lower(), caller.request.meta
+    named = [h for h in HOSTS if h.meta_key in meta or f"{client}-".startswith(f"{h.client}-")]
     around = [host for host in HOSTS if caller.environ.get(host.variable)]
     return named or [host for host in around if host.is_proved or not client]

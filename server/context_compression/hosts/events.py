@@ -1,6 +1,7 @@
-"""What agent hosts ask while they work: may this tool result enter, what remains of this history?
+"""Answers the events of hosts' hooks: a tool result, a request, a compaction.
 
-A hook must never be in the way: whatever goes wrong, the answer is that all shall stay as it is.
+A hook must not stop the host: if anything goes wrong, the answer is `NOTHING`, and the host goes on
+as without us.
 """
 
 import json
@@ -22,9 +23,9 @@ from context_compression.workspace.guard import in_our_words
 __all__ = ["HOSTS", "NOTHING", "Answer", "Event", "answer", "never_failing"]
 
 Event: TypeAlias = Mapping[str, Any]
-"""What a host says: the JSON of its hooks, with the host's own names."""
+"""The JSON of a host's hook, with the host's own names."""
 Answer: TypeAlias = Mapping[str, Any] | str
-"""What it is told: its own JSON, or a text where it takes one."""
+"""The JSON that the host expects, or a text where it expects one."""
 
 HOSTS: Mapping[str, Callable[[Workspace, Event], Awaitable[Answer]]] = {
     "claude-code": claude_code.answer,
@@ -34,7 +35,7 @@ HOSTS: Mapping[str, Callable[[Workspace, Event], Awaitable[Answer]]] = {
     "pi": pi.answer,
 }
 NOTHING = "{}"
-"""Leaves all as it is."""
+"""Changes nothing."""
 
 logger = logging.getLogger(__name__)
 

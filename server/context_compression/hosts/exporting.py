@@ -1,4 +1,4 @@
-"""A view as a new session of a host, which the host resumes; the original is never touched."""
+"""Writes a view as a new session of a host, which the host resumes; the original stays as it is."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,14 @@ from context_compression.hosts.claude_code import export as claude_code
 from context_compression.hosts.codex import export as codex
 from context_compression.hosts.pi import export as pi
 from context_compression.store.files import replace_file, to_json
-from context_compression.transcripts.copy import Copy, Exporter
-from context_compression.transcripts.portable import portable
+from context_compression.transcripts.exporter import Exporter, NewSession
+from context_compression.transcripts.portable_messages import portable
 
-__all__ = ["EXPORTERS", "Copy", "Exported", "export"]
+__all__ = ["EXPORTERS", "Exported", "NewSession", "export"]
 
 HOSTS: tuple[Exporter, ...] = (claude_code, codex, pi)
 EXPORTERS = {exporter.NAME: exporter for exporter in HOSTS}
+"""By the host's name."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Exported:
     Attributes:
         path: its file.
         command: what to type to go on in it.
-        notes: what of the view the host cannot be given, in plain words.
+        notes: what was left out because the host cannot use it, in plain words.
     """
 
     host: str
@@ -40,7 +41,7 @@ class Exported:
 def export(
     view: Sequence[Mapping[str, Any]],
     host: str,
-    copy: Copy,
+    session: NewSession,
     *,
     written_by: str | None,
     home: Path,
@@ -50,40 +51,45 @@ def export(
 
     Args:
         view: messages in any dialect of `formats`.
-        host: one of `EXPORTERS`.
-        copy: what the new session says of itself.
-        written_by: the host whose transcript the view was made of, where that is known.
+        host: a key of `EXPORTERS`.
+        session: id, project and model of the new session.
+        written_by: the host whose transcript the view was made from, where that is known.
         home: the user's home folder.
-        environ: variables by which hosts are told to keep their files elsewhere.
+        environ: the environment variables, some of which move hosts' files.
 
     Raises:
         InvalidConversation: not messages in a format we know.
         ExportError: there is nothing to go on from, or the file cannot be written.
     """
     exporter = EXPORTERS[host]
-    same = written_by == exporter.NAME
-    taken = portable(
-        view, thinking=same and exporter.THINKING, opaque=same, documents=exporter.DOCUMENTS
+    same_host = written_by == exporter.NAME
+    carried = portable(
+        view,
+        thinking=same_host and exporter.THINKING,
+        opaque=same_host,
+        documents=exporter.DOCUMENTS,
     )
-    if not taken.messages:
+    if not carried.messages:
         raise ExportError("There is nothing to export: the conversation holds no messages.")
-    path = exporter.place(copy, home, environ)
-    rows = (to_json(row) + b"\n" for row in exporter.rows(taken.messages, copy))
+    path = exporter.place(session, home, environ)
+    rows = (to_json(row) + b"\n" for row in exporter.rows(carried.messages, session))
     _write(path, b"".join(rows))
-    command = f"cd {shlex.quote(str(copy.project))} && {shlex.join(exporter.command(copy, path))}"
-    return Exported(host, copy.session_id, path, command, taken.notes)
+    command = (
+        f"cd {shlex.quote(str(session.project))} && {shlex.join(exporter.command(session, path))}"
+    )
+    return Exported(host, session.session_id, path, command, carried.notes)
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Put a new file there, whole or not at all, for its owner alone.
+    """Write a new file, completely or not at all, that only its owner can read.
 
     Raises:
-        ExportError: there is one already, or it cannot be written.
+        ExportError: the file exists already, or it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if path.exists():
-            raise FileExistsError("there is one already")
+            raise FileExistsError("it exists already")
         replace_file(path, data)
     except (OSError, StoreUnwritable) as error:
         reason = error.__cause__ if isinstance(error, StoreUnwritable) else error

@@ -1,4 +1,4 @@
-"""Whose transcript a file is, told by its content; the conversation in it."""
+"""Reads transcripts of all hosts: the content of a file shows which host wrote it."""
 
 from collections import OrderedDict
 from pathlib import Path
@@ -26,17 +26,17 @@ WRITERS = Writers(
         (stream.is_log, stream),
     ),
 )
-REMEMBERED = 8  # transcripts; few are looked at more than once
-FIRST = 200  # rows in which the user's first words are looked for
-TOLD = ("<", "# AGENTS.md")  # what hosts tell the model in the user's role before
+REMEMBERED = 8  # transcripts kept; few are read more than once
+FIRST = 200  # rows that are searched for the user's first words
+FROM_HOSTS = ("<", "# AGENTS.md")  # how texts begin that hosts put into the user's role
 
 
 def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
     """The conversation in a file.
 
     Args:
-        path: where it is; whether it may be read is for the caller to check.
-        max_bytes: largest file that is read, packed and unpacked.
+        path: the file; the caller checks whether it may be read.
+        max_bytes: the largest file that is read, before and after unpacking.
 
     Raises:
         TranscriptError: there is no such file, it cannot be read, or it is no conversation.
@@ -45,7 +45,7 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
 
 
 class Readings:
-    """Transcripts looked at lately: a second look costs only what was added meanwhile."""
+    """Remembers the transcripts read last: reading one again reads only what was added."""
 
     def __init__(self) -> None:
         self._readings: OrderedDict[Path, Look] = OrderedDict()
@@ -68,17 +68,17 @@ class Readings:
     def first_words(self, path: Path) -> str:
         """How the user began, or the title of the session; empty where that cannot be read."""
         try:
-            if found := database_of(path):
-                return title_of(*found)
+            if location := database_of(path):
+                return title_of(*location)
             messages = parse_messages(Reading(path, WRITERS, rows=FIRST).look().messages).messages
         except ContextCompressionError:
             return ""
-        said = (user_words(message).strip() for message in messages)
-        return next((text for text in said if text and not text.startswith(TOLD)), "")
+        texts = (user_words(message).strip() for message in messages)
+        return next((text for text in texts if text and not text.startswith(FROM_HOSTS)), "")
 
 
 def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:
-    """What will read a transcript: a file, or a session in a database."""
-    if found := database_of(path):
-        return SessionReading(*found)
+    """The reader of a file, or of a session in a database."""
+    if location := database_of(path):
+        return SessionReading(*location)
     return Reading(path, WRITERS, max_bytes)

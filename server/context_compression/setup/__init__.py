@@ -1,17 +1,15 @@
-"""Getting into hosts and out again: install, uninstall, doctor.
+"""Changing a host's configuration, and changing it back.
 
-machine.py        the computer, and how our command is started on it
-hosts.py          the table of hosts: where each keeps what, and what of ours goes there
-pieces.py         what of ours goes into a file: an entry, hooks, a script
-jsonc.py          values in JSON with comments ...
-json_parts.py     (which is taken apart here)
-toml.py           ... in TOML ...
-yaml.py           ... in YAML, as text, so that all else stays byte for byte
-files.py          others' files, replaced whole, with a backup
-installing.py     putting pieces in and taking them out
-claude_plugin.py  the plugin, which Claude Code registers itself
-doctor.py         whether it works in a host, and how to mend it
-switches.py       what keeps a host from using what is configured
-findings.py       what the doctor says of an environment and a store
-trial.py          the server started as a host would, and asked
+Here live the formats, the backups and the edits. Where a host keeps its configuration, and what of
+ours goes into it, is known in `hosts/<host>/configuration.py`.
+
+    host.py            `Host`: where its configuration is, and what we add to it
+    additions.py       what we add to a file: the server's entry, hooks, a script
+    installing.py      adding them, and removing them again
+    files.py           files of other programs: replaced atomically, with a backup
+    jsonc.py           entries in JSON with comments (parsed in jsonc_parser.py)
+    toml.py yaml.py    the same in TOML and in YAML
+    config_values.py   reading what a host's configuration says
+    machine.py         the user's computer, and the command that starts our server on it
+    finding.py         one result of the doctor
 """

@@ -1,8 +1,8 @@
-"""Configuration that is others': read whole, replaced whole, and as it was before in a backup.
+"""Configuration files of other programs: replaced atomically, with a backup of the file before.
 
 ~/.compression/installed/<name>-<hash of the path>/
   about.json     the path, whether there was a file, the hash of what we wrote
-  <file name>    the file as it was before
+  <file name>    the file before our change
 """
 
 import difflib
@@ -25,7 +25,7 @@ ABOUT = "about.json"
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of a file; `None` stands for no file."""
+    """A file before and after; `None` stands for no file."""
 
     path: Path
     before: bytes | None
@@ -44,15 +44,15 @@ class Change:
         return "".join(_lines(difflib.unified_diff(old, new, names[0], names[1])))
 
     def carry_out(self) -> None:
-        """Replace the file; a link stays one, and the file's mode stays.
+        """Replace the file. A link stays a link, and the file keeps its mode.
 
         Raises:
-            SetupError: it cannot be written, or somebody else has changed it meanwhile.
+            SetupError: it cannot be written, or another program has changed it meanwhile.
         """
-        with _saying(self.path):
+        with _explained(self.path):
             if read(self.path) != self.before:
                 raise SetupError(
-                    f"{self.path} was changed by somebody else meanwhile. Nothing was written; "
+                    f"{self.path} was changed by another program meanwhile. Nothing was written; "
                     "run this again."
                 )
             if self.after is None:
@@ -63,13 +63,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Backup:
-    """A file as it was before we changed it.
+    """A file before our change.
 
     Attributes:
         path: of the file.
         before: its content; `None` where there was none.
-        written: the hash of what we made of it.
-        folders: those that were made for it, the outermost first.
+        written: the hash of the content that we wrote.
+        folders: the folders that we made for it, the outermost first.
     """
 
     path: Path
@@ -78,7 +78,7 @@ class Backup:
     folders: tuple[Path, ...] = ()
 
     def is_of(self, data: bytes | None) -> bool:
-        """Whether a file with this content is still as we wrote it."""
+        """Whether this content is what we wrote."""
         return data is not None and hash_of(data) == self.written
 
 
@@ -104,9 +104,9 @@ class Backups:
         if about is None:
             return None
         try:
-            said = json.loads(about)
-            before = read(folder / path.name) if said["existed"] else None
-            return Backup(path, before, str(said["written"]), tuple(map(Path, said["folders"])))
+            record = json.loads(about)
+            before = read(folder / path.name) if record["existed"] else None
+            return Backup(path, before, str(record["written"]), tuple(map(Path, record["folders"])))
         except (ValueError, KeyError, TypeError) as error:
             raise SetupError(
                 f"The backup in {folder} cannot be read. Move it away to go on without it."
@@ -139,7 +139,7 @@ class Backups:
         return folder
 
     def forget(self, path: Path) -> None:
-        """Remove a backup that is not needed any more."""
+        """Remove a backup that is no longer needed."""
         folder = self.place(path)
         for name in (ABOUT, path.name):
             with suppress(OSError):
@@ -161,12 +161,12 @@ def missing_folders(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path) -> bytes | None:
-    """What a file holds; `None` where there is none.
+    """The content of a file; `None` where there is no file.
 
     Raises:
-        SetupError: it cannot be read, or is no file.
+        SetupError: it cannot be read, or is no ordinary file.
     """
-    with _saying(path):
+    with _explained(path):
         try:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise SetupError(f"{path} is no ordinary file. Nothing was changed.")
@@ -176,14 +176,14 @@ def read(path: Path) -> bytes | None:
 
 
 def remove_empty(folders: tuple[Path, ...]) -> None:
-    """Remove folders that were made for a file, as far as nothing else is in them by now."""
+    """Remove the folders that we made for a file, except those that hold anything else by now."""
     for folder in reversed(folders):
         with suppress(OSError):
             folder.rmdir()
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Puts `data` at `path`: whoever reads meets the old file or the new one, never a part."""
+    """Put `data` at `path` atomically: a reader gets the old file or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{token_hex(4)}")
     try:
@@ -202,8 +202,8 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _saying(path: Path) -> Generator[None]:
-    """What the disk refuses becomes an error that says what to do."""
+def _explained(path: Path) -> Generator[None]:
+    """Turn an `OSError` into a `SetupError` that says what to do."""
     try:
         yield
     except OSError as error:

@@ -1,16 +1,16 @@
-"""One thing that was looked at in an installation: how it is, and what to do about it."""
+"""One result of the doctor: what was checked, what it found, and what to do about it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """One result of the doctor.
 
     Attributes:
-        check: what.
-        ok: whether it is as it should be; `None`: good to know.
-        says: how it is.
+        check: what was checked: `configuration`, `hooks`, `server`, ...
+        ok: whether it is as it should be; `None` for information alone.
+        says: what was found.
         mend: what to do, where something is wrong.
     """
 

@@ -1,7 +1,7 @@
-"""A host, and how it is told of our server and our hooks.
+"""What `install` needs to know of a host: its configuration files, and what we add to them.
 
-Each host's own folder below `hosts/` has one of these, in its `configuration.py`. Seen working in
-the versions named, or else taken from the host's own documentation.
+Each folder below `hosts/` has a `Host` in its `configuration.py`. It was seen working in the
+version it names; without one it follows the host's documentation.
 """
 
 import json
@@ -15,27 +15,27 @@ from typing import Any, Literal
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import SetupError
 from context_compression.setup import jsonc
+from context_compression.setup.additions import Addition, Entry, Format, Hooks, Script, Value
 from context_compression.setup.finding import Finding
 from context_compression.setup.machine import Machine, Server
-from context_compression.setup.pieces import Entry, Format, Hooks, Piece, Script, Value
 
 IN_SCRIPT = re.compile(r"^(const COMMAND = )\[.*?\](.*)$", re.MULTILINE)
 IN_SHELL = re.compile(r"^(context_compression\(\) \{ ).*?( \"\$@\"; \}.*)$", re.MULTILINE)
-"""The lines that say how our command is started."""
+"""The lines of a script in which `install` fills in our command."""
 Environment = Literal["whole", "listed", "desktop"]
-"""What of the user's environment a host passes on: all; a few and those its entry lists; what a
-desktop application is started with, which is little."""
+"""Which variables of the user's environment our server gets from a host: all of them; a few, and
+those that its entry lists; or the few that a desktop application is started with."""
 
 
 @dataclass(frozen=True)
 class HookFile:
-    """A file that makes a host ask our hooks; `hosts/README.md` says what it does there.
+    """A file that makes a host call our hooks; `hosts/README.md` describes each.
 
     Attributes:
         template: the file in this package.
         user: where it goes for all projects.
         project: where it goes in a project, if the host looks there.
-        merged: whether others' hooks may stand in the same file.
+        merged: whether the file may hold the hooks of others as well.
     """
 
     template: Path
@@ -43,8 +43,8 @@ class HookFile:
     project: str | None = None
     merged: bool = False
 
-    def piece(self, machine: Machine, server: Server, *, in_project: bool) -> Piece | None:
-        """The piece; `None` in projects where the host does not look for it."""
+    def addition(self, machine: Machine, server: Server, *, in_project: bool) -> Addition | None:
+        """The addition; `None` in a project, where the host does not look for it there."""
         if in_project and self.project is None:
             return None
         path = machine.cwd / str(self.project) if in_project else self.user(machine)
@@ -53,33 +53,34 @@ class HookFile:
             return Hooks(path, json.loads(text)["hooks"])
         command = [server.command, *server.options]
         for line, filled in ((IN_SCRIPT, json.dumps(command)), (IN_SHELL, shlex.join(command))):
-            text = line.sub(lambda found, filled=filled: found[1] + filled + found[2], text)
+            text = line.sub(lambda match, filled=filled: match[1] + filled + match[2], text)
         return Script(path, text)
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host, and how it is told of a server.
+    """A host, and what we add to its configuration.
 
     Attributes:
-        name: what people type.
-        title: what it calls itself.
+        name: what the user types.
+        title: what the host calls itself.
         program: its command, where it has one.
-        user: its configuration for all projects.
-        under: where the entries stand in it.
-        entry: ours, for a command and its arguments.
-        project: names of its configuration in a project's folder, the usual one first.
-        format: of the files.
-        strict: whether it takes JSON without comments only.
-        hooks: the files that make it ask our hooks.
-        serves_hooks: whether they are answered by the server.
-        environment: what our server gets of the user's.
-        transcripts: the folder and the pattern of those we can read.
-        then: what has to be done for it to take notice.
+        user: its configuration file for all projects.
+        under: the section of that file that holds the servers' entries.
+        entry: makes our entry, from a command and its arguments.
+        project: names of its configuration file in a project's folder, the usual one first.
+        format: the format of these files.
+        strict: whether it accepts JSON without comments only.
+        hooks: the files that make it call our hooks.
+        serves_hooks: whether our server answers the hooks; else a process of its own does.
+        environment: which of the user's variables our server gets.
+        transcripts: the folder and the glob pattern of the transcripts that we can read.
+        then: what the user has to do before the host uses the new configuration.
         seen: the version this was seen working in.
-        hindrances: tells what keeps it from starting our server or asking our hooks, although
+        hindrances: what keeps the host from starting our server or calling our hooks although
             both are configured; given the host, the machine, and whether it is about a project.
-        mcp_since: the first version that starts servers at all, where earlier ones are about.
+        mcp_since: the first version that starts MCP servers, where older ones are in use.
+        has_no_folder: whether it starts servers in a folder that has nothing to do with a project.
     """
 
     name: str
@@ -95,10 +96,11 @@ class Host:
     serves_hooks: bool = False
     environment: Environment = "whole"
     transcripts: Callable[[Machine], tuple[Path, str]] | None = None
-    then: str = "Start it anew."
+    then: str = "Restart it."
     seen: str | None = None
     hindrances: Callable[["Host", Machine, bool], Iterator[Finding]] | None = None
     mcp_since: tuple[int, ...] = ()
+    has_no_folder: bool = False
 
     def file(self, machine: Machine, *, in_project: bool = False) -> Path:
         """The file our entry goes into.
@@ -109,7 +111,9 @@ class Host:
         if not in_project:
             return self.user(machine)
         if not self.project:
-            raise SetupError(f"{self.title} reads no configuration in a project; omit --project.")
+            raise SetupError(
+                f"{self.title} reads no configuration in a project; leave out --project."
+            )
         return first_of([machine.cwd / name for name in self.project])
 
     def server_entry(
@@ -120,21 +124,21 @@ class Host:
         in_project: bool = False,
         hooks: bool = True,
     ) -> Entry:
-        """Our entry in its configuration."""
-        asked = ("--hooks", self.name) if hooks and self.serves_hooks else ()
-        wanted = self.entry(server.command, [*server.options, "serve", *asked])
+        """The entry of our server in its configuration."""
+        hook_options = ("--hooks", self.name) if hooks and self.serves_hooks else ()
+        entry = self.entry(server.command, [*server.options, "serve", *hook_options])
         path = self.file(machine, in_project=in_project)
-        return Entry(path, self.format, self.under, wanted, self.strict)
+        return Entry(path, self.format, self.under, entry, self.strict)
 
-    def hook_pieces(
+    def hook_additions(
         self, machine: Machine, server: Server, *, in_project: bool = False
-    ) -> list[Piece]:
-        """What makes it ask our hooks."""
-        made = (file.piece(machine, server, in_project=in_project) for file in self.hooks)
-        return [piece for piece in made if piece]
+    ) -> list[Addition]:
+        """The additions that make it call our hooks."""
+        made = (file.addition(machine, server, in_project=in_project) for file in self.hooks)
+        return [addition for addition in made if addition]
 
     def is_here(self, machine: Machine) -> bool:
-        """Whether the host seems to be on this machine."""
+        """Whether the host seems to be installed on this machine."""
         if self.program and machine.which(self.program):
             return True
         path = self.user(machine)
@@ -142,33 +146,33 @@ class Host:
 
 
 def first_of(paths: Sequence[Path]) -> Path:
-    """The first that is there, else the first."""
+    """The first path that exists, else the first."""
     return next((path for path in paths if path.exists()), paths[0])
 
 
 def plain(command: str, args: Sequence[str]) -> Value:
-    """As most hosts take it."""
+    """An entry as most hosts read it."""
     return {"command": command, "args": [*args]}
 
 
 def typed(command: str, args: Sequence[str]) -> Value:
-    """With the kind of server named."""
+    """The same with the type of the server."""
     return {"type": "stdio", **plain(command, args)}
 
 
 def command_of(entry: Mapping[str, Any]) -> list[str] | None:
-    """The command an entry of any of these hosts starts; `None` where it starts none."""
+    """The command that an entry of any host starts; `None` where it names none."""
     command, args = entry.get("command") or entry.get("cmd"), entry.get("args")
     parts = command if is_array(command) else [command, *(args if is_array(args) else ())]
     return [str(part) for part in parts] if command else None
 
 
 def environ_of(entry: Mapping[str, Any]) -> dict[str, str]:
-    """The variables an entry of any of these hosts sets."""
+    """The variables that an entry of any host sets."""
     given = entry.get("env") or entry.get("environment") or entry.get("envs")
     return {name: str(value) for name, value in given.items()} if is_object(given) else {}
 
 
 def below(user: Callable[[Machine], Path], pattern: str) -> Callable[[Machine], tuple[Path, str]]:
-    """Transcripts below the folder of a host's configuration."""
+    """Where transcripts are, for a host that keeps them below the folder of its configuration."""
     return lambda machine: (user(machine).parent, pattern)

@@ -1,4 +1,4 @@
-"""Pieces of ours put into files of others and taken out again: all else stays as it was."""
+"""Adding to the files of other programs, and removing it again: all else stays as it was."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.errors import SetupError
+from context_compression.setup.additions import Addition, Entry, Value
 from context_compression.setup.files import (
     Backup,
     Backups,
@@ -15,17 +16,16 @@ from context_compression.setup.files import (
     read,
     remove_empty,
 )
-from context_compression.setup.pieces import Entry, Piece, Value
 
 
 @dataclass(frozen=True)
 class Done:
-    """What was done to a file, or would be.
+    """What was done to a file, or would be in a dry run.
 
     Attributes:
         change: to the file.
-        backup: the folder where it is kept as it was.
-        commands: what would be run, in a dry run of what a host does itself.
+        backup: the folder that keeps the file as it was before.
+        commands: in a dry run, the commands of the host that would be run.
     """
 
     change: Change
@@ -33,100 +33,102 @@ class Done:
     commands: tuple[str, ...] = ()
 
 
-def install(pieces: Sequence[Piece], home: Path, *, dry_run: bool = False) -> list[Done]:
-    """Put pieces into their files; what is there already stays.
+def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False) -> list[Done]:
+    """Put additions into their files; everything else in them stays.
 
     Args:
-        pieces: of one host.
-        home: where backups are kept.
-        dry_run: only say what would be done.
+        additions: for one host.
+        home: the folder below which backups are kept.
+        dry_run: change nothing; return what would be done.
 
     Raises:
-        SetupError: a file is broken, or cannot be changed. All were left as they are, unless the
+        SetupError: a file is broken, or cannot be changed. No file was changed then, unless the
             disk failed in between.
     """
-    rehearsed = [Done(_putting(piece)) for piece in pieces]
-    return rehearsed if dry_run else [_put(piece, Backups(home)) for piece in pieces]
+    rehearsed = [Done(_install_change(addition)) for addition in additions]
+    return (
+        rehearsed if dry_run else [_install_one(addition, Backups(home)) for addition in additions]
+    )
 
 
-def uninstall(pieces: Sequence[Piece], home: Path, *, dry_run: bool = False) -> list[Done]:
-    """Take pieces out of their files again, which are as they were before.
+def uninstall(additions: Sequence[Addition], home: Path, *, dry_run: bool = False) -> list[Done]:
+    """Remove additions from their files, which then are as they were before.
 
-    If a file was changed by others since, their changes stay.
+    What others changed in a file since stays.
 
     Raises:
         SetupError: as `install`.
     """
     backups = Backups(home)
-    rehearsed = [Done(_taking(piece, backups)) for piece in pieces]
+    rehearsed = [Done(_uninstall_change(addition, backups)) for addition in additions]
     if dry_run:
         return rehearsed
-    # in reverse: the folders that the first ones made are empty only then
-    return [_take(piece, backups) for piece in reversed(pieces)][::-1]
+    # in reverse: only then are the folders empty that the first ones made
+    return [_uninstall_one(addition, backups) for addition in reversed(additions)][::-1]
 
 
 def entry_in(entry: Entry) -> Value | None:
-    """An entry as it stands in its file.
+    """What an entry in its file says now; `None` where there is none.
 
     Raises:
         SetupError: the file cannot be read.
     """
-    path = _real(entry.path)
-    with _understanding(path):
-        return entry.found(_text(read(path)))
+    path = _resolved(entry.path)
+    with _naming_file(path):
+        return entry.current(_text(read(path)))
 
 
-def is_current(piece: Piece) -> bool | None:
-    """Whether a piece is in its file as it would be put there now; `None` where it is not at all.
+def is_current(addition: Addition) -> bool | None:
+    """Whether a file has an addition in this version; `None` where it has it in no version.
 
     Raises:
         SetupError: the file cannot be read.
     """
-    change = _putting(piece)
-    return (not change.is_one) if piece.is_in(_text(change.before)) else None
+    change = _install_change(addition)
+    return (not change.is_one) if addition.is_in(_text(change.before)) else None
 
 
-def _putting(piece: Piece) -> Change:
-    path = _real(piece.path)
-    there = read(path)
-    with _understanding(path):
-        text = _text(there)
-        new = piece.put(text)
-    return Change(path, there, there if new == text else new.encode())
+def _install_change(addition: Addition) -> Change:
+    path = _resolved(addition.path)
+    current = read(path)
+    with _naming_file(path):
+        text = _text(current)
+        new = addition.added_to(text)
+    return Change(path, current, current if new == text else new.encode())
 
 
-def _put(piece: Piece, backups: Backups) -> Done:
-    change = _putting(piece)
+def _install_one(addition: Addition, backups: Backups) -> Done:
+    change = _install_change(addition)
     if not change.is_one or change.after is None:
         return Done(change)
-    path, there = change.path, change.before
-    before, folders = there, missing_folders(path)
+    path, current = change.path, change.before
+    before, folders = current, missing_folders(path)
     earlier = backups.of(path)
-    if earlier and earlier.is_of(there):
+    if earlier and earlier.is_of(current):
         before, folders = earlier.before, earlier.folders
-    elif earlier and there is not None and piece.is_in(_text(there)):
-        before = _left(piece, there, earlier)
+    elif earlier and current is not None and addition.is_in(_text(current)):
+        before = _without(addition, current, earlier)
     backup = backups.keep(Backup(path, before, hash_of(change.after), folders))
     change.carry_out()
     return Done(change, backup)
 
 
-def _taking(piece: Piece, backups: Backups) -> Change:
-    path = _real(piece.path)
-    there = read(path)
+def _uninstall_change(addition: Addition, backups: Backups) -> Change:
+    path = _resolved(addition.path)
+    current = read(path)
     backup = backups.of(path)
-    after = there
-    if backup and backup.is_of(there):
+    after = current
+    if backup and backup.is_of(current):
         after = backup.before
-    elif there is not None:
-        with _understanding(path):
-            if piece.is_in(_text(there)):
-                after = _left(piece, there, backup)
-    return Change(path, there, after)
+    elif current is not None:
+        with _naming_file(path):
+            if addition.is_in(_text(current)):
+                after = _without(addition, current, backup)
+    return Change(path, current, after)
 
 
-def _take(piece: Piece, backups: Backups) -> Done:
-    change = _taking(piece, backups)
+def _uninstall_one(addition: Addition, backups: Backups) -> Done:
+    change = _uninstall_change(addition, backups)
     backup = backups.of(change.path)
     change.carry_out()
     if backup:
@@ -135,20 +137,20 @@ def _take(piece: Piece, backups: Backups) -> Done:
     return Done(change)
 
 
-def _left(piece: Piece, data: bytes, backup: Backup | None) -> bytes | None:
-    """What is left of a file without a piece; `None` where it was made for that."""
-    left = piece.taken(_text(data), _text(backup.before) if backup else None)
+def _without(addition: Addition, data: bytes, backup: Backup | None) -> bytes | None:
+    """A file without an addition; `None` where the file was made for it."""
+    text = addition.removed_from(_text(data), _text(backup.before) if backup else None)
     made_by_us = backup is not None and backup.before is None
-    return None if made_by_us and left.strip() in ("", "{}") else left.encode()
+    return None if made_by_us and text.strip() in ("", "{}") else text.encode()
 
 
 def _text(data: bytes | None) -> str:
-    """A file as text; a missing one is an empty one."""
+    """The content of a file as text; empty where there is no file."""
     return (data or b"").decode()
 
 
-def _real(path: Path) -> Path:
-    """Where links lead: the file itself is replaced, and they stay."""
+def _resolved(path: Path) -> Path:
+    """Where links lead: the file itself is replaced, and the links stay."""
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:
@@ -156,12 +158,11 @@ def _real(path: Path) -> Path:
 
 
 @contextmanager
-def _understanding(path: Path) -> Generator[None]:
-    """What cannot be understood becomes an error that names the file."""
+def _naming_file(path: Path) -> Generator[None]:
+    """Turn a `ValueError` about the text of a file into a `SetupError` that names the file."""
     try:
         yield
     except ValueError as error:
         raise SetupError(
-            f"{path} is not changed: {error}. Mend it, so that its program and we can read it, and "
-            "run this again."
+            f"{path} is not changed: {error}. Correct the file, and run this again."
         ) from error

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from context_compression.setup.json_parts import Part, taken_apart, walk
+from context_compression.setup.jsonc_parser import Part, parse_spans, part_at
 
 BEHIND = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 """Comments behind something, on its line."""
@@ -43,19 +43,19 @@ def value_at(text: str, path: Sequence[str]) -> Any:
     Raises:
         ValueError: this is not JSON, or something else than an object is on the way.
     """
-    root = taken_apart(text)
+    root = parse_spans(text)
     if root is None:
         return None
-    part, missing = walk(root, path)
+    part, missing = part_at(root, path)
     return None if missing else part.value
 
 
 def with_value(text: str, path: Sequence[str], value: Any) -> str:
     """The text with a value at a path, whose objects are made where needed."""
-    root = taken_apart(text)
+    root = parse_spans(text)
     if root is None:
         return _begun(text, _nested(path, value))
-    part, missing = walk(root, path)
+    part, missing = part_at(root, path)
     if missing:
         return _inserted(text, root, part, missing[0], _nested(missing[1:], value))
     shown = _written(text, root, value, _indent_of_line(text, part.start))
@@ -70,8 +70,8 @@ def without_value(text: str, path: Sequence[str], *, keep: int) -> str:
         path: names of objects in objects.
         keep: of how many names of the path what they name stays, even if empty.
     """
-    root = taken_apart(text)
-    outer, missing = walk(root, path[:-1]) if root else (None, path)
+    root = parse_spans(text)
+    outer, missing = part_at(root, path[:-1]) if root else (None, path)
     place = outer.place_of(path[-1]) if outer and not missing else None
     if outer is None or place is None:
         return text
@@ -80,8 +80,8 @@ def without_value(text: str, path: Sequence[str], *, keep: int) -> str:
 
 def with_item(text: str, path: Sequence[str], item: Any) -> str:
     """The text with one more item at the end of the list at a path, which is made where needed."""
-    root = taken_apart(text)
-    part, missing = walk(root, path) if root else (None, path)
+    root = parse_spans(text)
+    part, missing = part_at(root, path) if root else (None, path)
     if root is None or part is None or missing:
         return with_value(text, path, [item])
     if not isinstance(part.value, list):
@@ -89,14 +89,16 @@ def with_item(text: str, path: Sequence[str], item: Any) -> str:
     return _inserted(text, root, part, None, item)
 
 
-def without_items(text: str, path: Sequence[str], ours: Callable[[Any], bool], *, keep: int) -> str:
+def without_items(
+    text: str, path: Sequence[str], leaves: Callable[[Any], bool], *, keep: int
+) -> str:
     """The text without some items of the list at a path; `keep` as in `without_value`."""
     while True:
-        root = taken_apart(text)
-        part, missing = walk(root, path) if root else (None, path)
+        root = parse_spans(text)
+        part, missing = part_at(root, path) if root else (None, path)
         if part is None or missing or not isinstance(part.value, list):
             return text
-        place = next((i for i, m in enumerate(part.members) if ours(m.part.value)), None)
+        place = next((i for i, m in enumerate(part.members) if leaves(m.part.value)), None)
         if place is None:
             return _pruned(text, path, keep)
         text = _removed(text, part, place)
@@ -105,8 +107,8 @@ def without_items(text: str, path: Sequence[str], ours: Callable[[Any], bool], *
 def _pruned(text: str, path: Sequence[str], keep: int) -> str:
     """The text without empty objects and lists on a path, from its end on."""
     for length in range(len(path), keep, -1):
-        root = taken_apart(text)
-        outer, missing = walk(root, path[: length - 1]) if root else (None, path)
+        root = parse_spans(text)
+        outer, missing = part_at(root, path[: length - 1]) if root else (None, path)
         place = outer.place_of(path[length - 1]) if outer and not missing else None
         if outer is None or place is None or outer.members[place].part.members:
             break
@@ -123,8 +125,8 @@ def _nested(path: Sequence[str], value: Any) -> Any:
 
 def _begun(text: str, value: Any) -> str:
     """A text that held nothing yet, with a value."""
-    whole = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    return text + whole.replace("\n", _newline(text))
+    shown = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return text + shown.replace("\n", _newline(text))
 
 
 def _inserted(text: str, root: Part, into: Part, name: str | None, value: Any) -> str:
@@ -140,8 +142,8 @@ def _inserted(text: str, root: Part, into: Part, name: str | None, value: Any) -
     if name is not None:
         shown = f"{json.dumps(name, ensure_ascii=False)}: {shown}"
     if last is None:
-        found = COMMENTS.match(text, into.start + 1)
-        at = found.end() if found else into.start + 1
+        match = COMMENTS.match(text, into.start + 1)
+        at = match.end() if match else into.start + 1
         rest = text[at : into.stop - 1]
         if not one_line and "\n" not in rest:
             rest = _newline(text) + outer
@@ -174,8 +176,8 @@ def _removed(text: str, part: Part, place: int) -> str:
 
 def _closed(text: str, start: int) -> str:
     """The text in which an object that holds nothing but space is `{}`, and a list `[]`."""
-    found = EMPTY.match(text, start)
-    return text[:start] + found[1] + found[2] + text[found.end() :] if found else text
+    match = EMPTY.match(text, start)
+    return text[:start] + match[1] + match[2] + text[match.end() :] if match else text
 
 
 def _written(text: str, root: Part, value: Any, indent: str) -> str:

@@ -1,4 +1,4 @@
-"""A computer: where hosts keep their configuration on it, and how our server is started."""
+"""The user's computer, and the command that starts our server on it."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from context_compression.workspace.folders import home_folder, working_folder
 
 PROGRAM = "context-compression"
 OF_UV = re.compile(r"(archive|builds|environments)-v\d+")
-"""Folders in uv's cache, wherever that is."""
+"""Names of folders in uv's cache."""
 TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/dev/shm")
 TO_STAY = "`uv tool install .`, or `pip install .` in an environment that stays."
 
@@ -45,17 +45,21 @@ class Machine:
 
     @property
     def config_home(self) -> Path:
-        """Where programs that follow the XDG rules keep their configuration, on any system."""
+        """The configuration folder of programs that follow the XDG rules, on any system."""
         return self.folder("XDG_CONFIG_HOME") or self.home / ".config"
 
     @property
-    def data_home(self) -> Path:
-        """Where they keep their data."""
-        return self.folder("XDG_DATA_HOME") or self.home / ".local" / "share"
+    def folder_variables(self) -> Mapping[str, str]:
+        """The environment variables that name an absolute path.
+
+        A host's configuration is looked for by these alone: a relative path leads elsewhere for a
+        host that is started in another folder.
+        """
+        return {name: value for name, value in self.environ.items() if Path(value).is_absolute()}
 
     @property
     def applications(self) -> Path:
-        """Where desktop applications keep theirs."""
+        """The configuration folder of desktop applications."""
         if self.system == "darwin":
             return self.home / "Library" / "Application Support"
         if self.system == "win32":
@@ -63,22 +67,22 @@ class Machine:
         return self.config_home
 
     def folder(self, variable: str) -> Path | None:
-        """The folder an environment variable names; `None` where it names none."""
+        """The folder that an environment variable names by its absolute path, else `None`."""
         path = Path(self.environ.get(variable) or ".")
         return path if path.is_absolute() else None
 
     def which(self, program: str) -> str | None:
-        """Where a program lies on the PATH."""
+        """The path of a program on the PATH; `None` where there is none."""
         return shutil.which(program, path=self.environ.get("PATH", os.defpath))
 
 
 @dataclass(frozen=True)
 class Server:
-    """How this package's command is started.
+    """The command that starts this package.
 
     Attributes:
-        command: an absolute path: hosts with windows have no PATH of the user's.
-        options: what comes before any word of the command.
+        command: an absolute path: desktop applications do not have the user's PATH.
+        options: what comes before the subcommand (`serve`, `hook`).
     """
 
     command: str
@@ -86,13 +90,13 @@ class Server:
 
 
 def this_server(machine: Machine, script: str, python: str, options: tuple[str, ...]) -> Server:
-    """The installation that is running now.
+    """The command of the installation that is running now.
 
     Args:
-        machine: to look for the script on.
-        script: what was started (`sys.argv[0]`).
-        python: the interpreter it runs on (`sys.executable`).
-        options: global options it shall be started with.
+        machine: the computer to look for the script on.
+        script: the script that was started (`sys.argv[0]`).
+        python: the interpreter that runs it (`sys.executable`).
+        options: global options to start it with.
 
     Raises:
         SetupError: it runs from a cache that may be gone tomorrow.
@@ -102,7 +106,7 @@ def this_server(machine: Machine, script: str, python: str, options: tuple[str, 
         if _is_cached(Path(place), machine):
             raise SetupError(
                 f"This {PROGRAM} runs from a cache of uv or pipx ({place}), which may be emptied "
-                f"any day. Install it to stay first, in a clone of its repository: {TO_STAY}"
+                f"any day. Install it permanently first, in a clone of its repository: {TO_STAY}"
             )
     if command:
         return Server(command, options)
@@ -110,17 +114,17 @@ def this_server(machine: Machine, script: str, python: str, options: tuple[str, 
 
 
 def is_temporary(command: str, machine: Machine) -> bool:
-    """Whether a command lies in a folder that the system empties by itself."""
+    """Whether a command is in a folder that the operating system empties."""
     named = (machine.folder(name) for name in ("TMPDIR", "TEMP", "TMP"))
     folders = [*map(Path, TEMPORARY), *filter(None, named)]
     return any(Path(command).is_relative_to(folder) for folder in folders)
 
 
 def _script(machine: Machine, script: str, python: str) -> str | None:
-    """The command as a file: the one that was started, beside the interpreter, or on the PATH."""
-    beside = Path(python).parent / PROGRAM
-    for found in (script, f"{script}.exe", str(beside), f"{beside}.exe"):
-        path = Path(os.path.abspath(found))
+    """The command's file: the one that was started, the one next to the interpreter, or on PATH."""
+    sibling = Path(python).parent / PROGRAM
+    for candidate in (script, f"{script}.exe", str(sibling), f"{sibling}.exe"):
+        path = Path(os.path.abspath(candidate))
         if path.stem == PROGRAM and path.is_file() and os.access(path, os.X_OK):
             return str(path)
     on_path = machine.which(PROGRAM)
@@ -128,7 +132,7 @@ def _script(machine: Machine, script: str, python: str) -> str | None:
 
 
 def _is_cached(path: Path, machine: Machine) -> bool:
-    """Whether a path lies where uvx or `pipx run` keep what they run once."""
+    """Whether a path is in a cache of uvx or `pipx run`."""
     parts = path.parts
     of_pipx = "pipx" in parts and any(part in parts for part in (".cache", "Cache", "Caches"))
     uv, pipx = machine.folder("UV_CACHE_DIR"), machine.folder("PIPX_HOME")

@@ -43,8 +43,8 @@ def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> st
     Raises:
         ValueError: this is not TOML, or it is written so that no table can be added.
     """
-    whole = _parsed(text)
-    known = _tables(whole, under) or {}
+    document = _parsed(text)
+    known = _tables(document, under) or {}
     newline = "\r\n" if "\r\n" in text else "\n"
     shown = [f"[{_key(under)}.{_key(name)}]"]
     shown += [f"{_key(key)} = {_written(part)}" for key, part in value.items()]
@@ -58,8 +58,8 @@ def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> st
     else:
         ended = text if not text or text.endswith("\n") else text + newline
         result = ended + (newline if text.strip() else "") + block
-    whole[under] = {**known, name: dict(value)}
-    return _proven(result, whole, under, f"its {under} is written so that no table can follow")
+    document[under] = {**known, name: dict(value)}
+    return _proven(result, document, under, f"its {under} is written so that no table can follow")
 
 
 def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
@@ -69,17 +69,17 @@ def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
         ValueError: this is not TOML, or the table is written in a way we cannot take out.
     """
     del tidy
-    whole = _parsed(text)
-    if name not in (_tables(whole, under) or {}):
+    document = _parsed(text)
+    if name not in (_tables(document, under) or {}):
         return text
     for start, stop in reversed(_parts(text, under, name)):
         left, right = text[:start], text[stop:]
         if left.strip() and (not right.strip() or right.startswith(("\n", "\r\n"))):
             left = re.sub(r"(?<=\n)\r?\n\Z", "", left)  # the empty line before it
         text = left + right
-    del whole[under][name]
+    del document[under][name]
     why_not = f"its {under}.{name} is written in a way we cannot take out"
-    return _proven(text, whole, under, why_not)
+    return _proven(text, document, under, why_not)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -89,11 +89,11 @@ def _parsed(text: str) -> dict[str, Any]:
         raise ValueError(f"it is not TOML: {error}") from None
 
 
-def _tables(whole: Mapping[str, Any], under: str) -> Mapping[str, Any] | None:
-    found = whole.get(under)
-    if found is not None and not is_object(found):
+def _tables(document: Mapping[str, Any], under: str) -> Mapping[str, Any] | None:
+    tables = document.get(under)
+    if tables is not None and not is_object(tables):
         raise ValueError(f"its {under} is not a table")
-    return found
+    return tables
 
 
 def _proven(result: str, expected: dict[str, Any], under: str, why_not: str) -> str:
@@ -112,16 +112,16 @@ def _proven(result: str, expected: dict[str, Any], under: str, why_not: str) -> 
 
 def _parts(text: str, under: str, name: str) -> list[tuple[int, int]]:
     """Where the table and those inside it stand: from the header to the last line with a value."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     headers = [*_headers(text), (len(text), ())]
     before = False
     for (start, path), (following, _) in pairwise(headers):
-        is_ours = path[:2] == (under, name)
-        if is_ours:
-            first = found.pop()[0] if before else start
-            found.append((first, _last_value(text, start, following)))
-        before = is_ours
-    return found
+        is_inside = path[:2] == (under, name)
+        if is_inside:
+            first = spans.pop()[0] if before else start
+            spans.append((first, _last_value(text, start, following)))
+        before = is_inside
+    return spans
 
 
 def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:

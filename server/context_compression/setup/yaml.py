@@ -59,7 +59,7 @@ def entry_in(text: str, under: str, name: str) -> dict[str, Any] | None:
 
 def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> str:
     """The text with an entry: the first of its section, or in the place of the one it had."""
-    whole = _parsed(text)
+    document = _parsed(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = _lines(text)
     section = _section(lines, under, name)
@@ -73,13 +73,13 @@ def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> st
     shown += [f"{section.indent}  {_key(key)}: {_written(part)}" for key, part in value.items()]
     lines[section.head] = EMPTY.sub(":", lines[section.head], count=1)
     lines[first:stop] = [line + newline for line in shown]
-    whole[under] = {**(whole.get(under) or {}), name: dict(value)}
-    return _proven("".join(lines), whole, under)
+    document[under] = {**(document.get(under) or {}), name: dict(value)}
+    return _proven("".join(lines), document, under)
 
 
 def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
     """The text without an entry; with `tidy` also without its section, should that be empty."""
-    whole = _parsed(text)
+    document = _parsed(text)
     lines = _lines(text)
     section = _section(lines, under, name)
     if section is None or section.entry is None:
@@ -88,8 +88,8 @@ def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
     del lines[first:stop]
     if section.alone:
         lines[section.head] = "" if tidy else lines[section.head].replace(":", ": {}", 1)
-    del whole[under][name]
-    return _proven("".join(lines), whole, under)
+    del document[under][name]
+    return _proven("".join(lines), document, under)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -102,12 +102,12 @@ def _parsed(text: str) -> dict[str, Any]:
 
     try:
         _refuse_twice(yaml.SafeLoader(text).get_single_node())
-        whole: Any = yaml.safe_load(text)
+        document: Any = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ValueError(f"it is not YAML: {' '.join(str(error).split())}") from None
-    if whole is not None and not is_object(whole):
+    if document is not None and not is_object(document):
         raise ValueError("it is no list of names with values")
-    return dict(whole or {})
+    return dict(document or {})
 
 
 def _refuse_twice(node: Any) -> None:
@@ -132,8 +132,8 @@ def _proven(result: str, expected: Mapping[str, Any], under: str) -> str:
     Raises:
         ValueError: it says something else.
     """
-    said = _parsed(result)
-    if {**said, under: said.get(under) or {}} == {**expected, under: expected.get(under) or {}}:
+    parsed = _parsed(result)
+    if {**parsed, under: parsed.get(under) or {}} == {**expected, under: expected.get(under) or {}}:
         return result
     raise ValueError(f"its {under} is written so that a program cannot change it")
 
@@ -167,8 +167,8 @@ def _section(lines: Sequence[str], under: str, name: str) -> Section | None:
     if not indent or any(KEY.match(_bare(lines[at]).strip()) is None for at in entries):
         raise ValueError(f"its {under}, line {head + 1}, is no list of names with lines below each")
     for at, following in zip(entries, [*entries[1:], end], strict=True):
-        found = KEY.match(_bare(lines[at]).strip())
-        if found and _scalar(found["key"]) == name:
+        key = KEY.match(_bare(lines[at]).strip())
+        if key and _scalar(key["key"]) == name:
             stop = max(line for line in inside if line < following) + 1
             return Section(head, indent, (at, stop), alone=len(entries) == 1)
     return Section(head, indent)
@@ -180,39 +180,39 @@ def _edges(lines: Sequence[str]) -> dict[int, str]:
     Raises:
         ValueError: something else stands at the left edge, or a tab.
     """
-    found: dict[int, str] = {}
+    edges: dict[int, str] = {}
     for at, line in enumerate(lines):
         bare = _bare(line)
         if bare and line.lstrip(" ").startswith("\t"):
             raise ValueError(f"a tab indents line {at + 1}")
-        if not bare or bare.startswith(" ") or (found and re.match(r"-(\s|$)", bare)):
+        if not bare or bare.startswith(" ") or (edges and re.match(r"-(\s|$)", bare)):
             continue
         if bare == "---" and not any(map(_bare, lines[:at])):
             continue
         key = KEY.match(bare)
         if key is None:
             raise ValueError(f"line {at + 1} begins no section")
-        found[at] = str(_scalar(key["key"]))
-    return found
+        edges[at] = str(_scalar(key["key"]))
+    return edges
 
 
 def _mapping(lines: Sequence[str]) -> dict[str, Any]:
     """A mapping in block style: of scalars, lists of scalars, mappings of scalars."""
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     shown = [line for line in lines if line]
     width = len(_indent(shown[0])) if shown else 0
     name = ""
     for line in shown:
-        pair, so_far = KEY.match(line.strip()), found.get(name)
+        pair, so_far = KEY.match(line.strip()), mapping.get(name)
         if line.strip().startswith("- "):
-            found[name] = [*(so_far if is_array(so_far) else ()), _scalar(line.strip()[2:])]
+            mapping[name] = [*(so_far if is_array(so_far) else ()), _scalar(line.strip()[2:])]
         elif pair and len(_indent(line)) == width:
             name = str(_scalar(pair["key"]))
-            found[name] = _scalar(pair["value"] or "")
+            mapping[name] = _scalar(pair["value"] or "")
         elif pair:
             inside: Mapping[str, Any] = so_far if is_object(so_far) else {}
-            found[name] = {**inside, str(_scalar(pair["key"])): _scalar(pair["value"] or "")}
-    return found
+            mapping[name] = {**inside, str(_scalar(pair["key"])): _scalar(pair["value"] or "")}
+    return mapping
 
 
 def _scalar(text: str) -> Any:
@@ -231,8 +231,8 @@ def _scalar(text: str) -> Any:
 def _bare(line: str) -> str:
     """A line without its end, and without a comment: a `#` behind space, outside of quotes."""
     line = line.strip("\r\n\ufeff").rstrip()
-    for found in re.finditer(r"(?:^|(?<=\s))#", line):
-        before = line[: found.start()]
+    for match in re.finditer(r"(?:^|(?<=\s))#", line):
+        before = line[: match.start()]
         if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
             return before.rstrip()
     return line

@@ -29,8 +29,8 @@ def call(call_id: str, name: str, given: Any) -> dict[str, Any]:
 
 def result(call_id: str, content: Any, *, failed: bool = False) -> dict[str, Any]:
     """What a tool answered: a text or blocks."""
-    found = {"type": "tool_result", "tool_use_id": call_id, "content": content}
-    return found | ({"is_error": True} if failed else {})
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    return block | ({"is_error": True} if failed else {})
 
 
 def media(kind: str, data: str) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def media(kind: str, data: str) -> dict[str, Any]:
 
 def linked(url: str, kind: str = "image/") -> dict[str, Any]:
     """A picture or document by its address, which may be the data itself (`data:`)."""
-    if found := DATA_URL.match(url):
-        return media(found["media"] or kind, url[found.end() :])
+    if match := DATA_URL.match(url):
+        return media(match["media"] or kind, url[match.end() :])
     shown = "image" if kind.startswith("image/") else "document"
     return {"type": shown, "source": {"type": "url", "url": url}}

@@ -22,15 +22,15 @@ class Candidate:
     """Its title, or how the user began."""
 
     def __str__(self) -> str:
-        said = " ".join(self.about.split())
-        shown = f": {said[:WORDS]}{'…' * (len(said) > WORDS)}" if said else ""
+        title = " ".join(self.about.split())
+        shown = f": {title[:WORDS]}{'…' * (len(title) > WORDS)}" if title else ""
         return f"{self.path} (written {age(time.time() - self.written_at)} ago){shown}"
 
 
 def files(paths: Iterable[Path]) -> list[Candidate]:
     """The files among paths, the one written last first."""
-    found = {path: path.stat().st_mtime for path in paths if path.is_file()}
-    return newest_first(Candidate(path, written_at) for path, written_at in found.items())
+    times = {path: path.stat().st_mtime for path in paths if path.is_file()}
+    return newest_first(Candidate(path, written_at) for path, written_at in times.items())
 
 
 def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:

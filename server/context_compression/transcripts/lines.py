@@ -26,7 +26,7 @@ WIDE = re.compile(rb"(?:[^\0]\0{1,3}){4}|(?:\0{1,3}[^\0]){4}")  # UTF-16 or UTF-
 CONTROLS = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")  # none a terminal is told
 LONGEST = 256 * 1024 * 1024
 """Bytes of one line, or of a file that is one JSON value: it has to be held as a whole."""
-WANTED = (
+EXPECTED = (
     "Pass a transcript of Claude Code, Codex, Gemini CLI, opencode, Pi or Copilot CLI, or messages "
     'as JSON: a list of messages, an object with "messages", "contents" or "input", or one message '
     "per line."
@@ -73,7 +73,7 @@ def translated(path: Path) -> Generator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise TranscriptError(f"There is no file {path}. {WANTED}") from error
+        raise TranscriptError(f"There is no file {path}. {EXPECTED}") from error
     except PermissionError as error:
         raise TranscriptError(
             f"{path} may not be read by this user. Give read permission, or pass a copy."
@@ -89,7 +89,7 @@ def check_file(path: Path, max_bytes: int) -> None:
         TranscriptError: there is not.
     """
     if "\0" in str(path):
-        raise TranscriptError(f"{str(path)!r} is not a path. {WANTED}")
+        raise TranscriptError(f"{str(path)!r} is not a path. {EXPECTED}")
     with translated(path):
         about = path.stat()
     if stat.S_ISDIR(about.st_mode):
@@ -113,7 +113,7 @@ def opened(path: Path, max_bytes: int) -> Generator[BinaryIO]:
         start = file.peek(LOOKED_INTO)[:LOOKED_INTO]
         packed = start.startswith(GZIP)
         if not packed and is_binary(start):
-            raise TranscriptError(f"{path} is binary, or not UTF-8 text. {WANTED}")
+            raise TranscriptError(f"{path} is binary, or not UTF-8 text. {EXPECTED}")
         yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
 
 
@@ -191,8 +191,8 @@ def objects(value: Any) -> list[Mapping[str, Any]]:
 
 def string(value: Mapping[str, Any], key: str) -> str:
     """What stands under a key where it is a string, else an empty one."""
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
 
 
 def too_large(path: Path, size: str, max_bytes: int) -> TranscriptError:

@@ -15,8 +15,14 @@ from context_compression.conversation.formats import Conversation, parse, respon
 from context_compression.conversation.formats.foreign import refusal
 from context_compression.conversation.messages import is_array
 from context_compression.errors import InvalidConversation, TranscriptError
-from context_compression.transcripts.lines import WANTED, At, as_object, string
-from context_compression.transcripts.transcript import Load, Row, Transcript, folder_name, name_of
+from context_compression.transcripts.lines import EXPECTED, At, as_object, string
+from context_compression.transcripts.transcript import (
+    Load,
+    Row,
+    Transcript,
+    folder_name,
+    id_from_name,
+)
 
 NAME = "messages"
 SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
@@ -36,14 +42,14 @@ def read_document(path: Path, document: Any) -> Transcript:
     about = as_object(document)
     messages = _held(about) if about else document
     if not is_array(messages):
-        found = _keys(about) if about else f"just {document!r:.40}"
-        said = f"is JSON, but no conversation: it holds {found}."
-        raise TranscriptError(_by_name(path, document) or f"{path} {said} {WANTED}")
+        content = _keys(about) if about else f"just {document!r:.40}"
+        problem = f"is JSON, but no conversation: it holds {content}."
+        raise TranscriptError(_by_name(path, document) or f"{path} {problem} {EXPECTED}")
     listed = _all_messages(path, messages, document)
     return Transcript(
         path=path,
         host=NAME,
-        session_id=folder_name(string(about, "id")) if string(about, "id") else name_of(path),
+        session_id=folder_name(string(about, "id")) if string(about, "id") else id_from_name(path),
         messages=listed,
         conversation=_checked(path, listed, document),
         model=string(about, "model") or string(about, "modelId") or None,
@@ -82,14 +88,16 @@ class MessageRows:
             TranscriptError: there is no message in any row.
         """
         if not self._messages:
-            found = _keys(self._first_strange) if self._strange else "no JSON objects"
-            said = f"holds no messages: its lines hold {found}."
-            raise TranscriptError(_by_name(path, self._first_strange) or f"{path} {said} {WANTED}")
+            content = _keys(self._first_strange) if self._strange else "no JSON objects"
+            problem = f"holds no messages: its lines hold {content}."
+            raise TranscriptError(
+                _by_name(path, self._first_strange) or f"{path} {problem} {EXPECTED}"
+            )
         messages = list(self._messages)
         return Transcript(
             path=path,
             host=NAME,
-            session_id=name_of(path),
+            session_id=id_from_name(path),
             messages=messages,
             conversation=_checked(path, messages, None),
             warnings=[f"Rows without a message were skipped: {self._strange}."]
@@ -106,8 +114,8 @@ def _held(about: Mapping[str, Any]) -> Any:
 
 def _system(about: Mapping[str, Any]) -> Any:
     """The system prompt beside the messages: a text, or parts with texts."""
-    found = next((about[key] for key in SYSTEM if about.get(key)), None)
-    return as_object(found).get("parts", found)
+    prompt = next((about[key] for key in SYSTEM if about.get(key)), None)
+    return as_object(prompt).get("parts", prompt)
 
 
 def _all_messages(path: Path, items: Sequence[Any], document: Any) -> list[dict[str, Any]]:
@@ -115,28 +123,28 @@ def _all_messages(path: Path, items: Sequence[Any], document: Any) -> list[dict[
     strange = [index for index, item in enumerate(items) if not _is_message(item)]
     if not strange:
         return list(items)
-    said = (
+    problem = (
         f"is JSON, but no conversation: {len(strange)} of {len(items)} items are no message with a "
         f"role, the first is item {strange[0]}."
     )
-    told = _by_name(path, items[strange[0]], document)
-    raise TranscriptError(told or f"{path} {said} {WANTED}")
+    refused = _by_name(path, items[strange[0]], document)
+    raise TranscriptError(refused or f"{path} {problem} {EXPECTED}")
 
 
 def _checked(path: Path, messages: list[dict[str, Any]], document: Any) -> Conversation:
     """The messages read, if they are some; a host's own format is not guessed at."""
-    if told := _by_name(path, messages, document):
-        raise TranscriptError(told)
+    if refused := _by_name(path, messages, document):
+        raise TranscriptError(refused)
     try:
         return parse(messages)
     except InvalidConversation as error:
-        raise TranscriptError(f"{path} cannot be read. {error} {WANTED}") from error
+        raise TranscriptError(f"{path} cannot be read. {error} {EXPECTED}") from error
 
 
 def _by_name(path: Path, value: Any, document: Any = None) -> str | None:
     """The error for what is no dialect, but known; the name of the document it is in goes first."""
-    told = refusal(value)
-    return f"{path} cannot be read. {refusal(document) or told}" if told else None
+    reason = refusal(value)
+    return f"{path} cannot be read. {refusal(document) or reason}" if reason else None
 
 
 def _is_message(value: Any) -> TypeGuard[dict[str, Any]]:

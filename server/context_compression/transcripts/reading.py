@@ -10,11 +10,12 @@ from typing import Any, BinaryIO, Protocol
 
 from context_compression.errors import TranscriptError
 from context_compression.transcripts import message_files
-from context_compression.transcripts.damaged import BLANK, NUL, row_in
+from context_compression.transcripts.damaged_lines import BLANK, NUL, row_in
+from context_compression.transcripts.gzip_limit import check_packed
 from context_compression.transcripts.lines import (
+    EXPECTED,
     LONGEST,
     NOTHING_READ,
-    WANTED,
     At,
     Line,
     Lines,
@@ -22,9 +23,8 @@ from context_compression.transcripts.lines import (
     parse,
     too_large,
 )
-from context_compression.transcripts.packed import check_packed
 from context_compression.transcripts.rows import Rows, Seen
-from context_compression.transcripts.transcript import Host, Reader, Row, Transcript, name_of
+from context_compression.transcripts.transcript import Host, Reader, Row, Transcript, id_from_name
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
 """Of a file that is read row by row; one that is a single JSON value has to be smaller."""
@@ -75,7 +75,7 @@ class Reading:
     ) -> None:
         self.path, self._writers, self.max_bytes, self._rows = path, writers, max_bytes, rows
         self._state: tuple[int, ...] = ()  # of the file, when it was looked at
-        self._found: Transcript | None = None
+        self._transcript: Transcript | None = None
         self._reader: Reader | None = None
         self._last = NOTHING_READ
         self._seen = Seen()
@@ -89,16 +89,16 @@ class Reading:
         with opened(self.path, self.max_bytes) as stream:
             about = self.path.stat()
             state = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
-            if self._found is None or state != self._state:
+            if self._transcript is None or state != self._state:
                 if isinstance(stream, GzipFile):
                     check_packed(stream, self.path, self.max_bytes)
                 reader = self._reader if state[:2] == self._state[:2] else None
                 if reader is not None and self._goes_on(stream):
-                    self._found = self._more(stream, reader)
+                    self._transcript = self._more(stream, reader)
                 else:
-                    self._found = self._anew(stream)
+                    self._transcript = self._from_start(stream)
                 self._state = state
-            return self._found
+            return self._transcript
 
     def _goes_on(self, stream: BinaryIO) -> bool:
         """Whether what was read still stands there, so that the file only grew."""
@@ -113,12 +113,14 @@ class Reading:
         lines = Lines(stream, self.path, self.max_bytes, last.end, max(number, 0))
         return self._fed(stream, reader, Rows(lines, (), self._seen, last))
 
-    def _anew(self, stream: BinaryIO) -> Transcript:
+    def _from_start(self, stream: BinaryIO) -> Transcript:
         lines = self._lines_from_the_start(stream)
         taken = list(islice(lines, 2))
         if not taken:
             empty = ["The file is empty."]
-            return Transcript(self.path, message_files.NAME, name_of(self.path), [], warnings=empty)
+            return Transcript(
+                self.path, message_files.NAME, id_from_name(self.path), [], warnings=empty
+            )
         value = parse(taken[0].data.replace(NUL, b""))
         if isinstance(value, dict) and (len(taken) > 1 or not message_files.is_document(value)):
             return self._from_rows(stream, lines, taken)
@@ -127,16 +129,16 @@ class Reading:
         in_a_list = LIST.match(taken[0].data.lstrip(BLANK)) is not None
         if not in_a_list and row_in(taken[-1].data) and len(taken) > 1:  # the first is damaged
             return self._from_rows(stream, lines, taken)
-        whole = self._whole(lines, taken)
-        value = parse(whole.replace(NUL, b""))
+        data = self._all_bytes(lines, taken)
+        value = parse(data.replace(NUL, b""))
         if value is not None:
-            return self._document(value, damaged=NUL in whole)
+            return self._document(value, damaged=NUL in data)
         if not in_a_list and any(Rows(self._lines_from_the_start(stream))):
             return self._from_rows(stream, self._lines_from_the_start(stream))
         what = "is not JSON, or not all of it is there"
-        if not whole.strip(BLANK):
+        if not data.strip(BLANK):
             what = "is binary, or a crash has left nothing but NUL bytes of it"
-        raise TranscriptError(f"{self.path} {what}. {WANTED}")
+        raise TranscriptError(f"{self.path} {what}. {EXPECTED}")
 
     def _lines_from_the_start(self, stream: BinaryIO) -> Lines:
         """All lines of the file; what was found in them before is forgotten."""
@@ -148,9 +150,9 @@ class Reading:
         """A file that is one JSON value."""
         written_by = (host for is_its, host in self._writers.of_documents if is_its(value))
         host = next(written_by, message_files)
-        found = host.read_document(self.path, value)
-        told = ["NUL bytes, which a crash left in the file, were passed over."] * damaged
-        return replace(found, warnings=[*told, *found.warnings])
+        transcript = host.read_document(self.path, value)
+        notes = ["NUL bytes, which a crash left in the file, were passed over."] * damaged
+        return replace(transcript, warnings=[*notes, *transcript.warnings])
 
     def _from_rows(self, stream: BinaryIO, lines: Lines, taken: Iterable[Line] = ()) -> Transcript:
         rows = Rows(lines, taken, self._seen)
@@ -176,7 +178,7 @@ class Reading:
         transcript = reader.transcript(self.path, load)
         return replace(transcript, warnings=[*rows.warnings, *transcript.warnings])
 
-    def _whole(self, lines: Lines, taken: list[Line]) -> bytes:
+    def _all_bytes(self, lines: Lines, taken: list[Line]) -> bytes:
         """All of a file that may spread one JSON value over its lines."""
         parts: list[bytes] = []
         for line in chain(taken, lines):

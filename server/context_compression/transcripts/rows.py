@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, cast
 
 from context_compression.display.plurals import how_many
-from context_compression.transcripts.damaged import BLANK, Likeness, rows_in
+from context_compression.transcripts.damaged_lines import BLANK, Likeness, rows_in
 from context_compression.transcripts.lines import NOTHING_READ, At, Line, Lines, parse
 
 NAMED = 5  # line numbers listed in a warning
@@ -72,15 +72,15 @@ class Rows:
     def _saved(self, line: Line) -> Iterator[tuple[dict[str, Any], At]]:
         """The rows in a line that is no JSON; where more may be written to it, up to the last."""
         ended = line.data.endswith(b"\n")
-        found = rows_in(line.data, self.seen.likeness)
-        read = len(line.data) if ended else found[-1].stop if found else 0
+        rows = rows_in(line.data, self.seen.likeness)
+        read = len(line.data) if ended else rows[-1].stop if rows else 0
         if read:
             self.last = line.part(0, read)
-            told = self.seen.damaged if found else self.seen.malformed
-            told += [line.number] if line.number not in told[-1:] else []
+            numbers = self.seen.damaged if rows else self.seen.malformed
+            numbers += [line.number] if line.number not in numbers[-1:] else []
         if line.data[read:].strip(BLANK) or not read:
             self._torn = len(line.data) - read
-        for row, start, stop in found:
+        for row, start, stop in rows:
             yield row, line.part(start, stop).at
 
     @property

@@ -84,7 +84,7 @@ def folder_name(name: str) -> str:
     return f"{safe or 'conversation'}-{sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def name_of(path: Path) -> str:
+def id_from_name(path: Path) -> str:
     """A session id from a file's name: `chat.jsonl.gz` -> `chat`."""
     return folder_name(re.sub(r"(\.jsonl?)?(\.gz)?$", "", path.name))
 

@@ -18,7 +18,7 @@ from context_compression.settings import GUARDED, Settings, variables
 from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.transcripts.access import Access
-from context_compression.transcripts.transcript import Transcript, name_of
+from context_compression.transcripts.transcript import Transcript, id_from_name
 from context_compression.workspace.folders import home_folder, working_folder
 from context_compression.workspace.opened import Opened, settings_in
 from context_compression.workspace.own_sessions import is_own_session
@@ -147,7 +147,7 @@ class Workspace:
     def _id(self, transcript: Transcript) -> str:
         """The id of a transcript's session; two files of one name may hold two conversations."""
         id, messages = transcript.session_id, transcript.messages
-        after_file = transcript.host == "messages" and id == name_of(transcript.path)
+        after_file = transcript.host == "messages" and id == id_from_name(transcript.path)
         if is_own_session(id):
             id = f"{id}-file"
         if not after_file or id not in self.store.sessions():

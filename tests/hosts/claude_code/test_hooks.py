@@ -13,7 +13,7 @@ from mcp_door import answer_of, everything_in, workspace_in, write_transcript
 from context_compression import Session
 from context_compression.conversation.messages import is_object
 from context_compression.conversation.refs import ref_of
-from context_compression.hooks.at_source import LIMITS
+from context_compression.hooks.tool_results import LIMITS_VARIABLE
 from context_compression.hosts import read
 from context_compression.mcp_server import create_server
 from context_compression.testing import conversation, log
@@ -292,7 +292,7 @@ async def test_the_preview_prefers_what_the_conversation_is_about(
 async def test_limits_can_be_set_for_each_tool(
     tmp_path: Path, limits: str, offloaded: bool
 ) -> None:
-    workspace = workspace_in(tmp_path, {LIMITS: limits})
+    workspace = workspace_in(tmp_path, {LIMITS_VARIABLE: limits})
     tool, response = SHAPES["Bash"]
 
     async with Client(create_server(workspace, "claude-code")) as client:

@@ -10,23 +10,22 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from context_compression.hosts.claude_code.transcript.row import blocks
-from context_compression.transcripts.caller import (
-    LOOKED_INTO,
-    PATIENCE,
-    STEP,
-    Caller,
-    LiveHost,
-    uncertain,
+from context_compression.hosts.claude_code.about import (
+    NAME,
+    SESSION_VARIABLE,
+    TITLE,
+    config_folder,
 )
+from context_compression.hosts.claude_code.transcript.row import blocks
+from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import Candidate, files
-from context_compression.transcripts.damaged import rows_of
+from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.lines import as_object, parse, string
+from context_compression.transcripts.live_host import NEWEST, PATIENCE, STEP, LiveHost, uncertain
 
 SEARCHED = 4 * 1024 * 1024  # bytes at a transcript's end; a running call is among the newest rows
 GENERATIONS = 40  # parents looked at
 CALL = "claudecode/toolUseId"  # in the call's `_meta`
-SESSION = "CLAUDE_CODE_SESSION_ID"  # in the environment
 
 
 def transcripts_here(caller: Caller) -> list[Candidate]:
@@ -44,12 +43,12 @@ def find_current(caller: Caller) -> Path:
     """
     session = _session_of_ancestor(_config(caller), caller.pid)
     near = _near(caller, session)
-    call = caller.asking.meta.get(CALL)
+    call = caller.request.meta.get(CALL)
     if isinstance(call, str):
         looked: dict[Path, int] = {}
         for _ in range(round(PATIENCE / STEP) + 1):
-            if found := _where_called(call, near, looked):
-                return found
+            if path := _where_called(call, near, looked):
+                return path
             caller.wait(STEP)
             near = _near(caller, session)  # the first turn makes the file
         raise uncertain(caller, "The tool call being answered stands in no transcript", near.newest)
@@ -73,13 +72,13 @@ class Near:
 
 
 def _config(caller: Caller) -> Path:
-    return caller.folder("CLAUDE_CONFIG_DIR", ".claude")
+    return config_folder(caller.environ, caller.home)
 
 
 def _near(caller: Caller, session: str | None) -> Near:
     config = _config(caller)
     running = _transcripts(config, session)
-    started = _transcripts(config, caller.environ.get(SESSION))
+    started = _transcripts(config, caller.environ.get(SESSION_VARIABLE))
     # `/home/me/my_app` is kept under projects/-home-me-my-app
     projects = {config / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(caller.cwd))}
     projects.update(candidate.path.parent for candidate in running + started)
@@ -138,7 +137,7 @@ def _where_called(tool_use_id: str, near: Near, looked: dict[Path, int]) -> Path
         near: where to look.
         looked: sizes at which transcripts were searched in vain; filled.
     """
-    mains = [*near.running, *near.started, *near.newest[:LOOKED_INTO]]
+    mains = [*near.running, *near.started, *near.newest[:NEWEST]]
     for main in dict.fromkeys(candidate.path for candidate in mains):
         for path in (main, *main.with_suffix("").glob("subagents/**/*.jsonl")):
             size = path.stat().st_size
@@ -169,10 +168,10 @@ def _tail(path: Path) -> bytes:
 
 
 HOST = LiveHost(
-    name="Claude Code",
-    client="claude-code",
-    mark=CALL,
-    variable=SESSION,
+    name=TITLE,
+    client=NAME,
+    meta_key=CALL,
+    variable=SESSION_VARIABLE,
     is_proved=False,
     find=find_current,
     here=transcripts_here,

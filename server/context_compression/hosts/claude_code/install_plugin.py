@@ -1,7 +1,7 @@
-"""Our plugin for Claude Code: the server with its hooks, registered by Claude Code's own command.
+"""Installs our plugin for Claude Code, the server with its hooks, by Claude Code's own command.
 
-It lies in this package, and Claude Code is given that folder as a marketplace of one plugin; it
-runs it from there. So nothing is copied, and another installation only has to point elsewhere.
+The plugin is a folder of this package. Claude Code registers that folder as a marketplace with one
+plugin, and runs the plugin from there: nothing is copied.
 """
 
 import json
@@ -15,16 +15,16 @@ from typing import Any
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.errors import SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE, folder
+from context_compression.setup.additions import Value
 from context_compression.setup.files import Backup, Backups, Change, hash_of, read
 from context_compression.setup.installing import Done
 from context_compression.setup.machine import Machine, Server
-from context_compression.setup.pieces import Value
 
 FOLDER = Path(__file__).parent / "plugin"
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 MARKET = "context-compression"
 PLUGIN = f"context-compression@{MARKET}"
-PATIENCE = 60  # seconds; it takes one
+PATIENCE = 60  # seconds for a command of Claude Code; it takes one
 VARIABLE = re.compile(r"\$\{([^}:]+)(?::-([^}]*))?\}")
 
 
@@ -42,14 +42,14 @@ class Plugin:
         return cls(program, machine) if program and (FOLDER / MANIFEST).is_file() else None
 
     def install(self, server: Server, *, dry_run: bool = False) -> Done:
-        """Have Claude Code install it. Where that was done for this folder, nothing is done.
+        """Have Claude Code install it, unless it is installed from this folder already.
 
         Raises:
             SetupError: Claude Code refused, or its settings cannot be read.
         """
         path = settings_file(self.machine)
         before = read(path)
-        if (found := _enabled(path)) and found[0] == FOLDER:
+        if (enabled := _enabled(path)) and enabled[0] == FOLDER:
             return Done(Change(path, before, before))
         wants_command = _at(_object(FOLDER / MANIFEST), "userConfig", "command") is not None
         config = ("--config", f"command={server.command}") if wants_command else ()
@@ -68,7 +68,7 @@ class Plugin:
         return Done(Change(path, before, after), Backups(self.machine.home).keep(backup))
 
     def uninstall(self, *, dry_run: bool = False) -> Done:
-        """Have Claude Code remove it; its settings are as they were before.
+        """Have Claude Code remove it; then its settings are as they were before.
 
         Raises:
             SetupError: Claude Code refused, or its settings cannot be read.
@@ -86,7 +86,7 @@ class Plugin:
         self._run(commands)
         backups = Backups(self.machine.home)
         backup = backups.of(path)
-        if backup and backup.is_of(there):  # nobody else wrote there: also take out what it left
+        if backup and backup.is_of(there):  # the command leaves some of it
             Change(path, read(path), backup.before).carry_out()
         backups.forget(path)
         return Done(Change(path, there, read(path)))
@@ -107,15 +107,15 @@ class Plugin:
             except (OSError, subprocess.SubprocessError) as error:
                 raise SetupError(f"`{shown}` did not work: {error}.") from error
             if ended.returncode:
-                said = " ".join((ended.stderr or ended.stdout).split())
-                raise SetupError(f"`{shown}` did not work: {said[-300:]}")
+                output = " ".join((ended.stderr or ended.stdout).split())
+                raise SetupError(f"`{shown}` did not work: {output[-300:]}")
 
     def _shown(self, commands: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
         return tuple(" ".join([self.program, *command]) for command in commands)
 
 
 def settings_file(machine: Machine) -> Path:
-    """Where Claude Code notes the plugins of a user."""
+    """The file in which Claude Code lists the plugins of a user."""
     return folder(machine) / "settings.json"
 
 
@@ -126,10 +126,10 @@ def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:
         SetupError: a file cannot be read.
     """
     path = settings_file(machine)
-    found = _enabled(path)
-    if found is None:
+    enabled = _enabled(path)
+    if enabled is None:
         return None
-    root, on = found
+    root, on = enabled
     servers = _at(_object(root / MANIFEST), "mcpServers")
     options = _at(_object(path), "pluginConfigs", PLUGIN, "options")
     given: Mapping[str, Any] = options if is_object(options) else {}
@@ -141,14 +141,14 @@ def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:
 
 def _enabled(settings: Path) -> tuple[Path, bool] | None:
     """The folder the plugin is run from, and whether it is switched on."""
-    said = _object(settings)
-    on = _at(said, "enabledPlugins", PLUGIN)
-    path = _at(said, "extraKnownMarketplaces", MARKET, "source", "path")
+    known = _object(settings)
+    on = _at(known, "enabledPlugins", PLUGIN)
+    path = _at(known, "extraKnownMarketplaces", MARKET, "source", "path")
     return None if on is None else (Path(str(path)), bool(on))
 
 
 def _at(value: Any, *names: str) -> Any:
-    """The value at a path of names; `None` where something else than an object is on the way."""
+    """The value at a path of names; `None` where there is none."""
     for name in names:
         value = value.get(name) if is_object(value) else None
     return value
@@ -157,7 +157,7 @@ def _at(value: Any, *names: str) -> Any:
 def _expanded(value: Any, values: Mapping[str, str]) -> Any:
     """A value with `${name}` and `${name:-otherwise}` filled in."""
     if isinstance(value, str):
-        return VARIABLE.sub(lambda found: values.get(found[1]) or found[2] or "", value)
+        return VARIABLE.sub(lambda match: values.get(match[1]) or match[2] or "", value)
     if is_object(value):
         return {name: _expanded(part, values) for name, part in value.items()}
     return [_expanded(part, values) for part in value] if is_array(value) else value
@@ -169,5 +169,7 @@ def _object(path: Path) -> Mapping[str, Any]:
     try:
         value: Any = json.loads(data) if data and data.strip() else None
     except ValueError as error:
-        raise SetupError(f"{path} is not JSON: {error}. Mend it, and run this again.") from error
+        raise SetupError(
+            f"{path} is not JSON: {error}. Correct the file, and run this again."
+        ) from error
     return value if is_object(value) else {}

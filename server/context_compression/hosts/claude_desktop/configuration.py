@@ -1,4 +1,4 @@
-"""Claude Desktop: where it keeps its configuration."""
+"""Claude Desktop: its configuration."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from context_compression.setup.machine import Machine
 
 
 def settings(machine: Machine) -> Path:
-    """On Windows an application from a package sees a folder of its own in place of AppData."""
+    """Its configuration file; the packaged Windows application has a folder in place of AppData."""
     name = "claude_desktop_config.json"
     if machine.system == "win32":
         local = machine.folder("LOCALAPPDATA") or machine.home / "AppData" / "Local"
@@ -18,5 +18,6 @@ def settings(machine: Machine) -> Path:
 
 CLAUDE_DESKTOP = Host(
     "claude-desktop", "Claude Desktop", None, settings, "mcpServers", plain,
-    strict=True, environment="desktop", then="Quit it, not only its window, and start it anew.",
+    strict=True, environment="desktop", has_no_folder=True,
+    then="Quit it, not only its window, and start it again.",
 )  # fmt: skip

@@ -1,12 +1,13 @@
-"""All that is known of Codex.
+"""Codex: everything we know of it.
 
-transcript.py       its transcripts
-messages.py         messages from its rows
-current.py          which session belongs to the host that started us
-hooks.py            its events, and our answers
-export.py           a view as a new session that it resumes
-configuration.py    where its configuration is, and our entry in it
-plugin/             what is installed into it
+about.py           its name, variables, folders
+transcript.py      its transcripts, called rollouts
+messages.py        messages from the items in a rollout
+current.py         which rollout is the conversation that calls us
+hooks.py           its events, and our answers
+export.py          a view as a new session that it resumes
+configuration.py   its configuration, and our entry in it
+plugin/            the hooks that are merged into its own
 """
 
 from context_compression.moved import held_elsewhere

@@ -1,61 +1,62 @@
-"""Codex: where it keeps its configuration, our entry in it, and what switches it off."""
+"""Codex: its configuration, our entry in it, and what keeps Codex from using it."""
 
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from context_compression.conversation.messages import is_array
+from context_compression.hosts.codex.about import HOME_VARIABLE, NAME, SEEN, TITLE, home_folder
 from context_compression.setup import toml
+from context_compression.setup.additions import Value, is_our_group
+from context_compression.setup.config_values import json_in, object_of, toml_in
 from context_compression.setup.finding import Finding
 from context_compression.setup.host import HookFile, Host, below, plain
 from context_compression.setup.machine import Machine
-from context_compression.setup.pieces import Value, is_ours
-from context_compression.setup.reading import json_in, object_of, toml_in
 
 PLUGIN = Path(__file__).parent / "plugin"
 
 
 def entry(command: str, args: Sequence[str]) -> Value:
-    """Codex passes few variables on; without CODEX_HOME its transcripts cannot be found."""
+    """Our entry. Codex passes on few variables; we need CODEX_HOME to find its transcripts."""
     limits = {"startup_timeout_sec": 30, "tool_timeout_sec": 120}
-    return {**plain(command, args), "env_vars": ["CODEX_HOME"], **limits}
+    return {**plain(command, args), "env_vars": [HOME_VARIABLE], **limits}
 
 
 def settings(machine: Machine) -> Path:
-    """`~/.codex`, or CODEX_HOME."""
-    return (machine.folder("CODEX_HOME") or machine.home / ".codex") / "config.toml"
+    """`~/.codex/config.toml`."""
+    return home_folder(machine.folder_variables, machine.home) / "config.toml"
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
-    """What keeps Codex from starting our server or asking our hooks."""
+    """What keeps Codex from starting our server or calling our hooks."""
     user = toml_in(host.file(machine))
     if in_project:
         project = object_of(object_of(user.get("projects")).get(str(machine.cwd)))
         if project.get("trust_level") != "trusted":
-            says = f"Codex does not trust {machine.cwd}, and so reads no configuration in it"
-            yield Finding("configuration", False, says, "Start codex here, and trust the folder.")
+            state = f"Codex does not trust {machine.cwd}, and so reads no configuration in it"
+            yield Finding("configuration", False, state, "Start codex here, and trust the folder.")
     features = object_of(user.get("features"))
     if features.get("hooks", features.get("codex_hooks")) is False:
-        says = f"hooks are switched off in {host.file(machine)}"
-        yield Finding("hooks", False, says, "Take hooks = false out of [features].")
+        state = f"hooks are switched off in {host.file(machine)}"
+        yield Finding("hooks", False, state, "Take hooks = false out of [features].")
         return
     file = (machine.cwd / ".codex" if in_project else host.file(machine).parent) / "hooks.json"
     states = object_of(object_of(user.get("hooks")).get("state"))
-    found = [object_of(states.get(key)) for key in _keys_of_hooks(file)]
-    if any(state.get("enabled") is False for state in found):
-        says = f"some of those in {file} are switched off in Codex"
-        yield Finding("hooks", False, says, "Start codex, type /hooks, and switch them on.")
-    elif not all(state.get("trusted_hash") for state in found):  # as it is after an install
-        says = f"Codex was not told yet to trust those in {file}, and so does not ask them"
-        yield Finding("hooks", None, says, "Start codex, type /hooks, and trust them.")
+    hook_states = [object_of(states.get(key)) for key in _keys_of_hooks(file)]
+    if any(hook.get("enabled") is False for hook in hook_states):
+        state = f"Codex has some of our hooks in {file} switched off"
+        yield Finding("hooks", False, state, "Start codex, type /hooks, and switch them on.")
+    elif not all(hook.get("trusted_hash") for hook in hook_states):  # as it is after an install
+        state = f"Codex does not trust our hooks in {file} yet, and so does not call them"
+        yield Finding("hooks", None, state, "Start codex, type /hooks, and trust them.")
 
 
 def _keys_of_hooks(file: Path) -> Iterator[str]:
-    """By which Codex knows our hooks: `/…/hooks.json:post_tool_use:0:0`."""
+    """The keys under which Codex keeps our hooks' state: `/…/hooks.json:post_tool_use:0:0`."""
     for event, groups in object_of(json_in(file).get("hooks")).items():
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower()
         for number, group in enumerate(groups if is_array(groups) else ()):
-            if is_ours(group):
+            if is_our_group(group):
                 yield from (f"{file}:{name}:{number}:{at}" for at in range(len(group["hooks"])))
 
 
@@ -66,8 +67,8 @@ HOOKS = HookFile(
     merged=True,
 )
 CODEX = Host(
-    "codex", "Codex", "codex", settings, "mcp_servers", entry,
+    NAME, TITLE, "codex", settings, "mcp_servers", entry,
     project=(".codex/config.toml",), format=toml, environment="listed",
-    hooks=(HOOKS,), serves_hooks=True, then="Start it anew and trust the hooks: /hooks.",
-    transcripts=below(settings, "sessions/*/*/*/*.jsonl"), seen="0.169.0", hindrances=hindrances,
+    hooks=(HOOKS,), serves_hooks=True, then="Restart it, and trust the hooks: /hooks.",
+    transcripts=below(settings, "sessions/*/*/*/*.jsonl"), seen=SEEN, hindrances=hindrances,
 )  # fmt: skip

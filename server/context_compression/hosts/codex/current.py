@@ -8,17 +8,25 @@ does not pass on CODEX_HOME; where it is set, our entry in config.toml needs
 import re
 from pathlib import Path
 
-from context_compression.transcripts.caller import Caller, LiveHost, transcript_of_call, uncertain
+from context_compression.hosts.codex.about import (
+    NAME,
+    THREAD_VARIABLE,
+    TITLE,
+    home_folder,
+    sessions_folder,
+)
+from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import Candidate, files
-from context_compression.transcripts.damaged import row_in
+from context_compression.transcripts.damaged_lines import row_in
 from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.live_host import LiveHost, transcript_of_call, uncertain
 
 SEARCHED = 50  # rollouts, the newest ones, for those of this working directory
 
 
 def rollouts_here(caller: Caller) -> list[Candidate]:
     """The threads of this working directory, the one written last first."""
-    folder = caller.folder("CODEX_HOME", ".codex") / "sessions"
+    folder = sessions_folder(caller.environ, caller.home)
     newest = sorted(folder.glob("*/*/*/rollout-*.jsonl"), reverse=True)[:SEARCHED]  # by date
     return files(path for path in newest if _cwd(path) == str(caller.cwd))
 
@@ -29,12 +37,12 @@ def find_current(caller: Caller) -> Path:
     Raises:
         ConversationNotFound: not certain which one it is.
     """
-    thread = caller.asking.meta.get("threadId") or caller.environ.get("CODEX_THREAD_ID")
+    thread = caller.request.meta.get("threadId") or caller.environ.get(THREAD_VARIABLE)
     if not isinstance(thread, str) or not re.fullmatch(r"[A-Za-z0-9-]+", thread):
         return transcript_of_call(caller, rollouts_here)
-    folder = caller.folder("CODEX_HOME", ".codex")
-    if found := files(folder.glob(f"sessions/*/*/*/*-{thread}.jsonl")):
-        return found[0].path
+    folder = home_folder(caller.environ, caller.home)
+    if rollouts := files(folder.glob(f"sessions/*/*/*/*-{thread}.jsonl")):
+        return rollouts[0].path
     raise uncertain(
         caller,
         f"There is no rollout of the thread {thread} below {folder}. If CODEX_HOME is set, Codex "
@@ -53,10 +61,10 @@ def _cwd(path: Path) -> str:
 
 
 HOST = LiveHost(
-    name="Codex",
-    client="codex",
-    mark="x-codex-turn-metadata",
-    variable="CODEX_THREAD_ID",
+    name=TITLE,
+    client=NAME,
+    meta_key="x-codex-turn-metadata",
+    variable=THREAD_VARIABLE,
     is_proved=False,
     find=find_current,
     here=rollouts_here,

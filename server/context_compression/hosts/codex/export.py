@@ -21,62 +21,63 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.hosts.codex.transcript import FROM_CODEX
-from context_compression.transcripts.copy import Copy, Row
+from context_compression.hosts.codex.about import NAME, SEEN, sessions_folder
+from context_compression.hosts.codex.messages import FROM_CODEX
+from context_compression.transcripts.exporter import NewSession, Row
 from context_compression.transcripts.lines import as_object, string
-from context_compression.transcripts.portable import arguments, url_of
+from context_compression.transcripts.portable_messages import arguments, url_of
 
-NAME = "codex"
+__all__ = ["DOCUMENTS", "NAME", "THINKING", "command", "place", "rows"]
+
 DOCUMENTS, THINKING = False, True
 SHOWN = {"user": "user_message", "assistant": "agent_message"}
 
 
-def place(copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
+def place(session: NewSession, home: Path, environ: Mapping[str, str]) -> Path:
     """`~/.codex/sessions/2026/11/21/rollout-2026-11-21T12-33-33-<session>.jsonl`."""
-    day, time = copy.time()[:10], copy.time()[:19].replace(":", "-")
-    config = Path(environ.get("CODEX_HOME") or home / ".codex")
-    name = f"rollout-{time}-{copy.session_id}.jsonl"
-    return config.joinpath("sessions", *day.split("-"), name)
+    day, time = session.time()[:10], session.time()[:19].replace(":", "-")
+    name = f"rollout-{time}-{session.session_id}.jsonl"
+    return sessions_folder(environ, home).joinpath(*day.split("-"), name)
 
 
-def command(copy: Copy, path: Path) -> Sequence[str]:
+def command(session: NewSession, path: Path) -> Sequence[str]:
     """What resumes it, with a screen; `codex exec resume <id> <prompt>` does without one."""
-    return "codex", "resume", copy.session_id
+    return "codex", "resume", session.session_id
 
 
-def rows(messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
+def rows(messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
     """What the session is, then each message as the items Codex makes of it."""
     about = {
-        "id": copy.session_id,
-        "timestamp": copy.time(),
-        "cwd": str(copy.project),
+        "id": session.session_id,
+        "timestamp": session.time(),
+        "cwd": str(session.project),
         "originator": "context-compression",
-        "cli_version": "0.169.0",
+        "cli_version": SEEN,
         "source": "cli",
     }
-    yield {"timestamp": copy.time(), "type": "session_meta", "payload": about}
+    yield {"timestamp": session.time(), "type": "session_meta", "payload": about}
     for number, message in enumerate(messages):
         for kind, payload in _items(message):
-            yield {"timestamp": copy.time(number), "type": kind, "payload": payload}
+            yield {"timestamp": session.time(number), "type": kind, "payload": payload}
 
 
 def _items(message: Message) -> Iterator[tuple[str, Row]]:
     """What people are shown of a message, and the items of the Responses API that it is."""
-    said = message.text
-    if message.role in SHOWN and said and not said.startswith((COMPRESSED, *FROM_CODEX)):
-        yield "event_msg", {"type": SHOWN[message.role], "message": said}
+    shown = message.text
+    if message.role in SHOWN and shown and not shown.startswith((COMPRESSED, *FROM_CODEX)):
+        yield "event_msg", {"type": SHOWN[message.role], "message": shown}
     parts: list[Row] = []
     for block in message.blocks:
         if (part := _part(block, message)) is not None:
             parts.append(part)
         else:
-            yield from _said(message, parts)
+            yield from _message_item(message, parts)
             parts = []
             yield "response_item", _item(block)
-    yield from _said(message, parts)
+    yield from _message_item(message, parts)
 
 
-def _said(message: Message, parts: list[Row]) -> Iterator[tuple[str, Row]]:
+def _message_item(message: Message, parts: list[Row]) -> Iterator[tuple[str, Row]]:
     """Text and pictures between two calls or results."""
     if parts:
         role = "developer" if message.role == "system" else message.role

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall
-from context_compression.hooks.accompanied import archive, message_after_compaction
-from context_compression.hooks.at_source import AnsweredCall, offload_result
+from context_compression.hooks.host_compaction import archive_all, message_after_compaction
 from context_compression.hooks.requests import session_of
-from context_compression.hosts.codex import transcript as codex
+from context_compression.hooks.tool_results import AnsweredCall, offload_result
+from context_compression.hosts.codex import transcript as rollouts
+from context_compression.hosts.codex.about import sessions_folder
 from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import as_object, objects, string
 from context_compression.transcripts.reading import Reading, Writers
@@ -31,7 +32,7 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
         case "PreCompact":
             return await in_thread(partial(_archived, workspace, event))
         case "SessionStart" if event.get("source") == "compact":
-            return await in_thread(partial(_told, workspace, event))
+            return await in_thread(partial(_after_compaction, workspace, event))
         case _:
             return {}
 
@@ -46,23 +47,23 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
     return {} if kept is None else {"decision": "block", "reason": kept}
 
 
-def _told(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+def _after_compaction(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     text = message_after_compaction(workspace, folder_name(string(event, "session_id")))
-    told = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": told} if text else {}
+    output = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": output} if text else {}
 
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Everything archived, as long as the transcript has it; Codex takes no advice."""
     if path := _transcript(workspace, string(event, "transcript_path")):
-        transcript = Reading(path, Writers((codex,))).look()
-        archive(workspace.of(transcript).session, transcript)
+        transcript = Reading(path, Writers((rollouts,))).look()
+        archive_all(workspace.of(transcript).session, transcript)
     return {}
 
 
 def _transcript(workspace: Workspace, named: str) -> Path | None:
     """A rollout of this user's Codex; a hook's word is no reason to read anything else."""
-    sessions = Path(workspace.environ.get("CODEX_HOME") or workspace.home / ".codex") / "sessions"
+    sessions = sessions_folder(workspace.environ, workspace.home)
     path = Path(named).resolve()
     inside = path.suffix == ".jsonl" and path.is_relative_to(sessions.resolve())
     return path if inside and workspace.access.read_host_transcripts else None

@@ -12,7 +12,7 @@ Item: TypeAlias = Mapping[str, Any]
 
 CALLS = {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
 OUTPUTS = {"function_call_output", "custom_tool_call_output", "tool_search_output"}
-SAID = {  # by the model, beside its messages and calls
+MODEL_ITEMS = {  # by the model, beside its messages and calls
     "reasoning", "web_search_call", "image_generation_call", "compaction", "context_compaction",
 }  # fmt: skip
 FROM_CODEX = (
@@ -53,7 +53,7 @@ class Messages:
             else:  # nor does Codex send it
                 self.orphans += 1
         elif is_the_models(item):
-            return self._say(_said(item))
+            return self._say(_blocks_of_model(item))
         elif kind == "message":
             role = "developer" if item.get("role") == "developer" else "user"
             self._put(role, _parts(item.get("content")))
@@ -86,10 +86,14 @@ class Messages:
 def is_the_models(item: Item) -> bool:
     """Whether the model said it."""
     kind = string(item, "type")
-    return kind in SAID or kind in CALLS or (kind == "message" and item.get("role") == "assistant")
+    return (
+        kind in MODEL_ITEMS
+        or kind in CALLS
+        or (kind == "message" and item.get("role") == "assistant")
+    )
 
 
-def _said(item: Item) -> list[Any]:
+def _blocks_of_model(item: Item) -> list[Any]:
     """What an item of the model is as blocks."""
     match string(item, "type"):
         case "message":
@@ -141,8 +145,8 @@ def _parts(content: Any) -> list[Any]:
 
 def _part(part: Mapping[str, Any]) -> Any:
     match part:
-        case {"type": "input_text" | "output_text" | "text", "text": str(said)}:
-            return text(said)
+        case {"type": "input_text" | "output_text" | "text", "text": str(shown)}:
+            return text(shown)
         case {"type": "input_image", "image_url": str(url)}:
             return linked(url)
         case _:
@@ -154,13 +158,13 @@ def begins_turn(item: Item) -> bool:
     return item.get("role") == "user" and not _begins_with(item, FROM_CODEX)
 
 
-def is_told_again(item: Item) -> bool:
+def is_repeated(item: Item) -> bool:
     """Whether it is something that Codex tells before a turn when it changed."""
-    told = {"user": FROM_CODEX, "developer": SETTINGS}.get(string(item, "role"))
-    return bool(told) and _begins_with(item, told)
+    beginnings = {"user": FROM_CODEX, "developer": SETTINGS}.get(string(item, "role"))
+    return bool(beginnings) and _begins_with(item, beginnings)
 
 
 def _begins_with(item: Item, starts: tuple[str, ...]) -> bool:
     content = item.get("content")
     texts = [string(as_object(p), "text") for p in content] if is_array(content) else []
-    return any(said.lstrip().startswith(starts) for said in texts)
+    return any(part.lstrip().startswith(starts) for part in texts)

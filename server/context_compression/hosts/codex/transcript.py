@@ -27,13 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.codex.about import NAME
 from context_compression.hosts.codex.messages import (
     FROM_CODEX,
     Item,
     Messages,
     begins_turn,
+    is_repeated,
     is_the_models,
-    is_told_again,
 )
 from context_compression.transcripts.lines import At, as_object, string
 from context_compression.transcripts.transcript import (
@@ -42,12 +43,11 @@ from context_compression.transcripts.transcript import (
     Transcript,
     counted,
     folder_name,
-    name_of,
+    id_from_name,
 )
 
 __all__ = ["FROM_CODEX", "NAME", "CodexReader", "reader", "recognises"]
 
-NAME = "codex"
 KNOWN = {
     "session_meta", "turn_context", "response_item", "compacted", "event_msg", "token_usage_record",
     "world_state", "inter_agent_communication",
@@ -146,14 +146,14 @@ class CodexReader:
         self._window = window if isinstance(window, int) and window > 0 else self._window
 
     def _charge(self, usage: Any, total: Any) -> None:
-        asked, said = (as_object(usage).get(part) for part in ("input_tokens", "output_tokens"))
-        if total == self._total or not isinstance(asked, int) or asked <= 0:
+        prompt, answer = (as_object(usage).get(part) for part in ("input_tokens", "output_tokens"))
+        if total == self._total or not isinstance(prompt, int) or prompt <= 0:
             return
         self._total = total
         items = len(self.items) if self._answer is None else self._answer
         while items < len(self.items) and is_the_models(self.items[items]):
             items += 1  # outputs of its calls may stand behind it already
-        self._charged.append(Charged(asked + (said if isinstance(said, int) else 0), items))
+        self._charged.append(Charged(prompt + (answer if isinstance(answer, int) else 0), items))
         self._answer = None
 
     def _roll_back(self, turns: Any) -> None:
@@ -164,7 +164,7 @@ class CodexReader:
         self._guessed += turns > self._turns
         self._turns = max(0, self._turns - turns)
         cut = begins[max(0, len(begins) - turns)]
-        while cut > begins[0] and is_told_again(self.items[cut - 1]):
+        while cut > begins[0] and is_repeated(self.items[cut - 1]):
             cut -= 1
         del self.items[cut:]
         self._charged = [charged for charged in self._charged if charged.items <= cut]
@@ -177,17 +177,17 @@ class CodexReader:
         if self._charged:
             newest = self._charged[-1]
             usage = (newest.tokens, messages.holding(newest.items))
-        told = string(as_object(self._meta.get("base_instructions")), "text")
+        instructions = string(as_object(self._meta.get("base_instructions")), "text")
         thread = string(self._meta, "id")
         return Transcript(
             path=path,
             host=NAME,
-            session_id=folder_name(thread) if thread else name_of(path),
+            session_id=folder_name(thread) if thread else id_from_name(path),
             messages=messages.made,
             usage=usage,
             window=self._window,
             model=self._model,
-            system=told or None,
+            system=instructions or None,
             warnings=[
                 *counted("Rows of types we do not know were skipped", self._unknown),
                 *counted(

@@ -1,6 +1,6 @@
-"""All that is known of Copilot CLI.
+"""Copilot CLI: everything we know of it.
 
-transcript.py       its transcripts
+transcript.py   its transcripts
 """
 
 from context_compression.moved import held_elsewhere

@@ -35,7 +35,7 @@ from context_compression.transcripts.transcript import (
     Transcript,
     counted,
     folder_name,
-    name_of,
+    id_from_name,
 )
 
 NAME = "copilot-cli"
@@ -67,10 +67,10 @@ class CopilotReader:
     _calls: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
     """By call: where the results of its answer are put."""
     _answer: str = ""  # the API call whose answer came last
-    _said: list[str] = field(default_factory=list[str])  # by the user
+    _user_texts: list[str] = field(default_factory=list[str])  # by the user
     _replaced: tuple[int, int] = (0, 0)
     """How many messages the compaction now running will replace, and how many the user said."""
-    _beside: int = 0  # tokens of system prompt and tools
+    _overhead: int = 0  # tokens of system prompt and tools
     _counted: tuple[int, int] | None = None
     _about: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _system: str = ""
@@ -108,7 +108,7 @@ class CopilotReader:
             case "session.model_change":
                 self._model = string(data, "newModel") or self._model
             case "session.compaction_start":
-                self._replaced = len(self._messages), len(self._said)
+                self._replaced = len(self._messages), len(self._user_texts)
                 self._weigh(data)
             case "session.compaction_complete" if data.get("success"):
                 self._compact(string(data, "summaryContent"))
@@ -125,11 +125,13 @@ class CopilotReader:
 
     def _weigh(self, data: Mapping[str, Any]) -> None:
         parts = (_number(data, part) for part in ("systemTokens", "toolDefinitionsTokens"))
-        self._beside = sum(parts) or self._beside
+        self._overhead = sum(parts) or self._overhead
 
     def _compact(self, summary: str) -> None:
-        messages, said = self._replaced
-        quoted = [f"<user_message>\n{t[:QUOTED]}\n</user_message>" for t in self._said[:said]]
+        messages, texts = self._replaced
+        quoted = [
+            f"<user_message>\n{t[:QUOTED]}\n</user_message>" for t in self._user_texts[:texts]
+        ]
         shown = "\n\n".join([*quoted, f"<summary>\n{summary}\n</summary>"])
         self._messages[:messages] = [{"role": "user", "content": [text(shown)]}]
         live = {id(message["content"]) for message in self._messages}
@@ -137,18 +139,18 @@ class CopilotReader:
         self._counted = None
 
     def _user(self, data: Mapping[str, Any]) -> None:
-        said = string(data, "transformedContent") or string(data, "content")
-        self._said.append(string(data, "content"))
+        shown = string(data, "transformedContent") or string(data, "content")
+        self._user_texts.append(string(data, "content"))
         attached = [
             media(string(part, "mimeType"), part["data"])
             for part in _objects(data.get("attachments"))
             if isinstance(part.get("data"), str)
         ]
-        self._put("user", [*([text(said)] if said else []), *attached])
+        self._put("user", [*([text(shown)] if shown else []), *attached])
 
     def _assistant(self, data: Mapping[str, Any]) -> None:
         self._model = string(data, "model") or self._model
-        blocks = list(_said(data))
+        blocks = list(_blocks_of_answer(data))
         last = self._messages[-1]["role"] if self._messages else ""
         if string(data, "apiCallId") == self._answer and last == "assistant":
             self._messages[-1]["content"] += blocks
@@ -167,13 +169,13 @@ class CopilotReader:
             self._orphans += 1
             return
         failed = data.get("success") is False
-        said = string(given, "content") or string(as_object(data.get("error")), "message")
+        answer = string(given, "content") or string(as_object(data.get("error")), "message")
         shown = [
             media(string(part, "mimeType"), part["data"])
             for part in _objects(given.get("binaryResultsForLlm"))
             if isinstance(part.get("data"), str)
         ]
-        content = [text(said), *shown] if shown else said
+        content = [text(answer), *shown] if shown else answer
         self._calls[id].append(result(id, content, failed=failed))
 
     def _put(self, role: str, content: list[Any]) -> None:
@@ -182,7 +184,7 @@ class CopilotReader:
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live context now."""
         messages = [{**m, "content": [*m["content"]]} for m in self._messages if m["content"]]
-        usage = (self._beside, 0) if self._beside else None
+        usage = (self._overhead, 0) if self._overhead else None
         if self._counted:
             tokens, held = self._counted
             usage = (tokens, sum(bool(m["content"]) for m in self._messages[:held]))
@@ -190,7 +192,7 @@ class CopilotReader:
         return Transcript(
             path=path,
             host=NAME,
-            session_id=folder_name(id) if id else name_of(path),
+            session_id=folder_name(id) if id else id_from_name(path),
             messages=messages,
             usage=usage,
             window=self._window,
@@ -210,20 +212,20 @@ class CopilotReader:
         )
 
 
-def _said(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _blocks_of_answer(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """An answer as blocks."""
     thought, sealed = string(data, "reasoningText"), string(data, "reasoningOpaque")
     if thought or sealed:
         yield thinking(thought, sealed)
-    if said := string(data, "content"):
-        yield text(said)
+    if content := string(data, "content"):
+        yield text(content)
     for about in _objects(data.get("toolRequests")):
         yield call(string(about, "toolCallId"), string(about, "name"), about.get("arguments"))
 
 
 def _number(data: Mapping[str, Any], name: str) -> int:
-    found = data.get(name)
-    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+    number = data.get(name)
+    return number if isinstance(number, int) and not isinstance(number, bool) else 0
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:

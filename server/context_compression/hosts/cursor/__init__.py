@@ -1,4 +1,4 @@
-"""All that is known of Cursor.
+"""Cursor: everything we know of it.
 
-configuration.py    where its configuration is, and our entry in it
+configuration.py   its configuration, and our entry in it
 """

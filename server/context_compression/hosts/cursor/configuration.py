@@ -1,9 +1,9 @@
-"""Cursor: where it keeps its configuration."""
+"""Cursor: its configuration."""
 
 from context_compression.setup.host import Host, typed
 
 CURSOR = Host(
     "cursor", "Cursor", "cursor", lambda machine: machine.home / ".cursor" / "mcp.json",
     "mcpServers", typed, project=(".cursor/mcp.json",), environment="desktop",
-    then="See in its settings, under MCP, that it is on.",
+    then="Check in its settings, under MCP, that it is on.",
 )  # fmt: skip

@@ -1,11 +1,12 @@
-"""All that is known of Gemini CLI.
+"""Gemini CLI: everything we know of it.
 
-transcript.py       its transcripts
-context.py          messages from its rows
-current.py          which session belongs to the host that started us
-hooks.py            its events, and our answers
-configuration.py    where its configuration is, and our entry in it
-plugin/             what is installed into it
+about.py           its name, variables, folders
+transcript.py      its transcripts
+context.py         messages from their rows
+current.py         which session is the conversation that calls us
+hooks.py           its events, and our answers
+configuration.py   its configuration, and our entry in it
+plugin/            the extension with our hooks
 """
 
 from context_compression.moved import held_elsewhere

@@ -1,25 +1,25 @@
-"""Gemini CLI: where it keeps its configuration, and what switches our server or hooks off."""
+"""Gemini CLI: its configuration, and what keeps it from using our server or hooks."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from context_compression.conversation.messages import is_array
+from context_compression.hosts.gemini_cli.about import NAME, SEEN, TITLE, settings_folder
+from context_compression.setup.config_values import json_in, names_of, object_of
 from context_compression.setup.finding import Finding
 from context_compression.setup.host import HookFile, Host, below, plain
 from context_compression.setup.machine import PROGRAM, Machine
-from context_compression.setup.reading import json_in, names_of, object_of
 
 PLUGIN = Path(__file__).parent / "plugin"
 
 
 def settings(machine: Machine) -> Path:
-    """GEMINI_CLI_HOME stands for the home folder."""
-    home = machine.folder("GEMINI_CLI_HOME") or machine.home
-    return home / ".gemini" / "settings.json"
+    """`~/.gemini/settings.json`."""
+    return settings_folder(machine.folder_variables, machine.home) / "settings.json"
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
-    """What keeps Gemini CLI from starting our server or asking our hooks."""
+    """What keeps Gemini CLI from starting our server or calling our hooks."""
     user = host.file(machine)
     merged = {
         **json_in(user),
@@ -30,21 +30,21 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
     if PROGRAM in names_of(servers.get("excluded")) or (
         is_array(allowed) and PROGRAM not in names_of(allowed)
     ):
-        says = f"the server is excluded by mcp in {user}"
-        yield Finding("configuration", False, says, f"Let {PROGRAM} in there.")
+        state = f"the server is excluded by mcp in {user}"
+        yield Finding("configuration", False, state, f"Allow {PROGRAM} there.")
     trust = object_of(object_of(json_in(user).get("security")).get("folderTrust"))
     if trust.get("enabled") is True and not _is_trusted(user, machine):
-        says = f"Gemini CLI does not trust {machine.cwd}, and so starts no servers in it"
+        state = f"Gemini CLI does not trust {machine.cwd}, and so starts no servers in it"
         mend = "Start gemini here, and trust the folder: /permissions."
-        yield Finding("configuration", False, says, mend)
-        yield Finding("hooks", False, "not asked in a folder that is not trusted", mend)
+        yield Finding("configuration", False, state, mend)
+        yield Finding("hooks", False, "not called in a folder that is not trusted", mend)
     elif object_of(merged.get("hooksConfig")).get("enabled") is False:
-        says = f"hooks are switched off in {user}"
-        yield Finding("hooks", False, says, "Take enabled: false out of hooksConfig.")
+        state = f"hooks are switched off in {user}"
+        yield Finding("hooks", False, state, "Remove enabled: false from hooksConfig.")
 
 
 def _is_trusted(user: Path, machine: Machine) -> bool:
-    """Whether the folder, or one above it, was trusted; the nearest that was decided counts."""
+    """Whether the user trusts the folder; the decision about the nearest folder above it counts."""
     if machine.environ.get("GEMINI_CLI_TRUST_WORKSPACE") == "true":
         return True
     file = machine.folder("GEMINI_CLI_TRUSTED_FOLDERS_PATH") or user.parent / "trustedFolders.json"
@@ -67,7 +67,7 @@ HOOKS = tuple(
     for name in ("gemini-extension.json", "hook.sh", "hooks/hooks.json")
 )
 GEMINI_CLI = Host(
-    "gemini-cli", "Gemini CLI", "gemini", settings, "mcpServers", plain,
+    NAME, TITLE, "gemini", settings, "mcpServers", plain,
     project=(".gemini/settings.json",), hooks=HOOKS,
-    transcripts=below(settings, "tmp/*/chats/*.jsonl"), seen="0.61.0", hindrances=hindrances,
+    transcripts=below(settings, "tmp/*/chats/*.jsonl"), seen=SEEN, hindrances=hindrances,
 )  # fmt: skip

@@ -29,22 +29,22 @@ class Context:
             self._answer(row)
         elif kind == "user":
             parts = _parts(row.get("content"))
-            said = string(as_object(parts[0]), "text").lstrip() if parts else ""
-            if answered or not said.startswith(("/", "?")):
+            first_text = string(as_object(parts[0]), "text").lstrip() if parts else ""
+            if answered or not first_text.startswith(("/", "?")):
                 self._put("user", [block for part in parts for block in self._block(part)])
         elif kind not in SHOWN:
             self.unknown[kind or "none"] += 1
 
     def _answer(self, row: Mapping[str, Any]) -> None:
-        said = [block for part in _parts(row.get("content")) for block in self._block(part)]
-        there = {string(block, "id") for block in said}
+        blocks = [block for part in _parts(row.get("content")) for block in self._block(part)]
+        there = {string(block, "id") for block in blocks}
         calls = _objects(row.get("toolCalls"))
-        said += [
+        blocks += [
             call(string(about, "id"), string(about, "name"), about.get("args"))
             for about in calls
             if string(about, "id") not in there
         ]
-        self._put("assistant", said)
+        self._put("assistant", blocks)
         self.ends[string(row, "id")] = len(self.messages)
         self._put("user", [block for about in calls for block in self._results(about)])
 
@@ -63,9 +63,9 @@ class Context:
         match part:
             case {"thought": True}:
                 return
-            case {"text": str(said)}:
-                if said:
-                    yield text(said)
+            case {"text": str(shown)}:
+                if shown:
+                    yield text(shown)
             case {"functionCall": {"name": str(name)} as about}:
                 yield call(string(about, "id") or name, name, about.get("args"))
             case {"functionResponse": about} if is_object(about):
@@ -84,9 +84,9 @@ class Context:
 def _result(id: str, response: Mapping[str, Any]) -> dict[str, Any]:
     """What a tool answered: its `output` or `error`, else all it said as JSON."""
     for name in ("output", "error"):
-        said = response.get(name)
-        if isinstance(said, str):
-            return result(id, said, failed=name == "error")
+        output = response.get(name)
+        if isinstance(output, str):
+            return result(id, output, failed=name == "error")
     return result(id, canonical(response))
 
 

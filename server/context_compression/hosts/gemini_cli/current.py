@@ -9,9 +9,16 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from context_compression.transcripts.caller import Caller, LiveHost, uncertain
+from context_compression.hosts.gemini_cli.about import (
+    MARK_VARIABLE,
+    NAME,
+    TITLE,
+    settings_folder,
+)
+from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import Candidate, files
 from context_compression.transcripts.lines import as_object
+from context_compression.transcripts.live_host import LiveHost, uncertain
 
 
 def sessions_here(caller: Caller) -> list[Candidate]:
@@ -26,20 +33,22 @@ def find_current(caller: Caller) -> Path:
         ConversationNotFound: not certain which one it is.
     """
     near = sessions_here(caller)
-    ours = [session for session in near if session.written_at >= caller.began]
-    if not caller.asking.tool and len(near) == 1:
+    recent = [session for session in near if session.written_at >= caller.began]
+    if not caller.request.tool and len(near) == 1:
         return near[0].path
-    if not caller.asking.tool or len(ours) != 1:
+    if not caller.request.tool or len(recent) != 1:
         raise uncertain(caller, "It is not certain which transcript is the current one", near)
-    subagents = files(ours[0].path.parent.glob("*/*.jsonl"))
+    subagents = files(recent[0].path.parent.glob("*/*.jsonl"))
     if subagents and subagents[0].written_at >= caller.began:
-        raise uncertain(caller, "It is not certain whether a subagent called", [*ours, *subagents])
-    return ours[0].path
+        raise uncertain(
+            caller, "It is not certain whether a subagent called", [*recent, *subagents]
+        )
+    return recent[0].path
 
 
 def _folders(caller: Caller) -> list[Path]:
     """Where the project's sessions are: under its short name, or, until 2026, its path's hash."""
-    gemini = Path(caller.environ.get("GEMINI_CLI_HOME") or caller.home) / ".gemini"
+    gemini = settings_folder(caller.environ, caller.home)
     cwd = str(caller.cwd)
     names = [sha256(cwd.encode()).hexdigest()]
     with suppress(OSError, ValueError):
@@ -49,10 +58,10 @@ def _folders(caller: Caller) -> list[Path]:
 
 
 HOST = LiveHost(
-    name="Gemini CLI",
-    client="gemini-cli",
-    mark="",
-    variable="GEMINI_CLI",
+    name=TITLE,
+    client=NAME,
+    meta_key="",
+    variable=MARK_VARIABLE,
     is_proved=False,
     find=find_current,
     here=sessions_here,

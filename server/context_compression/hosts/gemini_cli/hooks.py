@@ -12,9 +12,9 @@ from typing import Any
 
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import COMPRESSED, ToolCall, is_array, is_object
-from context_compression.hooks.accompanied import message_after_compaction
-from context_compression.hooks.at_source import AnsweredCall, offload_result
+from context_compression.hooks.host_compaction import message_after_compaction
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
+from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import as_object, string
 from context_compression.transcripts.transcript import folder_name
@@ -37,7 +37,7 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
         case "BeforeModel":
             return await in_thread(partial(_before_model, workspace, event))
         case "SessionStart" if event.get("source") == "resume":
-            return await in_thread(partial(_told, workspace, event))
+            return await in_thread(partial(_after_resume, workspace, event))
         case _:
             return {}
 
@@ -59,10 +59,10 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
     return {"decision": "deny", "reason": f"{start}{kept}{end}" if fenced else kept}
 
 
-def _told(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
+def _after_resume(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     text = message_after_compaction(workspace, folder_name(string(event, "session_id")))
-    told = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": told} if text else {}
+    output = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": output} if text else {}
 
 
 def _text(content: Any) -> str | None:
@@ -71,8 +71,8 @@ def _text(content: Any) -> str | None:
         return content
     parts = content if is_array(content) else [content]
     texts = [part.get("text") for part in parts if is_object(part)]
-    whole = [text for text in texts if isinstance(text, str)]
-    return "".join(whole) if whole and len(whole) == len(parts) else None
+    strings = [text for text in texts if isinstance(text, str)]
+    return "".join(strings) if strings and len(strings) == len(parts) else None
 
 
 def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -81,7 +81,7 @@ def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
         (string(message, "role"), *_split(string(message, "content")))
         for message in request.get("messages") or ()
     ]
-    texts = [{"role": ROLES.get(role, "user"), "content": said} for role, _, said in shown]
+    texts = [{"role": ROLES.get(role, "user"), "content": content} for role, _, content in shown]
     # the texts alone are no conversation that a transcript has, so their record is one of its own
     about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
     view = view_to_send(session_of(workspace, about), texts)
@@ -91,8 +91,8 @@ def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
         {"role": role, "content": head + text["content"]}
         for (role, head, _), text in zip(shown, in_place(view, texts), strict=True)
     ]
-    told = {"hookEventName": "BeforeModel", "llm_request": {"messages": messages}}
-    return {"hookSpecificOutput": told}
+    output = {"hookEventName": "BeforeModel", "llm_request": {"messages": messages}}
+    return {"hookSpecificOutput": output}
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.gemini_cli.about import NAME
 from context_compression.hosts.gemini_cli.context import Context
 from context_compression.transcripts.lines import At, as_object, string
 from context_compression.transcripts.transcript import (
@@ -31,10 +32,9 @@ from context_compression.transcripts.transcript import (
     Transcript,
     counted,
     folder_name,
-    name_of,
+    id_from_name,
 )
 
-NAME = "gemini-cli"
 CHARGED = ("input", "output")
 
 
@@ -53,9 +53,9 @@ def is_session(document: Any) -> bool:
 
 def read_document(path: Path, document: Any) -> Transcript:
     """A session that is one JSON value."""
-    found = reader()
-    found.add({**as_object(document)}, At(0, 0))
-    return found.transcript(path, lambda _: {})
+    session = reader()
+    session.add({**as_object(document)}, At(0, 0))
+    return session.transcript(path, lambda _: {})
 
 
 def reader() -> "GeminiReader":
@@ -70,7 +70,7 @@ class GeminiReader:
     _messages: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     _before: dict[str, int] = field(default_factory=dict[str, int])
     """By message: a hash of the ids of those before it."""
-    _asked: dict[str, int] = field(default_factory=dict[str, int])
+    _charged_at: dict[str, int] = field(default_factory=dict[str, int])
     """By answer: the same, when its usage was first told."""
     _session: str = ""
     _unknown: Counter[str] = field(default_factory=Counter[str])
@@ -103,7 +103,7 @@ class GeminiReader:
             self._before[id] = hash((self._before.get(newest), newest))
         self._messages[id] = message
         if message.get("tokens"):
-            self._asked.setdefault(id, self._before[id])
+            self._charged_at.setdefault(id, self._before[id])
 
     def _rewind(self, id: str) -> None:
         while self._messages:
@@ -123,7 +123,7 @@ class GeminiReader:
         return Transcript(
             path=path,
             host=NAME,
-            session_id=folder_name(self._session) if self._session else name_of(path),
+            session_id=folder_name(self._session) if self._session else id_from_name(path),
             messages=context.messages,
             usage=self._usage(context),
             model=next(filter(None, models), None),
@@ -139,7 +139,7 @@ class GeminiReader:
             tokens = as_object(row.get("tokens"))
             total = sum(n for part in CHARGED if isinstance(n := tokens.get(part), int))
             if row.get("type") == "gemini" and total and id in context.ends:
-                same = self._asked.get(id) == self._before[id]
+                same = self._charged_at.get(id) == self._before[id]
                 return (total, context.ends[id]) if same else None
         return None
 

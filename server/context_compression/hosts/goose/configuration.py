@@ -1,16 +1,16 @@
-"""Goose: where it keeps its configuration, and our entry in it."""
+"""Goose: its configuration, and our entry in it."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from context_compression.setup import yaml
+from context_compression.setup.additions import Value
 from context_compression.setup.host import Host
 from context_compression.setup.machine import PROGRAM, Machine
-from context_compression.setup.pieces import Value
 
 
 def entry(command: str, args: Sequence[str]) -> Value:
-    """Goose calls servers extensions, and wants all of this."""
+    """Our entry. Goose calls servers extensions, and needs all of these keys."""
     return {
         "enabled": True,
         "type": "stdio",
@@ -24,7 +24,7 @@ def entry(command: str, args: Sequence[str]) -> Value:
 
 
 def settings(machine: Machine) -> Path:
-    """On Windows below the name of its first publisher."""
+    """Its configuration file; on Windows in a folder named after its first publisher."""
     if root := machine.folder("GOOSE_PATH_ROOT"):
         return root / "config" / "config.yaml"
     if machine.system == "win32":

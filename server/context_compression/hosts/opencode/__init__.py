@@ -1,13 +1,14 @@
-"""All that is known of opencode.
+"""opencode: everything we know of it.
 
-transcript.py       its transcripts
-database.py         its database
-live.py             which messages are sent now
-context.py          messages from its rows
-current.py          which session belongs to the host that started us
-hooks.py            its events, and our answers
-configuration.py    where its configuration is, and our entry in it
-plugin/             what is installed into it
+about.py           its name, variables, folders
+transcript.py      its transcripts: a database, or exported sessions
+database.py        the database, read while opencode writes
+live.py            which messages are sent now
+context.py         what the model was sent, from its messages
+current.py         which session is the conversation that calls us
+hooks.py           its events, and our answers
+configuration.py   its configuration, and our entry in it
+plugin/            the plugin with our hooks
 """
 
 from context_compression.moved import held_elsewhere

@@ -1,28 +1,36 @@
-"""opencode: where it keeps its configuration, and our entry in it."""
+"""opencode: its configuration, and our entry in it."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from context_compression.hosts.opencode.about import (
+    CONFIG_VARIABLE,
+    DATABASE,
+    NAME,
+    SEEN,
+    TITLE,
+    data_folder,
+)
+from context_compression.setup.additions import Value
 from context_compression.setup.host import HookFile, Host, first_of
 from context_compression.setup.machine import PROGRAM, Machine
-from context_compression.setup.pieces import Value
 
 PLUGIN = Path(__file__).parent / "plugin"
 NAMES = ("opencode.json", "opencode.jsonc")
 
 
 def entry(command: str, args: Sequence[str]) -> Value:
-    """The time limit, in ms, is for the start as well as for each call; 5,000 without it."""
+    """Our entry. The timeout, in ms, is for the start and for each call; the default is 5,000."""
     return {"type": "local", "command": [command, *args], "enabled": True, "timeout": 120_000}
 
 
 def folder(machine: Machine) -> Path:
-    """By the XDG rules, on every system."""
-    return machine.folder("OPENCODE_CONFIG_DIR") or machine.config_home / "opencode"
+    """`~/.config/opencode`: opencode follows the XDG rules on every system."""
+    return machine.folder(CONFIG_VARIABLE) or machine.config_home / "opencode"
 
 
 def settings(machine: Machine) -> Path:
-    """One of three names."""
+    """Its configuration file, which has one of three names."""
     return first_of([folder(machine) / name for name in (*NAMES, "config.json")])
 
 
@@ -32,8 +40,8 @@ HOOKS = HookFile(
     f".opencode/plugin/{PROGRAM}.js",
 )
 OPENCODE = Host(
-    "opencode", "opencode", "opencode", settings, "mcp", entry,
+    NAME, TITLE, "opencode", settings, "mcp", entry,
     project=NAMES, hooks=(HOOKS,),
-    transcripts=lambda machine: (machine.data_home / "opencode", "opencode.db"),
-    seen="1.18.33",
+    transcripts=lambda machine: (data_folder(machine.folder_variables, machine.home), DATABASE),
+    seen=SEEN,
 )  # fmt: skip

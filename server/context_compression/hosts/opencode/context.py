@@ -10,7 +10,7 @@ from context_compression.transcripts.lines import as_object, objects, string
 
 CLEARED = "[Old tool result content cleared]"  # what the model is shown instead of the result
 INTERRUPTED = "[Tool execution was interrupted]"
-ASKED_FOR_SUMMARY = "What did we do so far?"
+SUMMARY_REQUEST = "What did we do so far?"
 RUN_BY_USER = "The following tool was executed by the user"
 SILENT = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry"}
 TOKENS = ("input", "output")
@@ -32,19 +32,19 @@ class Context:
         if message.about.get("role") == "user":
             self._put("user", [block for part in message.parts for block in self._shown(part)])
         elif not _is_lost(message):
-            said: list[Any] = []
+            blocks: list[Any] = []
             results: list[Any] = []
             for part in message.parts:
                 if part.get("type") == "step-start" and results:
-                    self._step(said, results)
-                    said, results = [], []
-                said += self._said(part)
+                    self._step(blocks, results)
+                    blocks, results = [], []
+                blocks += self._spoken(part)
                 results += self._result(part, newest)
-            self._step(said, results)
+            self._step(blocks, results)
             self.ends[message.id] = len(self.messages) - bool(results)
 
-    def _step(self, said: list[Any], results: list[Any]) -> None:
-        self._put("assistant", said)
+    def _step(self, blocks: list[Any], results: list[Any]) -> None:
+        self._put("assistant", blocks)
         self._put("user", results)
 
     def _put(self, role: str, content: list[Any]) -> None:
@@ -54,30 +54,30 @@ class Context:
     def _shown(self, part: Object) -> Iterator[Any]:
         """A part of the user's as blocks."""
         match part:
-            case {"type": "text", "text": str(said)}:
-                if said and not part.get("ignored"):
-                    yield text(said)
+            case {"type": "text", "text": str(shown)}:
+                if shown and not part.get("ignored"):
+                    yield text(shown)
             case {"type": "file", "mime": "text/plain" | "application/x-directory"}:
                 return  # its content stands in a text beside it
             case {"type": "file", "url": str(url)}:
                 yield linked(url, string(part, "mime"))
             case {"type": "compaction"}:
-                yield text(ASKED_FOR_SUMMARY)
+                yield text(SUMMARY_REQUEST)
             case {"type": "subtask"}:
                 yield text(RUN_BY_USER)
             case _:
                 yield from self._strange(part)
 
-    def _said(self, part: Object) -> Iterator[Any]:
+    def _spoken(self, part: Object) -> Iterator[Any]:
         """A part of the assistant's as blocks, without what tools answered."""
         match part:
-            case {"type": "text", "text": str(said)}:
-                if said:
-                    yield text(said)
-            case {"type": "reasoning", "text": str(said)}:
+            case {"type": "text", "text": str(shown)}:
+                if shown:
+                    yield text(shown)
+            case {"type": "reasoning", "text": str(shown)}:
                 sealed = _sealed(part)
-                if said or sealed:
-                    yield thinking(said, sealed)
+                if shown or sealed:
+                    yield thinking(shown, sealed)
             case {"type": "tool"}:
                 given = as_object(part.get("state")).get("input")
                 yield call(string(part, "callID"), string(part, "tool"), given)
@@ -99,8 +99,8 @@ class Context:
                         linked(string(a, "url"), string(a, "mime"))
                         for a in objects(state.get("attachments"))
                     ]
-                    said = string(state, "output")
-                    yield result(id, [text(said), *media] if media else said)
+                    output = string(state, "output")
+                    yield result(id, [text(output), *media] if media else output)
             case "error":
                 about = as_object(state.get("metadata"))
                 if about.get("interrupted") is True and isinstance(about.get("output"), str):
@@ -146,19 +146,19 @@ def _model(messages: Sequence[Message]) -> str | None:
 def _is_lost(message: Message) -> bool:
     """Whether the host does not send an answer again, for it failed; one cut short it does send."""
     error = as_object(message.about.get("error"))
-    said = any(p.get("type") not in ("step-start", "reasoning") for p in message.parts)
-    return bool(error) and not (error.get("name") == "MessageAbortedError" and said)
+    has_content = any(p.get("type") not in ("step-start", "reasoning") for p in message.parts)
+    return bool(error) and not (error.get("name") == "MessageAbortedError" and has_content)
 
 
 def _sealed(part: Object) -> str:
     """The provider's own form of some reasoning."""
     for about in as_object(part.get("metadata")).values():
         for name in ("signature", "reasoningEncryptedContent", "redactedData"):
-            if isinstance(found := as_object(about).get(name), str):
-                return found
+            if isinstance(seal := as_object(about).get(name), str):
+                return seal
     return ""
 
 
 def _time(about: Object, name: str) -> float:
-    found = as_object(about.get("time")).get(name)
-    return found if isinstance(found, int | float) else 0
+    time = as_object(about.get("time")).get(name)
+    return time if isinstance(time, int | float) else 0

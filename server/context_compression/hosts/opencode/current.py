@@ -7,20 +7,16 @@ makes the very call being answered is ours; a subagent's, if it called.
 from pathlib import Path
 
 from context_compression.errors import TranscriptError
+from context_compression.hosts.opencode.about import MARK_VARIABLE, NAME, TITLE, database_file
 from context_compression.hosts.opencode.database import looking, sessions
-from context_compression.transcripts.caller import Caller, LiveHost, transcript_of_call
+from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import Candidate
-
-
-def database(caller: Caller) -> Path:
-    """Where opencode keeps its sessions."""
-    data = caller.folder("XDG_DATA_HOME", ".local", "share") / "opencode"
-    return data / caller.environ.get("OPENCODE_DB", "opencode.db")
+from context_compression.transcripts.live_host import LiveHost, transcript_of_call
 
 
 def sessions_here(caller: Caller) -> list[Candidate]:
     """The sessions of this working directory, the one written last first."""
-    path = database(caller)
+    path = database_file(caller.environ, caller.home)
     if not path.is_file():
         return []
     try:
@@ -39,10 +35,10 @@ def find_current(caller: Caller) -> Path:
 
 
 HOST = LiveHost(
-    name="opencode",
-    client="opencode",
-    mark="",
-    variable="OPENCODE",
+    name=TITLE,
+    client=NAME,
+    meta_key="",
+    variable=MARK_VARIABLE,
     is_proved=True,
     find=find_current,
     here=sessions_here,

@@ -148,8 +148,8 @@ def title_of(database: Path, session: str | None) -> str:
     Raises:
         TranscriptError: the database cannot be read.
     """
-    asked = "SELECT title FROM session WHERE id = ?"
-    row = looking(database, lambda db: db.execute(asked, (session,)).fetchone())
+    query = "SELECT title FROM session WHERE id = ?"
+    row = looking(database, lambda db: db.execute(query, (session,)).fetchone())
     return (row["title"] or "") if row else ""
 
 

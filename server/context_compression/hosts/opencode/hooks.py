@@ -10,7 +10,6 @@ All with session_id, and where they are known model and window. Seen in version 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.formats import parse
@@ -23,15 +22,16 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.hooks.accompanied import INSTRUCTIONS, archive
-from context_compression.hooks.at_source import AnsweredCall, offload_result
+from context_compression.hooks.host_compaction import INSTRUCTIONS, archive_all
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
+from context_compression.hooks.tool_results import AnsweredCall, offload_result
+from context_compression.hosts.opencode.about import database_file
 from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.database import SessionReading
 from context_compression.hosts.opencode.live import Message as Live
 from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import as_object, objects, string
-from context_compression.transcripts.portable import arguments, as_user, url_of
+from context_compression.transcripts.portable_messages import arguments, as_user, url_of
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
@@ -68,17 +68,16 @@ def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
     """What a summary shall keep; all that it may leave out is archived first."""
-    data = workspace.environ.get("XDG_DATA_HOME") or workspace.home / ".local" / "share"
-    database = workspace.environ.get("OPENCODE_DB", "opencode.db")
     if workspace.access.read_host_transcripts:
         session = folder_name(string(event, "session_id"))
-        transcript = SessionReading(Path(data) / "opencode" / database, session).look()
-        archive(workspace.of(transcript).session, transcript)
+        database = database_file(workspace.environ, workspace.home)
+        transcript = SessionReading(database, session).look()
+        archive_all(workspace.of(transcript).session, transcript)
     return INSTRUCTIONS
 
 
 @dataclass(frozen=True)
-class Whole:
+class Original:
     """A message as opencode gave it, and how many of ours it makes."""
 
     row: Row
@@ -90,7 +89,7 @@ class History:
 
     def __init__(self, rows: Sequence[Row]) -> None:
         context = Context()
-        self._rows: dict[int, Whole] = {}  # by the first message they make
+        self._rows: dict[int, Original] = {}  # by the first message they make
         self._about: dict[str, Mapping[str, Any]] = {}  # by role, of the newest
         self._reasoning: dict[str, Row] = {}  # parts by their text: they carry the provider's seal
         for row in rows:
@@ -98,7 +97,7 @@ class History:
             start = len(context.messages)
             context.add(Live(string(info, "id"), info, parts), newest=row is rows[-1])
             if made := len(context.messages) - start:
-                self._rows[start] = Whole(row, made)
+                self._rows[start] = Original(row, made)
             self._about[string(info, "role")] = info
             thoughts = (part for part in parts if part.get("type") == "reasoning")
             self._reasoning |= {string(part, "text"): part for part in thoughts}
@@ -112,25 +111,27 @@ class History:
         position = 0
         while position < len(parts):
             first = parts[position]
-            whole = self._whole(parts, position)
-            if whole is not None:
-                rows += [*self._made(new), whole.row]
+            original = self._original(parts, position)
+            if original is not None:
+                rows += [*self._made(new), original.row]
                 new = []
-                position += whole.messages
+                position += original.messages
             else:
                 message = self.messages[first] if isinstance(first, int) else first
                 new += parse([message]).messages
                 position += 1
         return [*rows, *self._made(new)]
 
-    def _whole(self, parts: Sequence[int | Mapping[str, Any]], position: int) -> "Whole | None":
+    def _original(
+        self, parts: Sequence[int | Mapping[str, Any]], position: int
+    ) -> "Original | None":
         """The message of opencode's all of which stands at a position of a view."""
         first = parts[position]
-        whole = self._rows.get(first) if isinstance(first, int) else None
-        if whole is None or not isinstance(first, int):
+        original = self._rows.get(first) if isinstance(first, int) else None
+        if original is None or not isinstance(first, int):
             return None
-        there = parts[position : position + whole.messages]
-        return whole if there == list(range(first, first + whole.messages)) else None
+        there = parts[position : position + original.messages]
+        return original if there == list(range(first, first + original.messages)) else None
 
     def _made(self, messages: Sequence[Message]) -> Iterator[Row]:
         """New messages; the results of a step stand in that of its calls."""

@@ -59,9 +59,9 @@ def live_messages(newest_first: Iterable[Message]) -> tuple[list[Message], set[s
             if message.id == until:
                 break
             continue
-        asking = message.compaction if message.id in answered else None
-        if asking is not None:
-            until = string(asking, "tail_start_id")
+        request = message.compaction if message.id in answered else None
+        if request is not None:
+            until = string(request, "tail_start_id")
             if until in ("", message.id):
                 break
         elif message.is_summary:
@@ -76,11 +76,11 @@ def _with_kept_behind(messages: list[Message]) -> list[Message]:
     """The messages that a compaction kept are sent behind its summary."""
     ids = [message.id for message in messages]
     tails = [string(message.compaction or {}, "tail_start_id") for message in messages]
-    asked = max((n for n, tail in enumerate(tails) if tail), default=len(ids))
-    if asked == len(ids) or tails[asked] not in ids[:asked]:
+    place = max((n for n, tail in enumerate(tails) if tail), default=len(ids))
+    if place == len(ids) or tails[place] not in ids[:place]:
         return messages
-    kept = ids.index(tails[asked])
-    for n, message in enumerate(messages[asked:], asked):
-        if message.about.get("summary") is True and message.parent == ids[asked]:
-            return [*messages[asked : n + 1], *messages[kept:asked], *messages[n + 1 :]]
+    kept = ids.index(tails[place])
+    for n, message in enumerate(messages[place:], place):
+        if message.about.get("summary") is True and message.parent == ids[place]:
+            return [*messages[place : n + 1], *messages[kept:place], *messages[n + 1 :]]
     return messages

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.opencode.about import NAME
 from context_compression.hosts.opencode.context import Context, charged
 from context_compression.hosts.opencode.live import (
     Message,
@@ -27,9 +28,12 @@ from context_compression.hosts.opencode.live import (
     not_reverted,
 )
 from context_compression.transcripts.lines import as_object, objects, string
-from context_compression.transcripts.transcript import Transcript, counted, folder_name, name_of
-
-NAME = "opencode"
+from context_compression.transcripts.transcript import (
+    Transcript,
+    counted,
+    folder_name,
+    id_from_name,
+)
 
 
 def is_export(document: Any) -> bool:
@@ -66,7 +70,7 @@ def transcript_of(path: Path, session: Object, newest_first: Iterable[Message]) 
     return Transcript(
         path=path,
         host=NAME,
-        session_id=folder_name(id) if id else name_of(path),
+        session_id=folder_name(id) if id else id_from_name(path),
         messages=context.messages,
         usage=usage,
         model=model,

@@ -1,12 +1,13 @@
-"""All that is known of Pi.
+"""Pi: everything we know of it.
 
-transcript.py       its transcripts
-context.py          messages from its rows
-current.py          which session belongs to the host that started us
-hooks.py            its events, and our answers
-export.py           a view as a new session that it resumes
-configuration.py    where its configuration is, and our entry in it
-plugin/             what is installed into it
+about.py           its name, variables, folders
+transcript.py      its transcripts
+context.py         messages from their entries
+current.py         which session is the conversation that calls us
+hooks.py           its events, and our answers
+export.py          a view as a new session that it resumes
+configuration.py   its configuration, and our entry in it
+plugin/            the extension with our hooks
 """
 
 from context_compression.moved import held_elsewhere

@@ -1,23 +1,24 @@
-"""Pi: where it keeps its configuration, and our entry in it."""
+"""Pi: its configuration, and our entry in it."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from context_compression.hosts.pi.about import MCP_SINCE, NAME, TITLE, agent_folder
+from context_compression.setup.additions import Value
 from context_compression.setup.host import HookFile, Host, below, plain
 from context_compression.setup.machine import PROGRAM, Machine
-from context_compression.setup.pieces import Value
 
 PLUGIN = Path(__file__).parent / "plugin"
 
 
 def entry(command: str, args: Sequence[str]) -> Value:
-    """Tools that are not `direct` are for scripts alone; the model never sees them."""
+    """Our entry. The model sees only tools that are `direct`; others are for scripts."""
     return {**plain(command, args), "exposure": "direct"}
 
 
 def settings(machine: Machine) -> Path:
-    """`~/.pi/agent`, or PI_CODING_AGENT_DIR."""
-    return (machine.folder("PI_CODING_AGENT_DIR") or machine.home / ".pi" / "agent") / "mcp.json"
+    """`~/.pi/agent/mcp.json`."""
+    return agent_folder(machine.folder_variables, machine.home) / "mcp.json"
 
 
 HOOKS = HookFile(
@@ -26,8 +27,8 @@ HOOKS = HookFile(
     f".pi/extensions/{PROGRAM}.ts",
 )
 PI = Host(
-    "pi", "Pi", "pi", settings, "mcpServers", entry, project=(".pi/mcp.json",), strict=True,
+    NAME, TITLE, "pi", settings, "mcpServers", entry, project=(".pi/mcp.json",), strict=True,
     hooks=(HOOKS,), transcripts=below(settings, "sessions/*/*.jsonl"),
-    then="Start it anew. Pi before 0.99 has no MCP of its own and passes this file over.",
-    mcp_since=(0, 99),
+    then="Restart it. Pi before 0.99 starts no MCP servers, and ignores this file.",
+    mcp_since=MCP_SINCE,
 )  # fmt: skip

@@ -22,7 +22,7 @@ class Context:
         self.model = ""
         self.tools: dict[str, Any] = {}
         self.unknown: Counter[str] = Counter()
-        self._told: list[str] = []
+        self._prompts: list[str] = []
         self._sections: dict[str, str] = {}
         self._begun = False  # by a compaction, which says the whole system prompt
         self._results: list[Any] = []  # of the calls just made
@@ -30,12 +30,12 @@ class Context:
     @property
     def prompt(self) -> str:
         """The system prompt as it is now."""
-        return "\n\n".join(filter(None, [*self._told, *self._sections.values()]))
+        return "\n\n".join(filter(None, [*self._prompts, *self._sections.values()]))
 
     def begin(self, compaction: Row) -> None:
         """Start with what a compaction left."""
-        if is_object(told := compaction.get("systemMessage")):
-            self._tell(told)
+        if is_object(message := compaction.get("systemMessage")):
+            self._tell(message)
             self._begun = True
         self._summary(compaction)
 
@@ -107,13 +107,13 @@ class Context:
     def _tell(self, message: Mapping[str, Any]) -> None:
         """Change the system prompt and the tools as a system message says."""
         if message.get("replace"):
-            self._told, self._sections, self.tools = [], {}, {}
+            self._prompts, self._sections, self.tools = [], {}, {}
         content = message.get("content")
         blocks = [text(content)] if isinstance(content, str) else _blocks(content)
-        self._told += [string(block, "text") for block in blocks]
-        for name, said in as_object(message.get("sections")).items():
-            if isinstance(said, str):
-                self._sections[name] = said
+        self._prompts += [string(block, "text") for block in blocks]
+        for name, section in as_object(message.get("sections")).items():
+            if isinstance(section, str):
+                self._sections[name] = section
             else:  # null takes it out
                 self._sections.pop(name, None)
         for tool in _objects(message.get("toolsRemoved")):
@@ -124,10 +124,10 @@ class Context:
 
 def _ran(message: Mapping[str, Any]) -> str:
     """A command that the user ran, as the model is told of it."""
-    said = f"Ran `{string(message, 'command')}`\n"
+    shown = f"Ran `{string(message, 'command')}`\n"
     output, code = string(message, "output"), message.get("exitCode")
-    said += f"```\n{output}\n```" if output else "(no output)"
-    return said + (f"\n\nexit code {code}" if code else "")
+    shown += f"```\n{output}\n```" if output else "(no output)"
+    return shown + (f"\n\nexit code {code}" if code else "")
 
 
 def _blocks(content: Any) -> list[Any]:
@@ -141,9 +141,9 @@ def _block(part: Mapping[str, Any]) -> Iterable[Any]:
         case {"type": "thinking", "redacted": True}:
             yield {"type": "redacted_thinking", "data": string(part, "thinkingSignature")}
         case {"type": "thinking"}:
-            said, sealed = string(part, "thinking"), string(part, "thinkingSignature")
-            if said or sealed:
-                yield thinking(said, sealed)
+            thought, sealed = string(part, "thinking"), string(part, "thinkingSignature")
+            if thought or sealed:
+                yield thinking(thought, sealed)
         case {"type": "toolCall", "id": str(id), "name": str(name)}:
             yield call(id, name, part.get("arguments"))
         case {"type": "image", "data": str(data), "mimeType": str(kind)}:

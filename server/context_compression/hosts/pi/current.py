@@ -4,22 +4,27 @@ Pi writes a call down before it runs it (seen in version 0.87), so the session t
 call being answered is ours.
 """
 
-import re
 from pathlib import Path
 
-from context_compression.transcripts.caller import Caller, LiveHost, transcript_of_call
+from context_compression.hosts.pi.about import (
+    MARK_VARIABLE,
+    NAME,
+    SESSIONS_VARIABLE,
+    TITLE,
+    sessions_folder,
+)
+from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import Candidate, files
-from context_compression.transcripts.damaged import row_in
+from context_compression.transcripts.damaged_lines import row_in
 from context_compression.transcripts.lines import string
+from context_compression.transcripts.live_host import LiveHost, transcript_of_call
 
 
 def sessions_here(caller: Caller) -> list[Candidate]:
     """The sessions of this working directory, the one written last first."""
-    name = re.sub(r"[/\\:]", "-", re.sub(r"^[/\\]", "", str(caller.cwd)))
-    agent = caller.folder("PI_CODING_AGENT_DIR", ".pi", "agent")
-    paths = list((agent / "sessions" / f"--{name}--").glob("*.jsonl"))
-    if own := caller.environ.get("PI_CODING_AGENT_SESSION_DIR"):  # not by project
-        paths += [path for path in Path(own).glob("*.jsonl") if _cwd(path) == str(caller.cwd)]
+    paths = list(sessions_folder(caller.environ, caller.home, caller.cwd).glob("*.jsonl"))
+    if shared := caller.environ.get(SESSIONS_VARIABLE):
+        paths += [path for path in Path(shared).glob("*.jsonl") if _cwd(path) == str(caller.cwd)]
     return files(paths)
 
 
@@ -41,10 +46,10 @@ def _cwd(path: Path) -> str:
 
 
 HOST = LiveHost(
-    name="Pi",
-    client="pi",
-    mark="",
-    variable="PI_CODING_AGENT",
+    name=TITLE,
+    client=NAME,
+    meta_key="",
+    variable=MARK_VARIABLE,
     is_proved=True,
     find=find_current,
     here=sessions_here,

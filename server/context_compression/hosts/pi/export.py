@@ -20,11 +20,13 @@ from context_compression.conversation.messages import (
     ToolCall,
     ToolResult,
 )
-from context_compression.transcripts.copy import Copy, Row
+from context_compression.hosts.pi.about import NAME, sessions_folder
+from context_compression.transcripts.exporter import NewSession, Row
 from context_compression.transcripts.lines import as_object, string
-from context_compression.transcripts.portable import arguments, as_user, url_of
+from context_compression.transcripts.portable_messages import arguments, as_user, url_of
 
-NAME = "pi"
+__all__ = ["DOCUMENTS", "NAME", "THINKING", "command", "place", "rows"]
+
 DOCUMENTS = THINKING = False
 PROVIDERS = {  # by how the names of their models begin
     "claude": ("anthropic", "anthropic-messages"),
@@ -39,35 +41,33 @@ USAGE = {
 }
 
 
-def place(copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
+def place(session: NewSession, home: Path, environ: Mapping[str, str]) -> Path:
     """`~/.pi/agent/sessions/--home-me-app--/<time>_<session>.jsonl`."""
-    agent = Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
-    project = re.sub(r"[/\\:]", "-", re.sub(r"^[/\\]", "", str(copy.project)))
-    name = f"{re.sub(r'[:.]', '-', copy.time())}_{copy.session_id}.jsonl"
-    return agent / "sessions" / f"--{project}--" / name
+    name = f"{re.sub(r'[:.]', '-', session.time())}_{session.session_id}.jsonl"
+    return sessions_folder(environ, home, session.project) / name
 
 
-def command(copy: Copy, path: Path) -> Sequence[str]:
+def command(session: NewSession, path: Path) -> Sequence[str]:
     """What resumes it."""
     return "pi", "--session", str(path)
 
 
-def rows(messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
+def rows(messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
     """What the session is, then a row for each message and each result, each below the one before.
 
     Results have rows of their own, with their tools' names.
     """
-    about = {"id": copy.session_id, "timestamp": copy.time(), "cwd": str(copy.project)}
+    about = {"id": session.session_id, "timestamp": session.time(), "cwd": str(session.project)}
     yield {"type": "session", "version": 3, **about}
     names = {call.id: call.name for message in messages for call in message.calls}
-    said = (entry for m in messages for entry in entries(m, names, by_model(copy.model)))
-    for number, entry in enumerate(said):
-        millisecond = int(copy.created.timestamp() * 1000) + number
+    new_entries = (entry for m in messages for entry in entries(m, names, by_model(session.model)))
+    for number, entry in enumerate(new_entries):
+        millisecond = int(session.created.timestamp() * 1000) + number
         yield {
             "type": "message",
-            "id": copy.id(number)[:8],
-            "parentId": copy.id(number - 1)[:8] if number else None,
-            "timestamp": copy.time(number),
+            "id": session.id(number)[:8],
+            "parentId": session.id(number - 1)[:8] if number else None,
+            "timestamp": session.time(number),
             "message": entry | {"timestamp": millisecond},
         }
 

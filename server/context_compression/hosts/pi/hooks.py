@@ -14,11 +14,11 @@ from typing import Any
 
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolCall, is_array, is_object
-from context_compression.hooks.as_text import compressed_text
-from context_compression.hooks.at_source import AnsweredCall, offload_result
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
+from context_compression.hooks.summary_text import compressed_text
+from context_compression.hooks.tool_results import AnsweredCall, offload_result
+from context_compression.hosts.pi.context import Context
 from context_compression.hosts.pi.export import by_model, entries
-from context_compression.hosts.pi.transcript import Context
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import string

@@ -27,24 +27,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import is_object
+from context_compression.hosts.pi.about import NAME
 from context_compression.hosts.pi.context import Context
 from context_compression.transcripts.lines import At, as_object, string
-from context_compression.transcripts.shelf import Shelf
+from context_compression.transcripts.row_cache import RowCache
 from context_compression.transcripts.transcript import (
     Load,
     Row,
     Transcript,
     counted,
     folder_name,
-    name_of,
+    id_from_name,
 )
 
-__all__ = ["NAME", "Context", "PiReader", "is_array", "reader", "recognises"]
+__all__ = ["NAME", "PiReader", "reader", "recognises"]
 
-NAME = "pi"
 SENT = {"message", "custom_message", "branch_summary", "compaction"}
-BESIDE = {
+NOT_SENT = {
     "context_edit", "model_change", "thinking_level_change", "usage", "custom", "label",
     "session_info",
 }  # fmt: skip
@@ -55,7 +55,7 @@ def recognises(row: Mapping[str, Any]) -> bool:
     if row.get("type") == "session":
         return "cwd" in row and "id" in row
     if "parentId" in row:
-        return string(row, "type") in SENT | BESIDE
+        return string(row, "type") in SENT | NOT_SENT
     return string(as_object(row.get("message")), "role") == "toolResult"
 
 
@@ -86,7 +86,7 @@ class PiReader:
         self._model = ""
         self._rows = 0
         self._unknown: Counter[str] = Counter()
-        self._shelf = Shelf()
+        self._shelf = RowCache()
 
     def add(self, row: Row, at: At) -> None:
         """Take a row into account."""
@@ -97,7 +97,7 @@ class PiReader:
             return
         first = self._head.get("version", 1) == 1 and "id" not in row
         id = f"#{number}" if first else string(row, "id")
-        if kind not in SENT | BESIDE:
+        if kind not in SENT | NOT_SENT:
             self._unknown[kind or "none"] += 1
         if not id:
             return
@@ -135,7 +135,7 @@ class PiReader:
         return Transcript(
             path=path,
             host=NAME,
-            session_id=folder_name(id) if id else name_of(path),
+            session_id=folder_name(id) if id else id_from_name(path),
             messages=context.messages,
             usage=context.usage,
             model=context.model or self._model or None,

@@ -1,4 +1,4 @@
-"""VS Code: where it keeps its configuration."""
+"""VS Code: its configuration."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from context_compression.setup.machine import Machine
 
 
 def settings(machine: Machine) -> Path:
-    """Of the default profile."""
+    """The file of the default profile."""
     return machine.applications / "Code" / "User" / "mcp.json"
 
 

@@ -1,4 +1,4 @@
-"""Zed: where it keeps its configuration."""
+"""Zed: its configuration."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from context_compression.setup.machine import Machine
 
 
 def settings(machine: Machine) -> Path:
-    """On macOS it follows the XDG rules too, but for the variable."""
+    """Its configuration file; on macOS in `~/.config` too, but XDG_CONFIG_HOME is ignored there."""
     if machine.system == "win32":
         return machine.applications / "Zed" / "settings.json"
     home = machine.config_home if machine.system == "linux" else machine.home / ".config"
@@ -16,5 +16,5 @@ def settings(machine: Machine) -> Path:
 
 ZED = Host(
     "zed", "Zed", "zed", settings, "context_servers", plain,
-    project=(".zed/settings.json",), environment="desktop", then="It takes notice by itself.",
+    project=(".zed/settings.json",), environment="desktop", then="It reads the change by itself.",
 )  # fmt: skip

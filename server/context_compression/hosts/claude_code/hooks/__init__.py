@@ -17,10 +17,10 @@ from functools import partial
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall, is_array, is_object
-from context_compression.hooks.at_source import AnsweredCall, offload_result
+from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.claude_code.hooks.compaction import afterwards, beforehand, compacted
 from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
-from context_compression.hosts.claude_code.hooks.where import said_lately, where
+from context_compression.hosts.claude_code.hooks.where import recent_messages, where
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import as_object, string
@@ -49,16 +49,16 @@ def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
     output = output_of(tool, response, about.results)
     if output is None:
         return {}
-    said, model = said_lately(about.transcript)
+    recent, model = recent_messages(about.transcript)
     session = Session(workspace.store, about.id, settings=workspace.settings(), model=model)
     given = as_object(_unpacked("", event.get("tool_input")))
     call = ToolCall(string(event, "tool_use_id"), tool, given)
-    answered = AnsweredCall(call, output.text, output.shown, said)
+    answered = AnsweredCall(call, output.text, output.shown, recent)
     kept = offload_result(session, answered, workspace.environ)
     if kept is None:
         return {}
-    told = {"hookEventName": "PostToolUse", "updatedToolOutput": output.becomes(kept)}
-    return {"hookSpecificOutput": told}
+    output_for_host = {"hookEventName": "PostToolUse", "updatedToolOutput": output.becomes(kept)}
+    return {"hookSpecificOutput": output_for_host}
 
 
 def _unpacked(tool: str, value: Any) -> Any:
@@ -69,9 +69,9 @@ def _unpacked(tool: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        found: Any = json.loads(value)
+        unpacked: Any = json.loads(value)
     except ValueError:
         return value
     if tool.startswith("mcp__"):
-        return found if is_content(found) else value
-    return found if is_object(found) or is_array(found) else value
+        return unpacked if is_content(unpacked) else value
+    return unpacked if is_object(unpacked) or is_array(unpacked) else value

@@ -6,7 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from context_compression.hooks.accompanied import INSTRUCTIONS, archive, message_after_compaction
+from context_compression.hooks.host_compaction import (
+    INSTRUCTIONS,
+    archive_all,
+    message_after_compaction,
+)
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
 from context_compression.hosts.claude_code.transcript import read_own
@@ -61,12 +65,12 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
 def _for_messages(settings: Settings, transcript: Transcript, window: Any) -> Settings:
     """The settings for what a compaction can change: the messages, and their part of the window."""
     counter = Counter(transcript.model)
-    beside = counter.system(transcript.system) + counter.tools(transcript.tools)
+    overhead = counter.system(transcript.system) + counter.tools(transcript.tools)
     budget = for_model(settings, transcript.model).token_budget
     if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
         budget = window
     own = {"summary_role": "user"}  # the host's system prompt is its own
-    return settings.changed({**own, "token_budget": max(1, budget - beside)})
+    return settings.changed({**own, "token_budget": max(1, budget - overhead)})
 
 
 def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
@@ -74,15 +78,15 @@ def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
     path = where(workspace, event).transcript
     if path is not None:
         transcript = read_own(path)
-        archive(workspace.of(transcript).session, transcript)
+        archive_all(workspace.of(transcript).session, transcript)
     return INSTRUCTIONS
 
 
 def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
     """What the host shall add to a history it has compacted."""
     text = message_after_compaction(workspace, where(workspace, event).id)
-    told = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": told} if text else {}
+    output = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": output} if text else {}
 
 
 def _written(path: Path, newest: str) -> Transcript:

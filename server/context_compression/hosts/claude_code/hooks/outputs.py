@@ -70,10 +70,10 @@ def _shell(response: Mapping[str, Any], results: Path | None) -> Output | None:
     printed = [response["stdout"], response["stderr"]]
     text, shown = "\n".join(part for part in printed if part), None
     if path := response.get("persistedOutputPath"):
-        whole = _saved(path, results)
-        if whole is None:
+        full_text = _saved(path, results)
+        if full_text is None:
             return None  # the host shows its beginning and where it is
-        text, shown = whole, text[:SHOWN]
+        text, shown = full_text, text[:SHOWN]
     kept = {key: response[key] for key in response if not key.startswith("persistedOutput")}
     return Output(text, lambda new: {**kept, "stdout": new, "stderr": ""}, shown)
 
@@ -86,9 +86,9 @@ def _of_server(response: Any, results: Path | None) -> Output | None:
         response = json.dumps(response, ensure_ascii=False, separators=(",", ":"))
     if not isinstance(response, str):
         return None
-    if response.startswith("Error: result (") and (found := SAVED.search(response)):
-        whole = _saved(found[1], results)
-        return None if whole is None else Output(whole, lambda new: new, response)
+    if response.startswith("Error: result (") and (match := SAVED.search(response)):
+        full_text = _saved(match[1], results)
+        return None if full_text is None else Output(full_text, lambda new: new, response)
     return Output(response, lambda new: new)
 
 
@@ -96,8 +96,8 @@ def _blocks(blocks: Any, becomes: Callable[[list[Any]], Any]) -> Output:
     """Blocks of content: one text in place of all texts, the others stay."""
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     others = [block for block in blocks if block["type"] != "text"]
-    whole = "".join(texts)  # as the host joins them for the model
-    return Output(whole, lambda new: becomes([{"type": "text", "text": new}, *others]))
+    joined = "".join(texts)  # as the host joins them for the model
+    return Output(joined, lambda new: becomes([{"type": "text", "text": new}, *others]))
 
 
 def is_content(value: Any) -> bool:

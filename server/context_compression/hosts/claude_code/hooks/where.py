@@ -8,7 +8,8 @@ from typing import Any
 from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import Message, Text, ToolCall
 from context_compression.errors import ContextCompressionError, TranscriptError
-from context_compression.transcripts.damaged import rows_of
+from context_compression.hosts.claude_code.about import projects_folder
+from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.lines import as_object, string
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
@@ -47,7 +48,7 @@ def where(workspace: Workspace, event: Mapping[str, Any]) -> Where:
     return Where(folder_name(id), _readable(workspace, named) if named else None)
 
 
-def said_lately(transcript: Path | None) -> tuple[list[Message], str | None]:
+def recent_messages(transcript: Path | None) -> tuple[list[Message], str | None]:
     """The last texts and calls of a conversation, without results; and which model it speaks to."""
     messages: list[Message] = []
     model = None
@@ -68,9 +69,9 @@ def said_lately(transcript: Path | None) -> tuple[list[Message], str | None]:
 
 def _readable(workspace: Workspace, named: str) -> Path | None:
     """A transcript of this user's host; a hook's word is no reason to read anything else."""
-    home = Path(workspace.environ.get("CLAUDE_CONFIG_DIR") or workspace.home / ".claude")
+    projects = projects_folder(workspace.environ, workspace.home)
     path = Path(named).resolve()
-    inside = path.suffix == ".jsonl" and path.is_relative_to((home / "projects").resolve())
+    inside = path.suffix == ".jsonl" and path.is_relative_to(projects.resolve())
     return path if inside and workspace.access.read_host_transcripts else None
 
 

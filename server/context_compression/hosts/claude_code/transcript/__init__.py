@@ -14,10 +14,10 @@ The format is the host's own and changes: what we do not know is passed over and
 
 from pathlib import Path
 
+from context_compression.hosts.claude_code.about import NAME
 from context_compression.hosts.claude_code.transcript import reader as sessions
 from context_compression.hosts.claude_code.transcript import stream
 from context_compression.hosts.claude_code.transcript.reader import (
-    NAME,
     ClaudeCodeReader,
     reader,
     recognises,

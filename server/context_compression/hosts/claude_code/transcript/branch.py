@@ -49,11 +49,11 @@ def live_branch(rows: Mapping[str, Row]) -> Branch:
         rows: the conversation's rows by uuid, in file order; those that are only links of the chain
             (progress, types we do not know) included.
     """
-    said = [uuid for uuid, row in rows.items() if row["type"] in ("user", "assistant")]
-    if not said:
+    spoken = [uuid for uuid, row in rows.items() if row["type"] in ("user", "assistant")]
+    if not spoken:
         return Branch([])
     lineage = Lineage(rows)
-    chain, gaps = walk(rows, said[-1], lineage.parents.__getitem__)
+    chain, gaps = walk(rows, spoken[-1], lineage.parents.__getitem__)
     is_compacted = is_compaction(chain[0]) or is_summary(chain[0])
     start = list(rows).index(chain[0]["uuid"]) if is_compacted else 0
     later = islice(rows.values(), start, None)

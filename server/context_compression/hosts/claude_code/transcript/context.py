@@ -38,7 +38,7 @@ class Context:
         self.messages: list[dict[str, Any]] = []
         self.rows: list[list[str]] = []
         """The uuids of the rows that each message was made of."""
-        self.beside: list[Mapping[str, Any]] = []
+        self.extra_system: list[Mapping[str, Any]] = []
         """Text blocks that the model was told by the system in the course of the conversation."""
         self.textless: Counter[str] = Counter()
         """Attachments by type whose text is not in the file."""
@@ -120,17 +120,17 @@ class Context:
         if not self._words_them:
             rendered, role = _worded(about), "user"
         if about.get("type") == "queued_command":  # the user's, typed while the agent was at work
-            said = about.get("prompt")
-            readable = bool(said) and (isinstance(said, str) or is_array(said))
-            said = [*said] if is_array(said) else said  # more may follow in it
-            self._add({"role": "user", "content": said if readable else []}, row)
+            prompt = about.get("prompt")
+            readable = bool(prompt) and (isinstance(prompt, str) or is_array(prompt))
+            prompt = [*prompt] if is_array(prompt) else prompt  # more may follow in it
+            self._add({"role": "user", "content": prompt if readable else []}, row)
         elif not rendered or not is_array(rendered):
             self.textless[string(about, "type") or "none"] += 1
         else:
             parts = [blocks_of(as_object(part).get("content")) for part in rendered]
             texts = [block for part in parts for block in part]
             if role != "user":
-                self.beside += texts
+                self.extra_system += texts
             elif not self.messages:
                 self._add({"role": "user", "content": texts}, row)
             else:
@@ -175,9 +175,9 @@ def _worded(about: Mapping[str, Any]) -> list[Mapping[str, str]]:
             texts = [text for text in content if isinstance(text, str)] if is_array(content) else []
         case _:
             return []
-    told = "\n".join(texts).strip()
-    reminder = f"<system-reminder>\n{title}:\n{told}\n</system-reminder>"
-    return [{"content": reminder}] if told else []
+    body = "\n".join(texts).strip()
+    reminder = f"<system-reminder>\n{title}:\n{body}\n</system-reminder>"
+    return [{"content": reminder}] if body else []
 
 
 def _prompt_tokens(row: Row) -> int:

@@ -28,7 +28,7 @@ class Outline:
         self._side: dict[str, Row] = {}
         self._recent: dict[str, Row] = {}  # from the last compaction on
         self._older: set[str] = set()  # ids of the messages before it
-        self._written_anew = False  # whether one of those was written once more behind it
+        self._is_rewritten = False  # whether one of those was written once more behind it
 
     @property
     def subagents(self) -> int:
@@ -44,17 +44,17 @@ class Outline:
             return
         if uuid not in self._main and is_compaction(short):
             self._older.update(message_id(r) for r in self._recent.values() if "message" in r)
-            self._recent, self._written_anew = {}, False
+            self._recent, self._is_rewritten = {}, False
         if uuid not in self._main or uuid in self._recent:
             self._recent[uuid] = short
-            self._written_anew |= message_id(short) in self._older
+            self._is_rewritten |= message_id(short) in self._older
         self._main[uuid] = short
 
     def branch(self) -> Branch:
         """The live branch, of rows in short."""
         rows = self._main or self._side
         boundary = next(iter(self._recent.values()), None)
-        if boundary is not None and is_compaction(boundary) and not self._written_anew:
+        if boundary is not None and is_compaction(boundary) and not self._is_rewritten:
             kept = kept_by(boundary, rows)
             near = live_branch({**{uuid: rows[uuid] for uuid in kept}, **self._recent})
             if near.rows and near.rows[0] is boundary and not near.gaps:

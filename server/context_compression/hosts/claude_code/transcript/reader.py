@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import is_array, is_object
+from context_compression.hosts.claude_code.about import NAME
 from context_compression.hosts.claude_code.transcript.context import Context, blocks_of
 from context_compression.hosts.claude_code.transcript.outline import Outline
 from context_compression.hosts.claude_code.transcript.row import MESSAGES, Row
 from context_compression.transcripts.lines import At, as_object, string
-from context_compression.transcripts.shelf import Shelf
+from context_compression.transcripts.row_cache import RowCache
 from context_compression.transcripts.transcript import (
     Load,
     Transcript,
     counted,
     folder_name,
-    name_of,
+    id_from_name,
 )
 
 __all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]
 
-NAME = "claude-code"
 SYNTHETIC = "<synthetic>"  # the model of messages that the host wrote itself
 KNOWN = MESSAGES | {  # the others are links of the chain, or about the session
     "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch",
@@ -50,7 +50,7 @@ class ClaudeCodeReader:
         self._shapes: dict[str, Mapping[str, Any]] = {}  # system prompt and tools of requests
         self._shape: Mapping[str, Any] = {}
         self._unknown: Counter[str] = Counter()
-        self._shelf = Shelf()
+        self._shelf = RowCache()
 
     def add(self, row: dict[str, Any], at: At) -> None:
         """Take a row into account."""
@@ -78,11 +78,11 @@ class ClaudeCodeReader:
         return Transcript(
             path=path,
             host=NAME,
-            session_id=_session_id(branch.rows) or name_of(path),
+            session_id=_session_id(branch.rows) or id_from_name(path),
             messages=context.messages,
             usage=context.usage,
             model=_model(branch.rows),
-            system=[*blocks_of(shape.get("system")), *context.beside] or None,
+            system=[*blocks_of(shape.get("system")), *context.extra_system] or None,
             tools=shape.get("tools"),
             rows=context.rows,
             warnings=[

@@ -23,9 +23,9 @@ from context_compression.errors import TranscriptError
 from context_compression.hosts.claude_code.transcript.reader import ClaudeCodeReader
 from context_compression.hosts.claude_code.transcript.row import Row
 from context_compression.transcripts.lines import At, as_object, string
-from context_compression.transcripts.transcript import Load, Transcript, folder_name, name_of
+from context_compression.transcripts.transcript import Load, Transcript, folder_name, id_from_name
 
-BESIDE = {  # known, and no part of the conversation
+NOT_SPOKEN = {  # known, and no part of the conversation
     "auth_status", "control_cancel_request", "control_request", "control_response", "keep_alive",
     "prompt_suggestion", "rate_limit_event", "result", "stream_event", "system", "tool_progress",
     "tool_use_summary",
@@ -37,7 +37,7 @@ CONTINUED = "This session is being continued"  # how the host begins a summary
 
 def recognises(row: Mapping[str, Any]) -> bool:
     """Whether the row is one of such a log."""
-    if string(row, "type") not in SPOKEN | BESIDE or "role" in row:
+    if string(row, "type") not in SPOKEN | NOT_SPOKEN or "role" in row:
         return False
     has_session = "session_id" in row and OF_TRANSCRIPTS.isdisjoint(row)
     return has_session or "parent_tool_use_id" in row
@@ -51,10 +51,10 @@ def is_log(document: Any) -> bool:
 def read_document(path: Path, document: Any) -> Transcript:
     """A log that is one JSON value."""
     rows = [dict(as_object(row)) for row in document]
-    found = reader()
+    stream = reader()
     for index, row in enumerate(rows):
-        found.add(row, At(index, 0))
-    return found.transcript(path, lambda at: rows[at.offset])
+        stream.add(row, At(index, 0))
+    return stream.transcript(path, lambda at: rows[at.offset])
 
 
 def reader() -> "StreamReader":
@@ -90,7 +90,7 @@ class StreamReader:
             self._is_answering = event != "message_stop"
         elif kind == "result":
             self._result, self._is_answering = row, False
-        elif kind not in BESIDE:
+        elif kind not in NOT_SPOKEN:
             self._reader.add({"type": kind}, at)  # counted there
 
     def _add_system(self, row: dict[str, Any], at: At) -> None:
@@ -140,21 +140,21 @@ class StreamReader:
         Raises:
             TranscriptError: there is a result alone.
         """
-        found = self._reader.transcript(path, lambda at: _as_row(load(at), at))
-        if self._result and not found.messages:
+        transcript = self._reader.transcript(path, lambda at: _as_row(load(at), at))
+        if self._result and not transcript.messages:
             raise TranscriptError(
                 f"{path} holds the result of a run of Claude Code, and none of its messages. Pass "
                 "a log of `claude -p --output-format stream-json --verbose`, or the transcript."
             )
         session = next(reversed(self._sessions), "")
-        model = found.model or string(self._init, "model") or None
+        model = transcript.model or string(self._init, "model") or None
         return replace(
-            found,
+            transcript,
             # not the session's own: the log is a part of it, and the host goes on with the whole
-            session_id=folder_name(f"{session}-log") if session else name_of(path),
+            session_id=folder_name(f"{session}-log") if session else id_from_name(path),
             model=model,
             window=self._window(model),
-            warnings=[*self._warnings(found), *found.warnings],
+            warnings=[*self._warnings(transcript), *transcript.warnings],
         )
 
     def _window(self, model: str | None) -> int | None:
@@ -162,9 +162,9 @@ class StreamReader:
         window = about.get("contextWindow")
         return window if isinstance(window, int) and window > 0 else None
 
-    def _warnings(self, found: Transcript) -> list[str]:
+    def _warnings(self, transcript: Transcript) -> list[str]:
         warnings: list[str] = []
-        if found.messages and found.messages[0]["role"] == "assistant":
+        if transcript.messages and transcript.messages[0]["role"] == "assistant":
             warnings.append("The log does not hold the prompt that it begins with.")
         if self._is_answering:
             warnings.append(
@@ -181,9 +181,9 @@ class StreamReader:
 
 def _as_row(row: Mapping[str, Any], at: At) -> dict[str, Any]:
     """The row as a transcript has it, but for the one before it."""
-    is_told = "local_command_source" in row  # by the host, about a command; not by the model
+    is_local = "local_command_source" in row  # by the host, about a command; not by the model
     return {
-        "type": "system" if is_told else string(row, "type"),
+        "type": "system" if is_local else string(row, "type"),
         "uuid": string(row, "uuid") or f"byte-{at.offset}",
         "isSidechain": bool(string(row, "parent_tool_use_id")),
         "isApiErrorMessage": bool(row.get("error")),

@@ -24,7 +24,7 @@ The conversation up to here is archived, so leave whole files and outputs out.""
 """What its summary shall keep."""
 
 
-def archive(session: Session, transcript: Transcript) -> None:
+def archive_all(session: Session, transcript: Transcript) -> None:
     """Archive a whole conversation, whose history somebody else is about to shorten.
 
     That is: compress it as far as it goes, and take that back at once. What was archived stays.

@@ -13,7 +13,7 @@ ROOM = 64 * 1024 * 1024
 """Bytes of rows, as they stand in the file."""
 
 
-class Shelf:
+class RowCache:
     """Holds the newest rows; after `only`, those."""
 
     def __init__(self, room: int = ROOM) -> None:
@@ -31,13 +31,13 @@ class Shelf:
 
     def row(self, at: At, load: Load) -> Row:
         """A row that was put here once."""
-        found = self._rows.get(at)
-        if found is None:
-            self.put(at, found := load(at))
-        return found
+        row = self._rows.get(at)
+        if row is None:
+            self.put(at, row := load(at))
+        return row
 
-    def only(self, wanted: Iterable[At]) -> None:
+    def only(self, places: Iterable[At]) -> None:
         """Let go of all others."""
-        for at in self._rows.keys() - set(wanted):
+        for at in self._rows.keys() - set(places):
             del self._rows[at]
             self._left += at.length

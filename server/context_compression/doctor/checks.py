@@ -1,4 +1,4 @@
-"""What there is to say of an environment and of a store, whatever the host."""
+"""What the doctor checks whatever the host is: variables, the store, the search, the key."""
 
 import difflib
 import os
@@ -17,56 +17,56 @@ from context_compression.workspace.summary_models import CREDENTIALS
 
 PREFIX = "CONTEXT_COMPRESSION_"
 OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE")
-"""Ends of variables that are no settings."""
-PROBLEM = 1_000  # characters of what is wrong with a store
+"""Variables that are not settings, without the prefix."""
+LONGEST_PROBLEM = 1_000  # characters shown of a problem in a store
 VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
 
 
-def of_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Environment variables of ours: misspelt ones, and impossible values."""
+def check_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Our environment variables: misspelt names, and impossible values."""
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in VARIABLES:
             known = [variable.removeprefix(PREFIX) for variable in VARIABLES]
             near = difflib.get_close_matches(name.removeprefix(PREFIX), known, 1)
             mend = f"Did you mean {PREFIX}{near[0]}?" if near else "Remove it."
-            yield Finding("environment", False, f"{name} is nothing we know", mend)
+            yield Finding("environment", False, f"{name} is no setting of ours", mend)
     try:
         Settings.layered(environ=environ)
     except ContextCompressionError as error:
-        says = str(error).removesuffix(".")
-        yield Finding("environment", False, says, "Correct or remove the variable.")
+        state = str(error).removesuffix(".")
+        yield Finding("environment", False, state, "Correct or remove the variable.")
         return
     given = sorted(name for name in environ if name in VARIABLES or name in ALIASES)
     if given:
         yield Finding("environment", True, ", ".join(given))
 
 
-def of_store(folder: Path, home: Path) -> Iterator[Finding]:
-    """Whether the store can be written, and by nobody else; and whether it speaks for the user."""
+def check_store(folder: Path, home: Path) -> Iterator[Finding]:
+    """Whether this user alone can write the store, and whether its settings are applied."""
     place = next(p for p in (folder, *folder.parents) if p.exists())
     if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
         mend = f"chmod u+rwx {place}, or set {PREFIX}DIR to another folder."
         yield Finding("store", False, f"{place} cannot be written", mend)
         return
     if place != folder:
-        yield Finding("store", True, f"{folder}, made when something is kept")
+        yield Finding("store", True, f"{folder}, made when something is first archived")
         return
     mode = stat.S_IMODE(folder.stat().st_mode)
     if os.name != "nt" and mode & 0o077:
-        says = f"{folder} can be read by others: it has mode {mode:o}"
-        yield Finding("store", False, says, f"chmod 700 {folder}")
+        state = f"other users can read {folder}: it has mode {mode:o}"
+        yield Finding("store", False, state, f"chmod 700 {folder}")
     store = Store.of_user(folder, home)
     wrong = store.verify()
     for problem in wrong[:5]:
-        yield Finding("store", False, one_line(problem, PROBLEM))
+        yield Finding("store", False, one_line(problem, LONGEST_PROBLEM))
     if not wrong:
         kept = len(store.sessions())
         yield Finding("store", True, f"{folder}, {how_many(kept, 'conversation')}")
         if why := store.not_applied:
-            yield Finding("trust", None, one_line(why.removesuffix("."), PROBLEM))
+            yield Finding("trust", None, one_line(why.removesuffix("."), LONGEST_PROBLEM))
 
 
-def of_search() -> Iterator[Finding]:
+def check_search() -> Iterator[Finding]:
     """Whether the archive can be searched through an index."""
     try:
         with sqlite3.connect(":memory:") as base:
@@ -77,16 +77,18 @@ def of_search() -> Iterator[Finding]:
         yield Finding("search", True, f"SQLite {sqlite3.sqlite_version} with FTS5")
 
 
-def of_key(environ: Mapping[str, str]) -> Iterator[Finding]:
+def check_key(environ: Mapping[str, str]) -> Iterator[Finding]:
     """Whether a model could write summaries; the key itself is never shown."""
     has_key = any(map(environ.get, CREDENTIALS))
     try:
         model = Settings.layered(environ=environ).summary_model
     except ContextCompressionError:
-        return  # said already
+        return  # `check_variables` reports it
     if model and not has_key:
         mend = f"Set {CREDENTIALS[0]} where the host is started, or remove {PREFIX}SUMMARY_MODEL."
-        yield Finding("key", False, f"no key, and {model} shall write summaries", mend)
+        yield Finding("key", False, f"no key, but {model} is set to write summaries", mend)
     else:
-        wanted = f"summaries by {model}" if model else "no summary is written by a model unasked"
-        yield Finding("key", None, f"{'present' if has_key else 'none'}; {wanted}")
+        writer = (
+            f"summaries by {model}" if model else "no model writes summaries unless you name one"
+        )
+        yield Finding("key", None, f"{'present' if has_key else 'none'}; {writer}")

@@ -1,4 +1,4 @@
-"""What a host's own files say, where they can be read; what cannot be read says nothing."""
+"""Values in a host's configuration. A file that is missing or cannot be read counts as empty."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from context_compression.errors import SetupError
 from context_compression.setup import jsonc
 from context_compression.setup.files import read
 
-Said = Mapping[str, Any]
+Values = Mapping[str, Any]
 
 
-def json_in(path: Path) -> Said:
-    """The object in a file of JSON, comments or not; an empty one where there is none."""
+def json_in(path: Path) -> Values:
+    """The object in a JSON file, with or without comments; an empty one where there is none."""
     try:
         data = read(path)
         return object_of(jsonc.value_at((data or b"").decode() or "{}", ()))
@@ -22,19 +22,19 @@ def json_in(path: Path) -> Said:
         return {}
 
 
-def toml_in(path: Path) -> Said:
-    """The table in a file of TOML; an empty one where there is none."""
+def toml_in(path: Path) -> Values:
+    """The table in a TOML file; an empty one where there is none."""
     try:
         return tomllib.loads((read(path) or b"").decode().removeprefix("\ufeff"))
     except (SetupError, ValueError):
         return {}
 
 
-def object_of(value: Any) -> Said:
+def object_of(value: Any) -> Values:
     """The value, if it is an object; else an empty one."""
     return value if is_object(value) else {}
 
 
 def names_of(value: Any) -> list[str]:
-    """The items of an array, as texts; none where the value is no array."""
+    """The items of an array as strings; none where the value is no array."""
     return [str(name) for name in value] if is_array(value) else []

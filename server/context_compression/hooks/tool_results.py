@@ -27,11 +27,11 @@ from context_compression.settings import Settings
 from context_compression.strategies.offload import to_preview
 from context_compression.tokens import Counter
 
-LIMITS = "CONTEXT_COMPRESSION_OFFLOAD_AT_SOURCE"
+LIMITS_VARIABLE = "CONTEXT_COMPRESSION_OFFLOAD_AT_SOURCE"
 """`Read=0,mcp__github__*=4000`: from how many tokens on a tool's result is offloaded; 0: never."""
-LEAST = {"Read": 10_000, "Agent": 10_000, "Task": 10_000, "WebFetch": 4_000}
+MIN_TOKENS = {"Read": 10_000, "Agent": 10_000, "Task": 10_000, "WebFetch": 4_000}
 """Where nobody says so: what an agent edits by must be exact, and reports are short already."""
-OURS = (
+OWN_TOOLS = (
     "context_status", "context_compress", "context_config", "context_summary", "context_offload",
     "context_restore",
 )  # fmt: skip
@@ -54,7 +54,7 @@ class AnsweredCall:
     call: ToolCall
     text: str
     shown: str | None = None
-    said: Sequence[Message] = ()
+    recent: Sequence[Message] = ()
 
 
 def offload_result(
@@ -71,7 +71,7 @@ def offload_result(
     least = _least(call.name, environ, session.settings)
     if not least or len(text.encode("utf-8", "replace")) < least:  # no token is less than a byte
         return None
-    if call.name.endswith(OURS) or _reads_the_store(call, session):
+    if call.name.endswith(OWN_TOOLS) or _reads_the_store(call, session):
         return None
     log = session.store.session(session.id)
     with log.archiving():
@@ -101,7 +101,7 @@ def _preview(
     """What stands in place of an answer, what that is in a few words, and the tokens it frees."""
     call, text = answered.call, answered.text
     result = ToolResult(call.id, (Text(text),))
-    messages = (*answered.said, Message("assistant", (call,)), Message("user", (result,)))
+    messages = (*answered.recent, Message("assistant", (call,)), Message("user", (result,)))
     plan = Plan(messages, (0,) * len(messages), counter, settings, archive=archive)
     shorten = to_preview(plan, settings.offload_min_tokens)
     kept = shorten(result, call.name, len(messages) - 1, ()).text
@@ -112,13 +112,13 @@ def _preview(
 
 def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
     """Tokens from which a tool's result is offloaded; the first limit that fits counts."""
-    for limit in filter(None, environ.get(LIMITS, "").split(",")):
+    for limit in filter(None, environ.get(LIMITS_VARIABLE, "").split(",")):
         name, _, tokens = limit.strip().rpartition("=")
         if not name or not tokens.isdecimal():
-            raise InvalidSettings(f"{LIMITS}: {limit!r} is no limit; write TOOL=TOKENS.")
+            raise InvalidSettings(f"{LIMITS_VARIABLE}: {limit!r} is no limit; write TOOL=TOKENS.")
         if fnmatchcase(tool, name):
             return int(tokens)
-    return max(settings.offload_min_tokens, LEAST.get(tool, 0))
+    return max(settings.offload_min_tokens, MIN_TOKENS.get(tool, 0))
 
 
 def _reads_the_store(call: ToolCall, session: Session) -> bool:

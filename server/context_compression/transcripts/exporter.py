@@ -13,7 +13,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Copy:
+class NewSession:
     """What a new session says of itself.
 
     Attributes:
@@ -56,14 +56,14 @@ class Exporter(Protocol):
         """Whether reasoning that this host recorded can be given back to it."""
         ...
 
-    def place(self, copy: Copy, home: Path, environ: Mapping[str, str]) -> Path:
+    def place(self, session: NewSession, home: Path, environ: Mapping[str, str]) -> Path:
         """Where the host looks for the session."""
         ...
 
-    def rows(self, messages: Sequence[Message], copy: Copy) -> Iterator[Row]:
+    def rows(self, messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
         """The lines of the session's file."""
         ...
 
-    def command(self, copy: Copy, path: Path) -> Sequence[str]:
+    def command(self, session: NewSession, path: Path) -> Sequence[str]:
         """What resumes it, in the project's folder."""
         ...

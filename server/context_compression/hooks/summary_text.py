@@ -27,17 +27,17 @@ def compressed_text(
 
     The newest are shortened as well: who asks keeps those that shall stay as they are.
     """
-    asked: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "messages": messages,
         "focus": focus,
         "settings": {"keep_recent_tokens": 0, "min_recent_messages": 0, "preserve_messages": 0},
     }
     try:
-        result = session.compress(target_tokens=session.settings.summary_tokens, **asked)
+        result = session.compress(target_tokens=session.settings.summary_tokens, **arguments)
     except BudgetTooSmall as error:
-        result = session.compress(target_tokens=error.floor_tokens, **asked)
-    said = [line for message in parse(result.messages).messages for line in _lines(message)]
-    return "\n\n".join([HEAD, *said])
+        result = session.compress(target_tokens=error.floor_tokens, **arguments)
+    lines = [line for message in parse(result.messages).messages for line in _lines(message)]
+    return "\n\n".join([HEAD, *lines])
 
 
 def _lines(message: Message) -> Iterator[str]:
@@ -47,8 +47,8 @@ def _lines(message: Message) -> Iterator[str]:
             case Text(text=text) if text.startswith(COMPRESSED):
                 yield text
             case Text(text=text):
-                said = message.role == "user" and holds_user_words(text)
-                yield f"[{message.role.title()}]: {text if said else without_labels(text)}"
+                by_user = message.role == "user" and holds_user_words(text)
+                yield f"[{message.role.title()}]: {text if by_user else without_labels(text)}"
             case ToolCall():
                 call = without_labels(f"{block.name} {block.arguments_text}")
                 yield f"[Assistant tool call]: {call}"

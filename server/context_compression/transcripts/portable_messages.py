@@ -63,14 +63,14 @@ def portable(
     )
     prompted = conversation.messages
     begun = list(takewhile(lambda message: message.role != "assistant", prompted))
-    said = [*(message for message in begun if not _is_prompt(message)), *prompted[len(begun) :]]
-    carrier.left_out["system prompts"] = len(prompted) - len(said)
-    carried = [carrier.message(message) for message in said]
+    sent = [*(message for message in begun if not _is_prompt(message)), *prompted[len(begun) :]]
+    carrier.left_out["system prompts"] = len(prompted) - len(sent)
+    carried = [carrier.message(message) for message in sent]
     # a message behind the end makes the last step a closed one: a running call has no result yet
-    mended = repair((*carried, user("…")), anthropic.FORMAT.rules).messages[:-1]
+    repaired = repair((*carried, user("…")), anthropic.FORMAT.rules).messages[:-1]
     listed = ", ".join(f"{what} {count:,}" for what, count in carrier.left_out.items() if count)
     notes = (f"Left out, because the host has no use for it: {listed}.",) if listed else ()
-    return Portable(tuple(_with_results_together(mended)), notes)
+    return Portable(tuple(_with_results_together(repaired)), notes)
 
 
 def as_user(message: Message) -> tuple[Block, ...]:

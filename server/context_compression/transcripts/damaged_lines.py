@@ -28,7 +28,7 @@ COUNTING = 10  # times as fast as parsing: what a JSON error does first is to co
 DECODER = json.JSONDecoder()
 
 
-class Found(NamedTuple):
+class FoundRow(NamedTuple):
     """A row, and where it stands in its line."""
 
     row: dict[str, Any]
@@ -75,18 +75,18 @@ def rows_of(line: bytes) -> list[dict[str, Any]]:
     """The rows in a line, damaged or not."""
     value = parse(line)
     if value is None:
-        return [found.row for found in rows_in(line, Likeness())]
+        return [damaged.row for damaged in rows_in(line, Likeness())]
     return [cast(dict[str, Any], value)] if isinstance(value, dict) else []
 
 
-def rows_in(line: bytes, likeness: Likeness) -> list[Found]:
+def rows_in(line: bytes, likeness: Likeness) -> list[FoundRow]:
     """The whole rows in a line that is not one JSON value.
 
     `{"type": "us{"type": "user", "n": 1}` -> the second of the two.
     """
     start, stop = len(line) - len(line.lstrip(BLANK)), len(line.rstrip(BLANK))
     if NUL in line and (row := row_in(line[start:stop])):
-        return [Found(row, start, stop)]
+        return [FoundRow(row, start, stop)]
     return _Search(line, likeness).rows()
 
 
@@ -101,10 +101,10 @@ class _Search:
     broke: int = -1
     """Where the text is no JSON any more, read from an opening before."""
 
-    def rows(self) -> list[Found]:
+    def rows(self) -> list[FoundRow]:
         """All rows."""
         text = self.line.replace(NUL, b" ").decode("latin-1")  # a character is a byte
-        found: list[Found] = []
+        rows: list[FoundRow] = []
         looked, effort = 0, EFFORT * len(text)
         while effort > 0 and (opening := OPENING.search(text, looked)):
             start = opening.start()
@@ -119,9 +119,9 @@ class _Search:
                 effort -= len(text)
                 continue
             if row := self._row_at(text, opening, looked):
-                found.append(Found(row, start, looked))
+                rows.append(FoundRow(row, start, looked))
                 self.end = looked
-        return found
+        return rows
 
     def _row_at(self, text: str, opening: re.Match[str], stop: int) -> dict[str, Any]:
         """An object where it is a row by itself, not a part of one that is cut off."""

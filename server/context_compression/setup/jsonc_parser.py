@@ -24,8 +24,8 @@ class Part:
 
     def place_of(self, name: str) -> int | None:
         """Which member has this name: the last one, which is the one that counts."""
-        found = (i for i, member in enumerate(self.members) if member.name == name)
-        return max(found, default=None)
+        places = (i for i, member in enumerate(self.members) if member.name == name)
+        return max(places, default=None)
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Member:
     """where the comma behind it is"""
 
 
-def taken_apart(text: str) -> Part | None:
+def parse_spans(text: str) -> Part | None:
     """The object that the text is; `None` where there is nothing but space and comments.
 
     Raises:
@@ -59,7 +59,7 @@ def taken_apart(text: str) -> Part | None:
     return root
 
 
-def walk(root: Part, path: Sequence[str]) -> tuple[Part, Sequence[str]]:
+def part_at(root: Part, path: Sequence[str]) -> tuple[Part, Sequence[str]]:
     """The value at a path of names; or the innermost object on it, and the names missing in it.
 
     Raises:
@@ -82,9 +82,9 @@ def _part(text: str, at: int) -> Part:
         return _object(text, at)
     if text.startswith("[", at):
         return _array(text, at)
-    found = LITERAL.match(text, at)
+    match = LITERAL.match(text, at)
     try:
-        return Part(at, found.end() if found else at, json.loads(found[0] if found else ""))
+        return Part(at, match.end() if match else at, json.loads(match[0] if match else ""))
     except ValueError:
         raise ValueError(f"there is no value where one should be, {_place(text, at)}") from None
 
@@ -126,8 +126,8 @@ def _array(text: str, start: int) -> Part:
 
 
 def _skip(text: str, at: int) -> int:
-    found = SPACE.match(text, at)
-    return found.end() if found else at
+    match = SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def _place(text: str, at: int) -> str:

@@ -1,0 +1,19 @@
+"""What Gemini CLI is called, where it keeps its files, and the version this was seen in."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+NAME = "gemini-cli"
+TITLE = "Gemini CLI"
+SEEN = "0.61.0"
+"""The version that transcripts and hooks were last seen working with."""
+
+HOME_VARIABLE = "GEMINI_CLI_HOME"
+"""Stands for the user's home folder."""
+MARK_VARIABLE = "GEMINI_CLI"
+"""Set for everything that Gemini CLI starts."""
+
+
+def settings_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """`~/.gemini`; below GEMINI_CLI_HOME where that is set."""
+    return Path(environ.get(HOME_VARIABLE) or home) / ".gemini"
