@@ -65,7 +65,7 @@ def test_install_says_what_it_did_and_where_the_backup_is_and_uninstall_undoes_i
     assert "cursor/mcp.json is removed, as it was made for context-compression." in gone
     assert snapshot(desk.folder) == before
     nothing = desk.does("uninstall", "codex", env=NO_HOSTS).stderr.decode()
-    assert f"Codex: {codex} has no entry of ours.\n" in nothing
+    assert f"Codex: {codex} has no entry to remove.\n" in nothing
 
 
 def test_a_dry_run_prints_the_diff(desk: Desk, codex: Path, snapshot: Snapshot) -> None:

@@ -131,8 +131,8 @@ class RequestedCompression:
         summarizer = self.workspace.summarizer(self.settings, self.changes)
         if summarizer is None and self.options["strategy"] == "summarize":
             raise Refused(
-                "--strategy summarize needs somebody to write the summary. Name a model with "
-                "--summary-model, and its key in ANTHROPIC_API_KEY; write it yourself with "
-                "--summarizer caller; or use --strategy extract, which needs no summary."
+                "--strategy summarize needs a model, and none is named. Name one with "
+                "--summary-model, and its key in ANTHROPIC_API_KEY; write the summary yourself "
+                "with --summarizer caller; or use --strategy extract, which needs no summary."
             )
         return summarizer

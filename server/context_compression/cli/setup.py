@@ -109,7 +109,7 @@ def uninstall(names: tuple[str, ...], in_project: bool, dry_run: bool) -> None:
             )
         done = installing.uninstall([entry, *hooks], machine.home, dry_run=dry_run)
         if not plugin or any(each.change.is_one for each in done):
-            _print_changes(host, done, dry_run, "is removed from", "has no entry of ours")
+            _print_changes(host, done, dry_run, "is removed from", "has no entry to remove")
 
 
 @click.command(short_help="Check that the server works in a host.")
