@@ -14,12 +14,15 @@ files     the bytes of every file in the store
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
+
+from still import placeless
 
 Parts: TypeAlias = dict[str, str]
 Runs: TypeAlias = Iterator[tuple[str, Parts]]
@@ -29,13 +32,21 @@ APART = ("messages", "system", "refs", "originals", "previews", "layout", "summa
 WORDS = ("reasons", "notes", "repairs", "method")
 SIZES = ("messages_out", "messages_compressed", "messages_kept", "tokens_freed", "ratio", "loss")
 NUMBERS = (bool, int, float, type(None))
+NUMBERED = re.compile(r"[0-9a-f]{6,}|\d+")
+"""What differs in the names of files of one kind."""
 STAMPS = ("time", "stamp")
 """Columns of a search index that tell when a file was written."""
+WRITTEN = re.compile(rb"\b1[789]\d{17}\b")
+"""When a file was written, in nanoseconds, as the list of own folders has it."""
 
 
 def digest(value: Any) -> str:
     """The SHA-256 of a value as JSON, keys in the order they have."""
-    return hashlib.sha256(json.dumps(value, default=_plain).encode()).hexdigest()
+    return _hash(json.dumps(value, default=_plain).encode())
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(placeless(data)).hexdigest()
 
 
 def _plain(value: Any) -> Any:
@@ -123,17 +134,16 @@ def of_files(folder: Path) -> Parts:
     kinds: dict[str, dict[str, str]] = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            name = path.relative_to(folder).as_posix()
-            kinds.setdefault(path.name if path.suffix != ".txt" else "*.txt", {})[name] = _file(
-                path
-            )
+            kind = NUMBERED.sub("*", path.name)
+            kinds.setdefault(kind, {})[path.relative_to(folder).as_posix()] = _file(path)
     return parts(files=kinds, **{f"files {kind}": found for kind, found in kinds.items()})
 
 
 def _file(path: Path) -> str:
     if path.suffix != ".sqlite":
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        return _hash(WRITTEN.sub(b"then", path.read_bytes()))
+    address = f"{path.resolve().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
         return digest(_rows(connection))
 
 

@@ -183,17 +183,14 @@ def served(name: str, messages: Any) -> Runs:
         yield f"{name} tools", parts(words=called(child, "tools/list", {}))
         yield f"{name} prompts", parts(words=called(child, "prompts/list", {}))
         known: dict[str, Any] = {"ref": "", "plan_id": ""}
-        for tool, arguments in calls(messages):
+        for number, (tool, arguments) in enumerate(calls(messages), 1):
             filled = {key: known.get(str(value), value) for key, value in arguments.items()}
             told = called(child, "tools/call", {"name": f"context_{tool}", "arguments": filled})
             facts: Facts = told["result"].get("structuredContent") or {}
             known["ref"] = next(iter(facts.get("refs", ())), known["ref"])
             known |= {name: facts[name] for name in known if facts.get(name)}
-            asked = " ".join(arguments)
-            yield (
-                f"{name} {tool} {asked}",
-                parts(counts=facts, words=told, error=told["result"]["isError"]),
-            )
+            found = parts(counts=facts, words=told, error=told["result"]["isError"])
+            yield f"{name} {number} {tool} {' '.join(arguments)}", found
         yield f"{name} on disk", of_files(STORE)
 
 

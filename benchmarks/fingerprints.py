@@ -25,6 +25,7 @@ stand still (`still.py`).
 import argparse
 import json
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -51,6 +52,7 @@ GROUPS: Mapping[str, Callable[[int], Runs]] = {
 }
 """What is run, of one in so many conversations."""
 QUICK = 12
+VERSION = "version of fingerprints.py"
 PATIENCE = 10
 """Seconds after which progress is told again."""
 
@@ -78,13 +80,19 @@ def runs_of(names: Iterable[str], each: int) -> Runs:
     say(f"of {context_compression.__file__}")
     for name in names:
         began = told = time.perf_counter()
-        number = 0
+        number, busy = 0, work()
         for number, (run, found) in enumerate(GROUPS[name](each), 1):
             yield f"{name}/{run}", found
             if (now := time.perf_counter()) > told + PATIENCE:
                 say(f"  {name}: {number} runs, {now - began:.0f} s")
                 told = now
-        say(f"{name}: {number} runs, {time.perf_counter() - began:.0f} s")
+        seconds = f"{time.perf_counter() - began:.0f} s, {work() - busy:.0f} of them at work"
+        say(f"{name}: {number} runs, {seconds}")
+
+
+def work() -> float:
+    """Seconds for which this process and its children were really at work."""
+    return sum(os.times()[:4])
 
 
 def say(text: str) -> None:
@@ -93,23 +101,33 @@ def say(text: str) -> None:
 
 def write(path: Path, runs: Runs) -> None:
     """A line for each run: its name, the hash of all, and those of its parts."""
-    lines: dict[str, str] = {}
+    lines = {VERSION: json.dumps({"all": version()})}
     for name, found in runs:
         if name in lines:
             raise SystemExit(f"two runs have the name {name}")
         lines[name] = json.dumps({"all": digest(found), **found})
     text = ",\n".join(f"{json.dumps(name)}: {line}" for name, line in lines.items())
     path.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
-    say(f"{len(lines)} runs in {path}")
+    say(f"{len(lines) - 1} runs in {path}")
+
+
+def version() -> str:
+    """The hash of these files: what others of them wrote cannot be compared."""
+    names = ("digests", "doors", "fingerprints", "lives", "orders", "still", "views")
+    folder = Path(__file__).parent
+    return digest([(folder / f"{name}.py").read_text(encoding="utf-8") for name in names])
 
 
 def read(path: Path) -> dict[str, Parts]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def compared(before: Mapping[str, Parts], after: Mapping[str, Parts]) -> int:
+def compared(before: dict[str, Parts], after: dict[str, Parts]) -> int:
     """Print which runs differ and in what; 1 where there are any."""
     found = 0
+    if before.pop(VERSION, None) != after.pop(VERSION, None):
+        print("These were written by different versions of fingerprints.py: make both anew.")
+        found += 1
     for name in dict.fromkeys([*before, *after]):
         if what := difference(before.get(name), after.get(name)):
             print(f"{name}: {what}")

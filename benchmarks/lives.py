@@ -3,12 +3,12 @@
 import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import still
 from digests import Parts, Runs, caught, of_files, of_result, of_usage, parts
 from recordings import Messages, load, paths
-from still import PLACE
 from views import DIALECTS, SYSTEM, Scribe
 
 from context_compression import Session, Store, compress, count_tokens
@@ -26,7 +26,7 @@ def sessions(each: int) -> Runs:
 def lived(name: str, messages: Messages) -> Runs:
     """A session from its first message to its last undo, in a store of its own."""
     still.again(name)
-    folder = PLACE / "store"
+    folder = Path("store")
     settings = {"offload_min_tokens": 200, "keep_recent_tokens": 2_000}
     scribe = Scribe()
     session = Session(folder, "lived", settings=settings, system=SYSTEM, summarizer=scribe)
@@ -111,7 +111,7 @@ def opened_anew(session: Session) -> Parts:
 
 def kept(name: str, messages: Messages) -> Runs:
     """The library's way to a store: a session that it names itself, and once more on its view."""
-    folder = PLACE / "store"
+    folder = Path("store")
     target = max(1, count_tokens(messages) // 6)
     again: list[Any] = []
 

@@ -6,6 +6,7 @@ here. Clocks that only measure how long something takes go on.
 
 import datetime
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -16,8 +17,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from filelock import FileLock
-
 NOW = datetime.datetime(2026, 2, 3, 4, 5, 6, tzinfo=datetime.UTC)
 DATA = "CONTEXT_COMPRESSION_DATA"
 """Names the folder of the recordings: that changes nothing in what is made of them."""
@@ -25,8 +24,8 @@ FORGOTTEN = (
     "CONTEXT_COMPRESSION_", "SYNAPSE_", "CLAUDE", "CODEX", "PI_", "XDG_", "ANTHROPIC_", "OPENAI_",
 )  # fmt: skip
 """How the environment's variables begin that change what is computed, or where it is written."""
-PLACE = Path(tempfile.gettempdir()) / "fingerprints-of-context-compression"
-"""Where stores are made: always the same folder, for views name files in it."""
+PLACE = Path(tempfile.gettempdir()) / f"fingerprints-{os.getpid():010}"
+"""Where the work is done: each run has its own, with a name of the same length."""
 
 
 class Still(datetime.datetime):
@@ -75,15 +74,25 @@ def _uuid() -> uuid.UUID:
 
 @contextmanager
 def place() -> Generator[None]:
-    """`PLACE`, empty, for one run at a time; the work is done there, and home is in it."""
-    with FileLock(f"{PLACE}.lock"):
-        shutil.rmtree(PLACE, ignore_errors=True)
-        (PLACE / "home").mkdir(parents=True)
-        os.environ["HOME"] = str(PLACE / "home")
-        os.chdir(PLACE)
+    """`PLACE`, which is gone afterwards; the work is done there, and home is in it."""
+    (PLACE / "home").mkdir(parents=True)
+    os.environ["HOME"] = str(PLACE / "home")
+    os.chdir(PLACE)
+    try:
         yield
+    finally:
         os.chdir(PLACE.parent)
         shutil.rmtree(PLACE)
+
+
+def placeless(data: bytes) -> bytes:
+    """The same wherever it was made: without the name of the place, in both its spellings."""
+    for name in _NAMES:
+        data = data.replace(name, b"-place")
+    return data
+
+
+_NAMES = (str(PLACE).encode(), re.sub(r"\W", "-", str(PLACE)).encode())
 
 
 hold()
