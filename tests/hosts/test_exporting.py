@@ -215,7 +215,7 @@ def test_the_same_copy_gives_the_same_bytes_and_never_writes_over_another(tmp_pa
     first, second = (written(tmp_path / home, VIEW, "pi") for home in ("a", "b"))
 
     assert first.path.read_bytes() == second.path.read_bytes()
-    with pytest.raises(ExportError, match=r"there is one already\. Nothing was changed"):
+    with pytest.raises(ExportError, match=r"it exists already\. Nothing was changed"):
         written(tmp_path / "a", VIEW, "pi")
     assert first.path.read_bytes() == second.path.read_bytes()
 

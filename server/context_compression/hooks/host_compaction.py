@@ -1,4 +1,4 @@
-"""A compaction that a host makes itself: all is archived before, and told of after."""
+"""What we do before and after a compaction that a host makes itself."""
 
 from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.fences import fenced
@@ -11,8 +11,8 @@ from context_compression.tokens import Counter
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
 
-LEDGER_TOKENS = 1_500
-REFS = 12
+LEDGER_TOKENS = 1_500  # of the ledger in the message after a compaction
+REFS = 12  # newest refs that it lists
 
 INSTRUCTIONS = """\
 Keep word for word: what the user asked for and ruled out, names of files and of what was changed \
@@ -21,17 +21,17 @@ Keep refs: a line like [Bash: 9,034 tokens, …; ref 0123456789ab; …] stands f
 archived, and context_restore brings it back by its ref. Name each ref that later work may need, \
 with what is behind it.
 The conversation up to here is archived, so leave whole files and outputs out."""
-"""What its summary shall keep."""
+"""For the model that writes the host's summary: what to keep."""
 
 
 def archive_all(session: Session, transcript: Transcript) -> None:
-    """Archive a whole conversation, whose history somebody else is about to shorten.
+    """Archive a complete conversation, whose history the host is about to shorten.
 
-    That is: compress it as far as it goes, and take that back at once. What was archived stays.
+    It is compressed as far as possible, which is undone at once. What was archived stays.
     """
     state = session.state()
-    again = state.numbers > {0} and not state.compressions
-    if not transcript.messages or (again and state.recorded == transcript.messages):
+    was_archived = state.numbers > {0} and not state.compressions
+    if not transcript.messages or (was_archived and state.recorded == transcript.messages):
         return  # the host announces some compactions twice
     given = transcript.messages
     result = session.compress(messages=given, strategy="extract", target_tokens=SMALLEST_TARGET)
@@ -40,11 +40,11 @@ def archive_all(session: Session, transcript: Transcript) -> None:
 
 
 def message_after_compaction(workspace: Workspace, id: str) -> str | None:
-    """What to add to a history that was compacted; `None` where our view stands in it.
+    """What to add to a history that the host has compacted; `None` where our view is in it.
 
     Args:
-        workspace: to look in.
-        id: of our session for it.
+        workspace: where our sessions are.
+        id: the id of our session for this conversation.
     """
     session = Session(workspace.store, id)
     log, state = workspace.store.session(id), session.state()

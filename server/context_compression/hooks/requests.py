@@ -1,7 +1,7 @@
-"""What goes into a host's next request, where it shows us all of its history and takes ours.
+"""The view that is sent in place of a host's history, for hosts that let us replace a request.
 
-The host keeps its own history; our record follows it. Once over the threshold the view is
-compressed, and from then on the same view stands before what is new, so that prompt caches hold.
+The host keeps its own history, and our session follows it. Over the threshold the view is
+compressed. From then on requests begin with the same view, so that prompt caches stay valid.
 """
 
 from bisect import bisect_left
@@ -19,9 +19,10 @@ Message = Mapping[str, Any]
 
 
 def session_of(workspace: Workspace, event: Mapping[str, Any]) -> Session:
-    """Our record of the conversation that an event is about.
+    """Our session for the conversation that an event is about.
 
-    `window` in the event are the tokens of its model's window; they count where nobody set others.
+    `window` in the event is the size of the model's window in tokens; a `token_budget` that the
+    user has set goes first.
     """
     settings, window = workspace.settings(), event.get("window")
     if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
@@ -31,9 +32,9 @@ def session_of(workspace: Workspace, event: Mapping[str, Any]) -> Session:
 
 
 def view_to_send(session: Session, messages: Sequence[Message]) -> list[dict[str, Any]] | None:
-    """What shall be sent in place of a host's whole history; `None`: that as it is.
+    """The messages to send in place of a host's history; `None`: send the history as it is.
 
-    Nothing is written before there is a compression.
+    Nothing is written before the first compression.
     """
     view = session.view(messages)
     if session.settings.auto_compress and session.usage(view).over_threshold:
@@ -46,11 +47,11 @@ def view_to_send(session: Session, messages: Sequence[Message]) -> list[dict[str
 
 
 def positions_in(view: Sequence[Message], messages: Sequence[Message]) -> list[int | Message]:
-    """A view by the messages it was made of: which one stands there, or what is new.
+    """For each message of a view: its index in the history, or the message itself where it is new.
 
     Args:
-        view: of them.
-        messages: the whole history.
+        view: the view.
+        messages: the history that the view was made from.
     """
     places: dict[str, list[int]] = {}
     for index, message in enumerate(messages):

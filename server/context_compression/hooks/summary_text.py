@@ -1,4 +1,4 @@
-"""A history compressed to one text, for hosts that take a summary and nothing else."""
+"""A history compressed to one text, for hosts that accept a summary and nothing else."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def compressed_text(
 ) -> str:
     """The messages in about `summary_target_tokens`; every original is archived when it returns.
 
-    The newest are shortened as well: who asks keeps those that shall stay as they are.
+    The newest are shortened as well: the caller leaves out those that stay as they are.
     """
     arguments: dict[str, Any] = {
         "messages": messages,
@@ -41,7 +41,7 @@ def compressed_text(
 
 
 def _lines(message: Message) -> Iterator[str]:
-    """Each block under its label; a text of ours says itself what it is."""
+    """Each block with its label; texts of ours carry a label already."""
     for block in message.blocks:
         match block:
             case Text(text=text) if text.startswith(COMPRESSED):

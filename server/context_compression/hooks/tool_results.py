@@ -1,6 +1,6 @@
-"""A large tool result offloaded at the source: before it enters a conversation that a host keeps.
+"""A large tool result, offloaded before it enters the conversation that a host keeps.
 
-The same preview, ref and archive as the strategy `offload` makes of a result that is in already.
+Preview, ref and archive are those that the strategy `offload` makes of a result in a conversation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ from context_compression.tokens import Counter
 LIMITS_VARIABLE = "CONTEXT_COMPRESSION_OFFLOAD_AT_SOURCE"
 """`Read=0,mcp__github__*=4000`: from how many tokens on a tool's result is offloaded; 0: never."""
 MIN_TOKENS = {"Read": 10_000, "Agent": 10_000, "Task": 10_000, "WebFetch": 4_000}
-"""Where nobody says so: what an agent edits by must be exact, and reports are short already."""
+"""Defaults by tool: an agent edits by what it reads, and reports are short already."""
 OWN_TOOLS = (
     "context_status", "context_compress", "context_config", "context_summary", "context_offload",
     "context_restore",
 )  # fmt: skip
-"""Tools that answer in our own words, or with what was asked back."""
+"""Our own tools: their answers are short, or were restored on purpose."""
 FOLDER = ".compression/"
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
@@ -45,10 +45,10 @@ class AnsweredCall:
     """A tool call that was just answered.
 
     Attributes:
-        call: what was called.
-        text: the whole answer.
-        shown: what the model would be shown of it, where the host has cut it already.
-        said: what was said lately; the preview prefers lines that hold what it names.
+        call: the call.
+        text: the full answer.
+        shown: what the model would be shown of it, where the host has shortened it already.
+        recent: the last messages; the preview prefers lines with what they name.
     """
 
     call: ToolCall
@@ -60,7 +60,7 @@ class AnsweredCall:
 def offload_result(
     session: Session, answered: AnsweredCall, environ: Mapping[str, str] = NO_ENVIRONMENT
 ) -> str | None:
-    """What the model shall be shown in place of an answer; `None`: the answer itself.
+    """The preview to show the model in place of an answer; `None`: show the answer itself.
 
     The original is on disk when this returns.
 
@@ -98,7 +98,7 @@ def offload_result(
 def _preview(
     answered: AnsweredCall, settings: Settings, counter: Counter, archive: Archive
 ) -> tuple[str, str, int]:
-    """What stands in place of an answer, what that is in a few words, and the tokens it frees."""
+    """The preview of an answer, a few words that describe it, and the tokens that it frees."""
     call, text = answered.call, answered.text
     result = ToolResult(call.id, (Text(text),))
     messages = (*answered.recent, Message("assistant", (call,)), Message("user", (result,)))
@@ -111,7 +111,7 @@ def _preview(
 
 
 def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
-    """Tokens from which a tool's result is offloaded; the first limit that fits counts."""
+    """From how many tokens a tool's result is offloaded; the first matching limit counts."""
     for limit in filter(None, environ.get(LIMITS_VARIABLE, "").split(",")):
         name, _, tokens = limit.strip().rpartition("=")
         if not name or not tokens.isdecimal():
@@ -122,6 +122,6 @@ def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
 
 
 def _reads_the_store(call: ToolCall, session: Session) -> bool:
-    """Whether the call looks at what was offloaded: that was asked back for."""
+    """Whether the call reads our store: then it restores something on purpose."""
     folder = str(session.store.folder)
     return any(folder in text or FOLDER in text for text in strings_in(call.arguments))

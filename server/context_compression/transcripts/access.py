@@ -1,4 +1,4 @@
-"""Which files may be read. Set by the user outside the conversation; no tool can change it."""
+"""Which files may be read: the user decides, outside the conversation; no tool can change it."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -64,5 +64,5 @@ def _resolved(root: Path) -> Path:
         return root.resolve()
     except ValueError as error:
         raise PathNotAllowed(
-            f"{str(root)!r} holds a NUL character, and no folder has it, so none can be allowed."
+            f"{str(root)!r} has a NUL character, which no folder has, so it cannot be allowed."
         ) from error

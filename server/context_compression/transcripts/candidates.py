@@ -1,4 +1,4 @@
-"""Conversations to choose from, where it is not certain which one is meant."""
+"""The conversations that may be meant, where it is not certain which one is."""
 
 import time
 from collections.abc import Iterable
@@ -7,13 +7,13 @@ from pathlib import Path
 
 from context_compression.display.plurals import how_many
 
-LISTED = 5
+LISTED = 5  # candidates in an error
 WORDS = 60  # characters of the first words shown
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A conversation somebody may mean."""
+    """A conversation that may be meant."""
 
     path: Path
     written_at: float

@@ -1,9 +1,9 @@
-"""Damaged lines: the whole rows that stand in them.
+"""The complete rows in damaged lines.
 
-A crash leaves NUL bytes where a row should be, and a row that was cut off with the next one right
-behind it; two writers leave rows without a line break between. (Seen in transcripts of Claude Code,
-Codex and Copilot CLI.) What is whole is read; half rows are not guessed at, nor is a part of one
-taken for a row.
+A crash leaves NUL bytes in place of a row, or a row that is cut off with the next one right behind
+it. Two writers leave rows without a line break between them. (Seen in transcripts of Claude Code,
+Codex and Copilot CLI.) Complete rows are read, incomplete ones are left out, and no part of a row
+is taken for a row.
 """
 
 import json
@@ -39,7 +39,7 @@ class FoundRow(NamedTuple):
 
 @dataclass
 class Likeness:
-    """What the rows of a file have in common, by the first of them."""
+    """What the first rows of a file have in common."""
 
     sampled: int = 0
     keys: Set[str] = frozenset()
@@ -80,7 +80,7 @@ def rows_of(line: bytes) -> list[dict[str, Any]]:
 
 
 def rows_in(line: bytes, likeness: Likeness) -> list[FoundRow]:
-    """The whole rows in a line that is not one JSON value.
+    """The complete rows in a line that is not one JSON value.
 
     `{"type": "us{"type": "user", "n": 1}` -> the second of the two.
     """
@@ -99,7 +99,7 @@ class _Search:
     end: int = 0
     """Behind the row found last."""
     broke: int = -1
-    """Where the text is no JSON any more, read from an opening before."""
+    """Where the text stops being JSON, read from an earlier opening."""
 
     def rows(self) -> list[FoundRow]:
         """All rows."""

@@ -1,4 +1,4 @@
-"""What a new session says of itself, and what a host's module offers to have one written."""
+"""What a host's module offers to have a new session written, and what that session is."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ Row: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class NewSession:
-    """What a new session says of itself.
+    """A session to be written.
 
     Attributes:
         session_id: a UUID that no other session has.
-        project: the folder it belongs to; hosts offer a session there alone.
+        project: the folder it belongs to; hosts list a session only there.
         created: when it was made.
-        model: that answered in it so far, where it is known.
+        model: the model that answered in it so far, where it is known.
     """
 
     session_id: str
@@ -29,21 +29,21 @@ class NewSession:
     model: str | None = None
 
     def id(self, number: int) -> str:
-        """Of the row with this number: a UUID, the same whenever it is asked for."""
+        """The UUID of the row with this number: always the same."""
         return str(uuid5(UUID(self.session_id), str(number)))
 
     def time(self, number: int = 0) -> str:
-        """Of the row with this number, in UTC to the millisecond; hosts sort by it."""
+        """The time of the row with this number, in UTC to the millisecond; hosts sort by it."""
         at = self.created.astimezone(UTC) + timedelta(milliseconds=number)
         return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Exporter(Protocol):
-    """Writes sessions of one host. A module with these names is one."""
+    """Writes sessions of one host. Each `hosts/<host>/export.py` is one."""
 
     @property
     def NAME(self) -> str:
-        """Of the host."""
+        """The host's name."""
         ...
 
     @property
@@ -65,5 +65,5 @@ class Exporter(Protocol):
         ...
 
     def command(self, session: NewSession, path: Path) -> Sequence[str]:
-        """What resumes it, in the project's folder."""
+        """The command that resumes the session, in the project's folder."""
         ...

@@ -1,6 +1,7 @@
-"""A view in the terms every host has.
+"""A view in terms that every host has, for a new session.
 
-The blocks are Anthropic's, every call is answered, and what only one provider can read is left out.
+The blocks are Anthropic's, every call has a result, and what only one provider can read is left
+out.
 """
 
 import re
@@ -36,7 +37,7 @@ LONGEST_NAME = 64  # characters of a call's id and of a tool's name: the stricte
 
 @dataclass(frozen=True)
 class Portable:
-    """Messages, and what could not be carried over, in plain words."""
+    """Messages, and notes about what was left out."""
 
     messages: tuple[Message, ...]
     notes: tuple[str, ...]
@@ -45,12 +46,12 @@ class Portable:
 def portable(
     view: Sequence[Mapping[str, Any]], *, thinking: bool, opaque: bool, documents: bool
 ) -> Portable:
-    """A view for a host, without what the system said before the first answer: hosts say their own.
+    """A view for a host, without the system prompt: a host has its own.
 
     Args:
         view: messages in any dialect of `formats`.
-        thinking: whether the host can be given reasoning; its signatures hold at its provider only.
-        opaque: likewise blocks that we do not know.
+        thinking: whether to keep reasoning; its signatures are valid at its provider only.
+        opaque: whether to keep blocks of types that we do not know.
         documents: whether its messages may hold documents.
 
     Raises:
@@ -74,20 +75,20 @@ def portable(
 
 
 def as_user(message: Message) -> tuple[Block, ...]:
-    """The blocks of a message for the user's role, labelled where the system said them.
+    """The blocks of a message in the user's role; those of a system message get a label.
 
-    For hosts that know no messages of the system's in the course of a conversation.
+    For hosts that have no system messages within a conversation.
     """
     return (Text("[System message]"), *message.blocks) if _is_prompt(message) else message.blocks
 
 
 def arguments(call: ToolCall) -> Mapping[str, Any]:
-    """A call's arguments where they have to be an object; a tool may take a bare text."""
+    """A call's arguments as an object; a tool may take a bare text."""
     return call.arguments if is_object(call.arguments) else {"input": call.arguments}
 
 
 def url_of(block: Image | Document) -> str:
-    """Where a picture is; one that is given in full is its own address (`data:`)."""
+    """The address of a picture; a picture in the message itself becomes a `data:` address."""
     source = as_object(as_object(block.source).get("source"))
     data = f"data:{source.get('media_type')};base64,{source.get('data')}"
     return string(source, "url") or data
@@ -98,7 +99,7 @@ def _is_prompt(message: Message) -> bool:
 
 
 class _Carrier:
-    """Takes messages over block by block, and counts what stays behind."""
+    """Converts messages block by block, and counts what is left out."""
 
     def __init__(self, *, anthropic: bool, keeps: Mapping[type[Block], bool]) -> None:
         self.left_out: Counter[str] = Counter()
@@ -136,7 +137,7 @@ class _Carrier:
                 assert_never(block)
 
     def _stand_in(self, what: str) -> Text:
-        """In place of what was shown to the model, so that it is known of."""
+        """A text in place of something that the model was shown, so that the model knows of it."""
         self.left_out[f"{what}s"] += 1
         return Text(f"[The {what} that stood here cannot be shown in this host.]")
 

@@ -1,7 +1,7 @@
-"""Rows at hand, as far as they fit; the others are read from the file again when asked for.
+"""A cache of rows: as many as fit; the others are read from the file again when needed.
 
-Which rows are live is known at the end only: a rewind may bring back the oldest. So a reader keeps
-an outline of each, and the rows themselves as long as there is room.
+Only the end of a file shows which rows are live: a rewind may bring back the oldest. So a reader
+keeps an outline of each row, and the rows themselves as long as there is room.
 """
 
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ ROOM = 64 * 1024 * 1024
 
 
 class RowCache:
-    """Holds the newest rows; after `only`, those."""
+    """Holds the newest rows; after `only`, the rows named there."""
 
     def __init__(self, room: int = ROOM) -> None:
         self._rows: dict[At, Row] = {}
         self._left = room
 
     def put(self, at: At, row: Row) -> None:
-        """Hold a row, in place of the oldest ones where there is no room."""
+        """Hold a row; the oldest ones go where there is no room."""
         self._rows[at] = row
         self._left -= at.length
         while self._left < 0:
@@ -30,14 +30,14 @@ class RowCache:
             self._left += oldest.length
 
     def row(self, at: At, load: Load) -> Row:
-        """A row that was put here once."""
+        """A row that was put here once, from memory or from the file."""
         row = self._rows.get(at)
         if row is None:
             self.put(at, row := load(at))
         return row
 
     def only(self, places: Iterable[At]) -> None:
-        """Let go of all others."""
+        """Drop all other rows."""
         for at in self._rows.keys() - set(places):
             del self._rows[at]
             self._left += at.length

@@ -15,7 +15,7 @@ SAMPLE = 50  # rows whose keys are looked at
 
 @dataclass
 class Seen:
-    """What is known of the lines read so far, for whoever goes on behind them."""
+    """What is known of the lines read so far; the next reading goes on from it."""
 
     malformed: list[int] = field(default_factory=list[int])
     """The numbers of lines that hold no row."""
@@ -26,16 +26,16 @@ class Seen:
 
 
 class Rows:
-    """The rows among lines, each with its place; can be had once.
+    """The rows among lines, each with its place; can be iterated once.
 
-    Lines that hold none are skipped; once all rows have been read, `warnings` tells of them. A torn
-    last line does not count as read: whoever goes on behind `last` later finds it whole.
+    Lines without a row are skipped; after the iteration `warnings` lists them. A last line that is
+    cut off does not count as read: a reading that goes on from `last` gets it complete.
 
     Args:
         lines: those not read yet.
         first: those before them.
-        seen: what was found earlier; what is found now is added.
-        last: what was read last.
+        seen: what earlier readings found; this one adds to it.
+        last: the line that was read last.
     """
 
     def __init__(

@@ -47,9 +47,9 @@ class Transcript:
 
 
 class Reader(Protocol):
-    """What one transcript has said so far: fed row by row, asked at any time, then fed again.
+    """Reads one transcript: takes row after row, and can give the conversation at any time.
 
-    It keeps what may still be in the context, not all that ever was.
+    It keeps the rows that may be in the context, not all rows.
     """
 
     def add(self, row: Row, at: At) -> None:
@@ -62,14 +62,14 @@ class Reader(Protocol):
 
 
 class Host(Protocol):
-    """Knows the transcripts of one host. A module with these two functions is one."""
+    """Knows the transcripts of one host. Each `hosts/<host>/transcript` is one."""
 
     def recognises(self, row: Mapping[str, Any]) -> bool:
         """Whether only this host writes such a row."""
         ...
 
     def reader(self) -> Reader:
-        """For one transcript, from its first row on."""
+        """A reader for one transcript, from its first row on."""
         ...
 
 

@@ -86,7 +86,7 @@ class PiReader:
         self._model = ""
         self._rows = 0
         self._unknown: Counter[str] = Counter()
-        self._shelf = RowCache()
+        self._cache = RowCache()
 
     def add(self, row: Row, at: At) -> None:
         """Take a row into account."""
@@ -105,7 +105,7 @@ class PiReader:
         self._entries[id] = Entry(id, parent, kind, at, _named(row))
         self._last = id
         if kind in SENT or kind == "context_edit":
-            self._shelf.put(at, row)
+            self._cache.put(at, row)
         elif kind == "model_change":
             self._model = string(row, "modelId") or self._model
 
@@ -113,15 +113,15 @@ class PiReader:
         """The live context now."""
         branch, gaps = self._branch()
         live, kept = _live(branch)
-        rows = {entry.id: self._shelf.row(entry.at, load) for entry in live if entry.kind in SENT}
+        rows = {entry.id: self._cache.row(entry.at, load) for entry in live if entry.kind in SENT}
         edits = {
-            entry.names: self._shelf.row(entry.at, load).get("replacement")
+            entry.names: self._cache.row(entry.at, load).get("replacement")
             for entry in live
             if entry.kind == "context_edit"
         }
         # what a request cost before the history was changed says nothing now
         charged = _after(live, "context_edit") - kept
-        self._shelf.only(e.at for e in live if e.kind in SENT or e.kind == "context_edit")
+        self._cache.only(e.at for e in live if e.kind in SENT or e.kind == "context_edit")
         context = Context()
         for number, (id, row) in enumerate(rows.items()):
             if row.get("type") == "compaction":

@@ -50,7 +50,7 @@ class ClaudeCodeReader:
         self._shapes: dict[str, Mapping[str, Any]] = {}  # system prompt and tools of requests
         self._shape: Mapping[str, Any] = {}
         self._unknown: Counter[str] = Counter()
-        self._shelf = RowCache()
+        self._cache = RowCache()
 
     def add(self, row: dict[str, Any], at: At) -> None:
         """Take a row into account."""
@@ -58,7 +58,7 @@ class ClaudeCodeReader:
         if string(row, "uuid"):
             self._outline.add(kind, row, at)
             if kind in MESSAGES:
-                self._shelf.put(at, _slim(row))
+                self._cache.put(at, _slim(row))
         if kind not in KNOWN:
             self._unknown[kind or "none"] += 1
         elif kind == "api-request-shape":
@@ -69,10 +69,10 @@ class ClaudeCodeReader:
     def transcript(self, path: Path, load: Load) -> Transcript:
         """The live context now."""
         outline = self._outline.branch()
-        rows = [self._shelf.row(row["at"], lambda at: _slim(load(at))) for row in outline.rows]
+        rows = [self._cache.row(row["at"], lambda at: _slim(load(at))) for row in outline.rows]
         # one that is not there any more: the file was written anew while we read
         branch = replace(outline, rows=[row for row in rows if row])
-        self._shelf.only(row["at"] for row in outline.rows)
+        self._cache.only(row["at"] for row in outline.rows)
         context = Context(branch)
         shape = self._shape
         return Transcript(
