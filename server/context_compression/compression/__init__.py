@@ -7,9 +7,10 @@ The way of one call, `compress(messages)`:
 
     library/functions.py    makes a `CompressionRequest` of the arguments
     compression/run.py      drives the steps, and asks a model when they need a summary
-    compression/steps.py    prepares the conversation, runs strategies until it fits
+    compression/steps.py    runs strategies until the conversation fits
     strategies/<name>.py    proposes edits
-    planning/edits.py       applies them
+    compression/prepared.py has them applied, to count what is left
+    planning/edits.py       applies them: here messages are replaced
     compression/outcome.py  makes the `Result`
 
 The modules of this room:

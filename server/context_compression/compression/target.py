@@ -73,7 +73,7 @@ class Target:
 
     @property
     def is_over_threshold(self) -> bool:
-        """Whether the context is so full that a compression is due, by the upper bound."""
+        """Whether a compression is due, by the upper bound, as `tokens.usage.over_threshold` says."""
         return self._prepared.used.upper >= self._settings.threshold_tokens
 
     @property

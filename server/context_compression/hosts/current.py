@@ -1,7 +1,7 @@
 """`current`: the live transcript of the host that started this process.
 
-The client names the host when it connects. Without a client, on the command line, the environment
-variables do that a host sets for everything it starts.
+The client names the host when it connects. On the command line there is no client: there the
+environment variables decide that a host sets for each program it starts.
 """
 
 from pathlib import Path

@@ -13,15 +13,16 @@ def _nothing(ref: str) -> str | None:
 
 @dataclass(frozen=True)
 class Archive:
-    """What receipts may promise.
+    """What a plan may know of the archive, and what receipts may promise.
 
     Attributes:
         restorable: whether a store keeps the originals, so that `context_restore` brings them back.
         path: where an offloaded text will lie, by ref; `None` without a store.
-        restored: refs that were brought back, not a few lines; they are not offloaded again.
-        refs: what is archived already.
-        previews: hashes of the texts that stand in the view in place of others.
-        wholes: refs of such others of which no more is known: a text that names one is believed.
+        restored: refs whose text was restored for a good part; they are not offloaded again.
+        refs: the refs of all that is archived already.
+        previews: SHA-256 of each text that stands in the view in place of a longer one.
+        wholes: refs of longer texts whose preview has no known hash. A text that names one of
+            these refs counts as its preview.
         original: the text archived under a ref; `None` when it cannot be had.
         ref_of: gives refs to what is not archived yet.
         ledger: the evidence of everything compressed before.

@@ -157,7 +157,7 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
 def _break(text: str, start: int) -> int:
     """Where a long line is divided that goes on at `start`: where a part ends, else before a blank.
 
-    Else behind a separator, else after `LONGEST_PIECE`.
+    Else behind a separator, else after `LONGEST_PIECE_CHARS`.
     """
     stop = start + measured.LONGEST_PIECE_CHARS
     if ends := PART_ENDS.search(text, start + measured.PIECE_CHARS, stop):

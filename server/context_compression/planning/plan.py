@@ -31,8 +31,8 @@ from context_compression.planning.steps import steps_in
 from context_compression.settings import Settings
 
 Previews: TypeAlias = dict[tuple[str, Sequence[Span]], Sequence[Span]]
-"""Where the parts of a text stand that its preview shows, by the text and by where in it stands
-what was replaced since."""
+"""The spans of a text that its preview shows. The key is the text, and its spans that a later
+message replaced."""
 
 
 class Counter(Protocol):

@@ -8,9 +8,9 @@ from context_compression.conversation.messages import Message, Opaque
 def steps_in(messages: Sequence[Message]) -> Iterator[range]:
     """Each tool step: the assistant's messages with calls, and those with their results.
 
-    `[user, call, result, assistant]` -> `1-3`. Neighbours of the assistant's are one turn:
-    reasoning that stands before a call by itself belongs to the step, and what stands behind one.
-    So does all up to where a tool that the provider runs has answered.
+    `[user, call, result, assistant]` -> `range(1, 3)`. Assistant messages that follow each other
+    are in one step: reasoning in a message of its own belongs to the call that it stands before or
+    behind. A call of a tool that the provider runs keeps the step open until that tool answers.
     """
     index = 0
     while index < len(messages):
@@ -42,7 +42,7 @@ def _end_of_step(messages: Sequence[Message], index: int) -> int:
 
 
 def _opens(message: Message) -> bool:
-    """Whether a tool that the provider runs is called there and answers in a later message."""
+    """Whether a message calls a tool of the provider's that answers only in a later message."""
     if message.role != "assistant":
         return False
     units = [b for b in message.blocks if isinstance(b, Opaque) and b.unit]
@@ -51,7 +51,7 @@ def _opens(message: Message) -> bool:
 
 
 def owner_of(messages: Sequence[Message], index: int) -> int:
-    """The message that reasoning which stands alone belongs to; any other is its own."""
+    """The message with the call that reasoning of its own message belongs to; else `index`."""
     while messages[index].only_thinks and index + 1 < len(messages):
         index += 1
     return index

@@ -9,7 +9,8 @@ from context_compression.planning.plan import Plan
 def with_declarations(plan: Plan, kept: Mapping[int, Message]) -> Mapping[int, Message]:
     """The kept messages, with the declarations of the tools that are called there.
 
-    Of a message that was not kept only the declaration is added, with the call it answers.
+    If the declaring message was not kept, only its declaration is added, with the call that it
+    answers.
 
     Args:
         plan: of the conversation.

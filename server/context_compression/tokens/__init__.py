@@ -5,6 +5,16 @@
 The base count is that of tiktoken's o200k, from ranks shipped with the package: no network path
 exists. Other models' tokens are the base count times a factor, plus constants for what wraps each
 block. The caches hold base counts only, so one cache serves every model.
+
+    o200k.py        the base count, from the vocabulary in data/
+    families.py     which tokenizer a model has, and its window
+    counter.py      `Counter`: blocks, messages and conversations in one model's tokens
+    media.py        pictures, documents and base64
+    anchors.py      a count corrected by what a provider charged
+    usage.py        how full a context window is, and whether a compression is due
+    remembered.py   caches of base counts
+    counting.py     counts in a thread, without the interpreter's lock
+    estimate.py     a guess from bytes, where the vocabulary cannot be loaded
 """
 
 from context_compression.tokens.anchors import Anchor, anchor_in, anchored

@@ -60,8 +60,8 @@ def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:
         answered = _tokens(usage, "completion_tokens") or _tokens(usage, "output_tokens")
         if _plausible(answered, messages[at]):
             return Anchor(charged + answered, at + 1)
-        # One answer may be split over messages that repeat its id and usage: the request ended
-        # before.
+        # One answer may be split over messages that repeat its id and usage: the request held
+        # only what stands before the first of them.
         id_ = messages[at].get("id")
         while id_ is not None and at > 0 and messages[at - 1].get("id") == id_:
             at -= 1

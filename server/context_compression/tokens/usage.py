@@ -60,7 +60,10 @@ class Usage:
 
     @property
     def over_threshold(self) -> bool:
-        """Whether compression is due; the upper bound of the count decides."""
+        """Whether a compression is due: the upper bound of the count decides.
+
+        A running compression asks the same of its prepared conversation, in `compression.target`.
+        """
         return self.used_tokens > 0 and self.used_tokens.upper >= self.threshold_tokens
 
 

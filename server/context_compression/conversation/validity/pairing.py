@@ -1,6 +1,6 @@
-"""Each tool call is paired with exactly one result, turn by turn of the assistant's.
+"""Each tool call is paired with exactly one result, one assistant turn after the other.
 
-A turn is a run of messages of the assistant's; its exchange is what follows up to the next turn.
+An assistant turn is a run of assistant messages; its exchange is what follows up to the next turn.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -21,7 +21,7 @@ from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
 NAMES = {"read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch"}
-"""As the setting `offload_at_source` calls them."""
+"""Our names for the tools of this host, as `hooks.tool_results.MIN_TOKENS` has them."""
 FENCE = ("<untrusted_context>\n", "\n</untrusted_context>")
 """What Gemini CLI puts around what tools bring in from outside."""
 LEFT_OUT = f"{COMPRESSED} What stood here is part of the summary."

@@ -38,7 +38,7 @@ from context_compression.workspace import Workspace
 Row = Mapping[str, Any]
 """`{"info": …, "parts": […]}`."""
 NAMES = {"read": "Read", "task": "Task", "webfetch": "WebFetch"}
-"""As `at_source.LEAST` calls them."""
+"""Our names for the tools of this host, as `hooks.tool_results.MIN_TOKENS` has them."""
 
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ from context_compression.workspace import Workspace
 Event = Mapping[str, Any]
 Row = Mapping[str, Any]
 NAMES = {"read": "Read"}
-"""As `at_source.LEAST` calls them."""
+"""Our names for the tools of this host, as `hooks.tool_results.MIN_TOKENS` has them."""
 SUMMARIES = ("compactionSummary", "branchSummary")
 
 
