@@ -149,7 +149,7 @@ class Outcome:
             cells = (_with_excess(self.of(label, method)) for label in self.budgets)
             yield f"| {name} | {' | '.join(cells)} |"
         if loose := self.having(OWN):
-            yield from ("", f"| takes no target | its size | Q | {OURS} at that size |")
+            yield from ("", f"| takes no target | its size | Q | **{OURS}** at that size |")
             yield "|---|--:|--:|--:|"
             for method in loose:
                 rows, ours = self.of(OWN, method), self.of(method, OURS)

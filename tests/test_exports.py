@@ -11,7 +11,7 @@ import pytest
 import context_compression
 
 HEAVY = ("anthropic", "anyio", "mcp", "tiktoken")
-DOORS = tuple(f"context_compression.{name}" for name in ("mcp_server", "demo", "setup"))
+DOORS = tuple(f"context_compression.{name}" for name in ("mcp_server", "demo", "doctor"))
 """What speaks the protocol; everything else gets along without it."""
 MODULES = sorted(
     module.name

@@ -73,7 +73,7 @@ class Target:
 
     @property
     def is_over_threshold(self) -> bool:
-        """Whether a compression is due, by the upper bound, as `tokens.usage.over_threshold` says."""
+        """Whether a compression is due, by the upper bound, as `Usage.over_threshold` says."""
         return self._prepared.used.upper >= self._settings.threshold_tokens
 
     @property

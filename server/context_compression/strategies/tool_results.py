@@ -18,8 +18,8 @@ Slots: TypeAlias = Mapping[tuple[int, str], Sequence[Span]]
 """Spans of a message to show, by block and by key: which text of a call, empty for other blocks."""
 NO_SLOTS: Slots = {}
 Shorten: TypeAlias = Callable[[ToolResult, str, int, Sequence[Span]], ToolResult]
-"""`shorten(result, tool, index, spans)` returns a shorter result, or the same one. `index` is that of
-its message; `spans` are parts of its text that stay in any case."""
+"""`shorten(result, tool, index, spans)` returns a shorter result, or the same one. `index` is its
+message's; `spans` are parts of its text that stay in any case."""
 
 
 def with_results(plan: Plan) -> Sequence[int]:
