@@ -62,7 +62,7 @@ def test_install_says_what_it_did_and_where_the_backup_is_and_uninstall_undoes_i
     assert f"Codex: {codex} has it already.\n" in again
     assert "context-compression is in" not in again
     gone = desk.does("uninstall", "codex", "cursor", env=NO_HOSTS).stderr.decode()
-    assert "cursor/mcp.json is removed, as it was made for context-compression." in gone
+    assert "cursor/mcp.json is deleted, because it was made for context-compression." in gone
     assert snapshot(desk.folder) == before
     nothing = desk.does("uninstall", "codex", env=NO_HOSTS).stderr.decode()
     assert f"Codex: {codex} has no entry to remove.\n" in nothing

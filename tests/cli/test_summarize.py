@@ -63,7 +63,7 @@ def test_a_project_file_alone_asks_no_model(desk: Desk):
 
     assert api.requests == []
     assert refused.returncode == 2
-    assert b"Name a model with --summary-model" in refused.stderr
+    assert b"Name one with --summary-model" in refused.stderr
     assert b"config.json alone" in done.stderr
 
 
@@ -143,7 +143,7 @@ def test_a_summary_that_cannot_be_used_leaves_the_plan_open(desk: Desk):
 
     assert empty.returncode == strange.returncode == missing.returncode == 2
     assert b"The summary is empty." in empty.stderr
-    assert b"no UTF-8 text" in strange.stderr
+    assert b"it is not UTF-8 text" in strange.stderr
     assert b"gone.md cannot be read: No such file" in missing.stderr
     desk.does(*answer, "summary.md")
 
