@@ -119,7 +119,7 @@ def edit(path: str, old: str, new: str) -> tuple[str, dict[str, str]]:
 
 
 PACKAGE = "server/context_compression"
-JOB = f"{PACKAGE}/compress/job.py"
+JOB = f"{PACKAGE}/compression/steps.py"
 COLLAPSE = f"{PACKAGE}/strategies/collapse.py"
 TEST = "tests/test_collapse.py"
 
@@ -129,9 +129,9 @@ STRATEGY = '''\
 from collections.abc import Sequence
 from itertools import groupby
 
-from context_compression.messages import ToolResult
-from context_compression.plan import Plan
-from context_compression.rendering import Span
+from context_compression.conversation.messages import ToolResult
+from context_compression.planning.plan import Plan
+from context_compression.conversation.rendering import Span
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import shorten_results
 
@@ -293,7 +293,9 @@ def story(say: Recording) -> None:
     say.agent(
         "I will look at the history, the files and the project's own rules.",
         bash("git log -20 --format='%h %s'"),
-        bash(f"git ls-files {PACKAGE}/*.py {PACKAGE}/strategies {PACKAGE}/compress | xargs wc -l"),
+        bash(
+            f"git ls-files {PACKAGE}/*.py {PACKAGE}/strategies {PACKAGE}/compression | xargs wc -l"
+        ),
         read("pyproject.toml"),
     )
     say.agent(
@@ -306,8 +308,8 @@ def story(say: Recording) -> None:
     )
     say.agent(
         "Now what they read (`Plan`) and what they propose (`Edit`).",
-        read(f"{PACKAGE}/plan.py"),
-        read(f"{PACKAGE}/edits.py"),
+        read(f"{PACKAGE}/planning/plan.py"),
+        read(f"{PACKAGE}/planning/edits.py"),
     )
     say.agent(
         "`truncate.py` is the pattern: `propose(plan)` hands a `shorten` function to "
@@ -324,11 +326,11 @@ def story(say: Recording) -> None:
     )
     say.agent(
         "And what the previews are made of, since they would see collapsed texts.",
-        read(f"{PACKAGE}/selection.py"),
+        read(f"{PACKAGE}/planning/selection.py"),
     )
     say.agent(
-        "The order is in `Job._auto` in compress/job.py: offload, truncate, and a summary or "
-        "extract where that was not enough; truncate sees the messages as offload left them. The "
+        "The order is in `Compression._auto` in compression/steps.py: offload, truncate, and a "
+        "summary or extract where that was not enough; truncate sees the messages as offload left them. The "
         "names a user may pass are the keys of `STRATEGIES`, and `StrategyName` in settings.py "
         "repeats them for validation. So there are two places to register a strategy."
     )
@@ -341,7 +343,7 @@ def story(say: Recording) -> None:
     say.agent(
         "I check the notes on strategies and the block types before writing.",
         read("docs/strategies.md"),
-        read(f"{PACKAGE}/messages.py"),
+        read(f"{PACKAGE}/conversation/messages.py"),
     )
     say.agent(
         "There are no such notes; the docstrings are the documentation. I write the strategy and "
@@ -368,7 +370,7 @@ def story(say: Recording) -> None:
     say.agent(
         "明白：比较时忽略行尾空白（包括全角空格 U+3000），输出时保留首行和末行的原文。"
         "先看证据模块如何处理中文。",
-        read(f"{PACKAGE}/evidence.py"),
+        read(f"{PACKAGE}/evidence/facts.py"),
         bash(r"grep -rnP '[\x{4e00}-\x{9fff}]' server --include=*.py"),
     )
     say.agent(
@@ -403,12 +405,12 @@ def story(say: Recording) -> None:
         ),
     )
     say.agent(
-        "The name is used in compress/job.py and not imported there yet.",
+        "The name is used in compression/steps.py and not imported there yet.",
         bash(f"grep -n 'context_compression.strategies import' {JOB}"),
         bash(
             "sed -i 's/^from context_compression.strategies import /&collapse, /' "
             f"{JOB} && ruff check {JOB} && python -c "
-            "'from context_compression.compress.job import STRATEGIES; print(*STRATEGIES)'"
+            "'from context_compression.compression.steps import STRATEGIES as S; print(*S)'"
         ),
     )
     say.agent('Registered: `strategy="collapse"` is accepted, and `auto` does not run it.')
@@ -444,8 +446,8 @@ def story(say: Recording) -> None:
     say.user("What becomes of results that are marked as errors, in both dialects?")
     say.agent(
         "I read both formats.",
-        read(f"{PACKAGE}/formats/anthropic.py"),
-        read(f"{PACKAGE}/formats/openai_chat.py"),
+        read(f"{PACKAGE}/conversation/formats/anthropic.py"),
+        read(f"{PACKAGE}/conversation/formats/openai_chat.py"),
     )
     say.agent(
         "`is_error` is read from Anthropic's tool_result and written back by `with_text`, which "
@@ -456,7 +458,7 @@ def story(say: Recording) -> None:
     say.user("And how does one get the collapsed lines back? Show me the way from a ref to bytes.")
     say.agent(
         "From `Session.restore` to the archive on disk.",
-        read(f"{PACKAGE}/compress/accounting.py"),
+        read(f"{PACKAGE}/compression/accounting.py"),
         read(f"{PACKAGE}/session/recorded.py"),
         read(f"{PACKAGE}/session/archiver.py"),
         read(f"{PACKAGE}/store/log.py"),
@@ -496,7 +498,7 @@ def story(say: Recording) -> None:
     )
     say.agent(
         "I read how pieces are cut and weighed.",
-        read(f"{PACKAGE}/pieces.py"),
+        read(f"{PACKAGE}/planning/pieces/pool.py"),
         read(f"{PACKAGE}/strategies/extract.py"),
     )
     say.agent(
@@ -525,7 +527,7 @@ def story(say: Recording) -> None:
         "I check them instead of remembering them.",
         bash(
             "git status --short data; grep -rnE '^(from|import) (pathlib|mcp|httpx)' "
-            f"{PACKAGE}/strategies {PACKAGE}/compress; wc -l {COLLAPSE} {TEST}; "
+            f"{PACKAGE}/strategies {PACKAGE}/compression; wc -l {COLLAPSE} {TEST}; "
             "git log -1 --format=%s"
         ),
     )

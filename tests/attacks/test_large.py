@@ -155,7 +155,7 @@ async def test_what_is_no_file_is_refused_at_once(path: str, tmp_path: Path):
 
     assert done.returncode == 2
     for text in (done.stderr, said, archived):
-        assert re.search(r"folder|device or a pipe|no ordinary file", text), text
+        assert re.search(r"folder|device or a pipe|not a regular file", text), text
 
 
 def test_a_view_that_makes_up_rows_without_end_is_not_read(tmp_path: Path):

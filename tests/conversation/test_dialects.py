@@ -134,7 +134,7 @@ def test_signed_thinking_goes_with_what_stood_before_it_and_the_report_says_how_
 
     assert unbound(messages, result.messages) == []
     assert result.thinking_dropped == 8
-    assert "8 signed thinking blocks left" in "; ".join(result.notes)
+    assert "8 signed thinking blocks dropped" in "; ".join(result.notes)
 
 
 def test_thinking_in_front_of_the_first_change_stays_as_it_was() -> None:

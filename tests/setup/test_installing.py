@@ -327,7 +327,7 @@ def test_where_no_backup_can_be_kept_nothing_is_changed(machine: Machine) -> Non
 def test_what_is_no_file_is_refused(machine: Machine) -> None:
     BY_NAME["codex"].file(machine).mkdir(parents=True)
 
-    with pytest.raises(SetupError, match="no ordinary file"):
+    with pytest.raises(SetupError, match="not a regular file"):
         install(BY_NAME["codex"], machine, SERVER)
 
 

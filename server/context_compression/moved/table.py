@@ -182,7 +182,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "hosts.pi": ("hosts.pi.transcript",),
     "library": ("library.functions",),
     "store": ("store.search.results",),
-    "store.search": ("store.search.run", "store.search.ranking"),
+    "store.search": ("store.search.ranking", "store.search.run"),
     "workspace": (
         "workspace.own_sessions",
         "workspace.folders",

@@ -164,12 +164,12 @@ def read(path: Path) -> bytes | None:
     """The content of a file; `None` where there is no file.
 
     Raises:
-        SetupError: it cannot be read, or is no ordinary file.
+        SetupError: it cannot be read, or is not a regular file.
     """
     with _explained(path):
         try:
             if not stat.S_ISREG(path.stat().st_mode):
-                raise SetupError(f"{path} is no ordinary file. Nothing was changed.")
+                raise SetupError(f"{path} is not a regular file. Nothing was changed.")
             return path.read_bytes()
         except FileNotFoundError:
             return None

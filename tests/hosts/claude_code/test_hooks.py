@@ -359,7 +359,7 @@ async def test_a_model_that_calls_it_is_refused(client: Client) -> None:
     answered = answer_of(await client.call_tool("context_hook", {}, meta=by_hook))
 
     assert refused.failed
-    assert "for the host's hooks" in refused.text
+    assert "Only the host's hooks can call" in refused.text
     assert answered.text == "{}"
 
 
