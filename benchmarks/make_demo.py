@@ -330,7 +330,8 @@ def story(say: Recording) -> None:
     )
     say.agent(
         "The order is in `Compression._auto` in compression/steps.py: offload, truncate, and a "
-        "summary or extract where that was not enough; truncate sees the messages as offload left them. The "
+        "summary or extract where that was not enough; truncate sees the messages as offload left "
+        "them. The "
         "names a user may pass are the keys of `STRATEGIES`, and `StrategyName` in settings.py "
         "repeats them for validation. So there are two places to register a strategy."
     )
