@@ -445,7 +445,7 @@ async def test_the_sessions_of_checkpoints_and_offloaded_texts_are_no_conversati
         ("context_status", {"messages": conversation(6)}),
     ):
         said = await refusal(client, tool, conversation=name, **asked)
-        assert f"The session '{name}' is ours" in said
+        assert f"The session '{name}' is reserved" in said
         assert "Take another name" in said
 
     assert everything_in(workspace.store.folder) == before
