@@ -57,7 +57,7 @@ def _obey(words: Sequence[str], streams: Sequence[IO[bytes]]) -> NoReturn:
     """In the child: the order, and its end."""
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # the old one has read on
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # stays open until the process ends
     still.again(" ".join(words))
     code = 1
     try:

@@ -53,7 +53,7 @@ def again(name: str) -> None:
 def hold() -> None:
     """Stop the clock, bind chance, and forget settings that somebody has in the environment."""
     again("")
-    setattr(datetime, "datetime", Still)  # noqa: B010  # a type checker would not have it assigned
+    setattr(datetime, "datetime", Still)  # noqa: B010  # a plain assignment is a type error
     secrets.token_hex, secrets.token_bytes, uuid.uuid4 = _hex, _bytes, _uuid
     for name in [*os.environ]:
         if name.startswith(FORGOTTEN) and name != DATA:

@@ -47,7 +47,7 @@ def is_at_terminal() -> bool:
 
 def stdin_is_closed() -> bool:
     """Whether the command was started without stdin (`command <&-`)."""
-    return sys.stdin is None  # pyright: ignore[reportUnnecessaryComparison]  # Python's way to say so
+    return sys.stdin is None  # pyright: ignore[reportUnnecessaryComparison]  # None if the process has none
 
 
 def confirmed(question: str, yes: bool, *, otherwise: str = "Add --yes.") -> bool:

@@ -1,7 +1,7 @@
 """What a summary would cost, and whether it pays; no model is asked."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Self
@@ -149,9 +149,3 @@ def conversation_in(request: SummaryRequest) -> str:
     """The conversation in a request, as text."""
     match = CONVERSATION.search(request.prompt)
     return match[1] if match else request.prompt
-
-
-def first_words(texts: Sequence[str], most: int = 80) -> str:
-    r"""`["", "Look at\n  this"]` -> `"Look at this"`; cut after `most` characters."""
-    words = " ".join(" ".join(texts).split())
-    return words if len(words) <= most else f"{words[: most - 1]}…"

@@ -266,6 +266,16 @@ def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
     )
 
 
+def as_object(value: Any) -> Mapping[str, Any]:
+    """The value where it is a JSON object, else an empty one."""
+    return value if is_object(value) else {}
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """The JSON objects in a list."""
+    return [part for part in value if is_object(part)] if is_array(value) else []
+
+
 def strings_in(value: Any) -> Iterator[str]:
     """Every string in parsed JSON, in order, and every number as a string; no keys."""
     return (text for _, text in named_strings(value))

@@ -44,9 +44,6 @@ class Conversations:
     def _store(self) -> Store:
         return self.workspace.store
 
-    def _is_there(self, path: str) -> bool:
-        return os.path.exists(self.workspace.cwd / path)
-
     def open(
         self,
         conversation: str | None = None,

@@ -79,7 +79,7 @@ class Numbering:
             numbers.discard(0)
             if self.prose:
                 numbers |= self._plain(text[start:stop])
-            yield numbers  # pyright: ignore[reportReturnType]  # no None is left
+            yield numbers  # pyright: ignore[reportReturnType]  # `learn` replaced each None
 
     def _plain(self, text: str) -> set[int | None]:
         """The numbers of the names and plain words of a text."""

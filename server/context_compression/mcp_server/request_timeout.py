@@ -45,7 +45,7 @@ class RequestTimeout(H11Protocol):
     def _update_deadline(self) -> None:
         """Sets the deadline; while a request is being answered, there is none."""
         cycle = self.cycle
-        if cycle is not None and not cycle.response_complete:  # pyright: ignore[reportUnnecessaryComparison]  # None before the first request
+        if cycle is not None and not cycle.response_complete:  # pyright: ignore[reportUnnecessaryComparison]  # None before the first request, which its stub does not say
             self._clear_deadline()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(self.seconds, self.transport.close)

@@ -1,6 +1,6 @@
 """A summary that the calling agent writes: one call requests it, the next call brings it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp.types import CallToolResult
@@ -8,7 +8,6 @@ from mcp.types import CallToolResult
 from context_compression.compression.forecast import (
     PlaceholderSummarizer,
     conversation_in,
-    first_words,
 )
 from context_compression.compression.result import Result
 from context_compression.conversation.formats import parse
@@ -132,7 +131,7 @@ def _covered(session: Session, assignment: SummaryAssignment) -> tuple[dict[str,
     if assignment.part > len(placeholder.requests):
         return {}, assignment.part
     record = conversation_in(placeholder.requests[assignment.part - 1])
-    covers = {"covers_from": first_words([record]), "covers_to": _last_words(record)}
+    covers = {"covers_from": _first_words([record]), "covers_to": _last_words(record)}
     if result.summary:
         kept = result.summary.first_kept
         message = parse(view).messages[kept]
@@ -142,10 +141,16 @@ def _covered(session: Session, assignment: SummaryAssignment) -> tuple[dict[str,
 
 
 def _words(message: Message) -> str:
-    return first_words([text for block in message.blocks for text in texts_of(block)])
+    return _first_words([text for block in message.blocks for text in texts_of(block)])
 
 
 def _last_words(record: str) -> str:
     """The first words of the last entry of a record."""
     _, bracket, last = record.rpartition("\n\n[")
-    return first_words([bracket.strip() + last])
+    return _first_words([bracket.strip() + last])
+
+
+def _first_words(texts: Sequence[str], most: int = 80) -> str:
+    r"""`["", "Look at\n  this"]` -> `"Look at this"`; cut after `most` characters."""
+    words = " ".join(" ".join(texts).split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array
 from context_compression.errors import SetupError
 from context_compression.setup import jsonc
 from context_compression.setup.files import read
@@ -17,7 +17,7 @@ def json_in(path: Path) -> Values:
     """The object in a JSON file, with or without comments; an empty one where there is none."""
     try:
         data = read(path)
-        return object_of(jsonc.value_at((data or b"").decode() or "{}", ()))
+        return as_object(jsonc.value_at((data or b"").decode() or "{}", ()))
     except (SetupError, ValueError):
         return {}
 
@@ -28,11 +28,6 @@ def toml_in(path: Path) -> Values:
         return tomllib.loads((read(path) or b"").decode().removeprefix("\ufeff"))
     except (SetupError, ValueError):
         return {}
-
-
-def object_of(value: Any) -> Values:
-    """The value, if it is an object; else an empty one."""
-    return value if is_object(value) else {}
 
 
 def names_of(value: Any) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array
 from context_compression.errors import SetupError
 from context_compression.setup import jsonc
 from context_compression.setup.additions import Addition, Entry, Format, Hooks, Script, Value
@@ -170,7 +170,7 @@ def command_of(entry: Mapping[str, Any]) -> list[str] | None:
 def environ_of(entry: Mapping[str, Any]) -> dict[str, str]:
     """The variables that an entry of any host sets."""
     given = entry.get("env") or entry.get("environment") or entry.get("envs")
-    return {name: str(value) for name, value in given.items()} if is_object(given) else {}
+    return {name: str(value) for name, value in as_object(given).items()}
 
 
 def below(user: Callable[[Machine], Path], pattern: str) -> Callable[[Machine], tuple[Path, str]]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 
 KEY = re.compile(
     r"""(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#{}\[\],&*!|>%@`?:-][^:]*?|-[^\s:]+)"""
@@ -210,7 +210,7 @@ def _mapping(lines: Sequence[str]) -> dict[str, Any]:
             name = str(_scalar(pair["key"]))
             mapping[name] = _scalar(pair["value"] or "")
         elif pair:
-            inside: Mapping[str, Any] = so_far if is_object(so_far) else {}
+            inside = as_object(so_far)
             mapping[name] = {**inside, str(_scalar(pair["key"])): _scalar(pair["value"] or "")}
     return mapping
 

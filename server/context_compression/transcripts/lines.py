@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from context_compression.conversation.messages import is_array, is_object
 from context_compression.display.plurals import how_many
 from context_compression.errors import TranscriptError
 
@@ -177,16 +176,6 @@ def parse(data: bytes) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
-
-
-def as_object(value: Any) -> Mapping[str, Any]:
-    """The value where it is a JSON object, else an empty one."""
-    return value if is_object(value) else {}
-
-
-def objects(value: Any) -> list[Mapping[str, Any]]:
-    """The JSON objects in a list."""
-    return [part for part in value if is_object(part)] if is_array(value) else []
 
 
 def string(value: Mapping[str, Any], key: str) -> str:

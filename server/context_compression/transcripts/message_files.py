@@ -13,9 +13,9 @@ from typing import Any, TypeGuard
 
 from context_compression.conversation.formats import Conversation, parse, responses
 from context_compression.conversation.formats.foreign import refusal
-from context_compression.conversation.messages import is_array
+from context_compression.conversation.messages import as_object, is_array
 from context_compression.errors import InvalidConversation, TranscriptError
-from context_compression.transcripts.lines import EXPECTED, At, as_object, string
+from context_compression.transcripts.lines import EXPECTED, At, string
 from context_compression.transcripts.transcript import (
     Load,
     Row,

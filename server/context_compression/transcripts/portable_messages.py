@@ -24,13 +24,14 @@ from context_compression.conversation.messages import (
     Thinking,
     ToolCall,
     ToolResult,
+    as_object,
     is_object,
     user,
 )
 from context_compression.conversation.validity import repair
 from context_compression.display.strings import one_line
 from context_compression.transcripts.blocks import linked
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 
 LONGEST_NAME = 64  # characters of a call's id and of a tool's name: the strictest provider's limit
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from context_compression.conversation.messages import as_object
 from context_compression.hosts.claude_code.about import (
     MANAGED_SETTINGS,
     NAME,
@@ -11,7 +12,7 @@ from context_compression.hosts.claude_code.about import (
     config_folder,
     user_file,
 )
-from context_compression.setup.config_values import json_in, names_of, object_of
+from context_compression.setup.config_values import json_in, names_of
 from context_compression.setup.finding import Finding
 from context_compression.setup.host import Host, typed
 from context_compression.setup.machine import PROGRAM, Machine
@@ -43,7 +44,7 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
         yield Finding("hooks", False, state, "Remove disableAllHooks from it.")
     if not in_project:
         return
-    known = object_of(object_of(json_in(host.file(machine)).get("projects")).get(str(machine.cwd)))
+    known = as_object(as_object(json_in(host.file(machine)).get("projects")).get(str(machine.cwd)))
     everything = [*settings.values(), known]
     if any(PROGRAM in names_of(values.get("disabledMcpjsonServers")) for values in everything):
         state = "the MCP servers of this project were refused in Claude Code"

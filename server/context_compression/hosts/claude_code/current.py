@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from context_compression.conversation.messages import as_object
 from context_compression.hosts.claude_code.about import (
     NAME,
     SESSION_VARIABLE,
@@ -20,7 +21,7 @@ from context_compression.hosts.claude_code.transcript.row import blocks
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import Candidate, files
 from context_compression.transcripts.damaged_lines import rows_of
-from context_compression.transcripts.lines import as_object, parse, string
+from context_compression.transcripts.lines import parse, string
 from context_compression.transcripts.live_host import NEWEST, PATIENCE, STEP, LiveHost, uncertain
 
 SEARCHED = 4 * 1024 * 1024  # bytes at a transcript's end; a running call is among the newest rows

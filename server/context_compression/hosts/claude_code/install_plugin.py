@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.errors import SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE, folder
 from context_compression.setup.additions import Value
@@ -132,11 +132,11 @@ def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:
     root, on = enabled
     servers = _at(_object(root / MANIFEST), "mcpServers")
     options = _at(_object(path), "pluginConfigs", PLUGIN, "options")
-    given: Mapping[str, Any] = options if is_object(options) else {}
+    given = as_object(options)
     values = {f"user_config.{name}": str(value) for name, value in given.items()}
     values |= {"CLAUDE_PLUGIN_ROOT": str(root), **machine.environ}
     server: Any = next(iter(servers.values()), None) if is_object(servers) else None
-    return root, {**_expanded(server if is_object(server) else {}, values), "enabled": on}
+    return root, {**_expanded(as_object(server), values), "enabled": on}
 
 
 def _enabled(settings: Path) -> tuple[Path, bool] | None:
@@ -172,4 +172,4 @@ def _object(path: Path) -> Mapping[str, Any]:
         raise SetupError(
             f"{path} is not JSON: {error}. Correct the file, and run this again."
         ) from error
-    return value if is_object(value) else {}
+    return as_object(value)

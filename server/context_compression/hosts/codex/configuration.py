@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from context_compression.conversation.messages import is_array
+from context_compression.conversation.messages import as_object, is_array
 from context_compression.hosts.codex.about import HOME_VARIABLE, NAME, SEEN, TITLE, home_folder
 from context_compression.setup import toml
 from context_compression.setup.additions import Value, is_our_group
-from context_compression.setup.config_values import json_in, object_of, toml_in
+from context_compression.setup.config_values import json_in, toml_in
 from context_compression.setup.finding import Finding
 from context_compression.setup.host import HookFile, Host, below, plain
 from context_compression.setup.machine import Machine
@@ -31,18 +31,18 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
     """What keeps Codex from starting our server or calling our hooks."""
     user = toml_in(host.file(machine))
     if in_project:
-        project = object_of(object_of(user.get("projects")).get(str(machine.cwd)))
+        project = as_object(as_object(user.get("projects")).get(str(machine.cwd)))
         if project.get("trust_level") != "trusted":
             state = f"Codex does not trust {machine.cwd}, and so reads no configuration in it"
             yield Finding("configuration", False, state, "Start codex here, and trust the folder.")
-    features = object_of(user.get("features"))
+    features = as_object(user.get("features"))
     if features.get("hooks", features.get("codex_hooks")) is False:
         state = f"hooks are switched off in {host.file(machine)}"
         yield Finding("hooks", False, state, "Take hooks = false out of [features].")
         return
     file = (machine.cwd / ".codex" if in_project else host.file(machine).parent) / "hooks.json"
-    states = object_of(object_of(user.get("hooks")).get("state"))
-    hook_states = [object_of(states.get(key)) for key in _keys_of_hooks(file)]
+    states = as_object(as_object(user.get("hooks")).get("state"))
+    hook_states = [as_object(states.get(key)) for key in _keys_of_hooks(file)]
     if any(hook.get("enabled") is False for hook in hook_states):
         state = f"Codex has some of our hooks in {file} switched off"
         yield Finding("hooks", False, state, "Start codex, type /hooks, and switch them on.")
@@ -53,7 +53,7 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
 
 def _keys_of_hooks(file: Path) -> Iterator[str]:
     """The keys under which Codex keeps our hooks' state: `/…/hooks.json:post_tool_use:0:0`."""
-    for event, groups in object_of(json_in(file).get("hooks")).items():
+    for event, groups in as_object(json_in(file).get("hooks")).items():
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower()
         for number, group in enumerate(groups if is_array(groups) else ()):
             if is_our_group(group):

@@ -8,6 +8,7 @@ does not pass on CODEX_HOME; where it is set, our entry in config.toml needs
 import re
 from pathlib import Path
 
+from context_compression.conversation.messages import as_object
 from context_compression.hosts.codex.about import (
     NAME,
     THREAD_VARIABLE,
@@ -18,7 +19,7 @@ from context_compression.hosts.codex.about import (
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import Candidate, files
 from context_compression.transcripts.damaged_lines import row_in
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call, uncertain
 
 SEARCHED = 50  # rollouts, the newest ones, for those of this working directory

@@ -20,11 +20,12 @@ from context_compression.conversation.messages import (
     Thinking,
     ToolCall,
     ToolResult,
+    as_object,
 )
 from context_compression.hosts.codex.about import NAME, SEEN, sessions_folder
 from context_compression.hosts.codex.messages import FROM_CODEX
 from context_compression.transcripts.exporter import NewSession, Row
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 from context_compression.transcripts.portable_messages import arguments, url_of
 
 __all__ = ["DOCUMENTS", "NAME", "THINKING", "command", "place", "rows"]

@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import ToolCall
+from context_compression.conversation.messages import ToolCall, as_object, objects
 from context_compression.hooks.host_compaction import archive_all, message_after_compaction
 from context_compression.hooks.requests import session_of
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.codex import transcript as rollouts
 from context_compression.hosts.codex.about import sessions_folder
 from context_compression.session.threads import in_thread
-from context_compression.transcripts.lines import as_object, objects, string
+from context_compression.transcripts.lines import string
 from context_compression.transcripts.reading import Reading, Writers
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.transcripts.blocks import call, linked, result, text, thinking
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 
 Item: TypeAlias = Mapping[str, Any]
 

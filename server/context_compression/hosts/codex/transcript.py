@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.hosts.codex.about import NAME
 from context_compression.hosts.codex.messages import (
     FROM_CODEX,
@@ -36,7 +36,7 @@ from context_compression.hosts.codex.messages import (
     is_repeated,
     is_the_models,
 )
-from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.transcript import (
     Load,
     Row,

@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.transcripts.blocks import call, media, result, text, thinking
-from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.transcript import (
     Load,
     Row,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from context_compression.conversation.messages import is_array
+from context_compression.conversation.messages import as_object, is_array
 from context_compression.hosts.gemini_cli.about import NAME, SEEN, TITLE, settings_folder
-from context_compression.setup.config_values import json_in, names_of, object_of
+from context_compression.setup.config_values import json_in, names_of
 from context_compression.setup.finding import Finding
 from context_compression.setup.host import HookFile, Host, below, plain
 from context_compression.setup.machine import PROGRAM, Machine
@@ -25,20 +25,20 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
         **json_in(user),
         **(json_in(host.file(machine, in_project=True)) if in_project else {}),
     }
-    servers = object_of(merged.get("mcp"))
+    servers = as_object(merged.get("mcp"))
     allowed = servers.get("allowed")
     if PROGRAM in names_of(servers.get("excluded")) or (
         is_array(allowed) and PROGRAM not in names_of(allowed)
     ):
         state = f"the server is excluded by mcp in {user}"
         yield Finding("configuration", False, state, f"Allow {PROGRAM} there.")
-    trust = object_of(object_of(json_in(user).get("security")).get("folderTrust"))
+    trust = as_object(as_object(json_in(user).get("security")).get("folderTrust"))
     if trust.get("enabled") is True and not _is_trusted(user, machine):
         state = f"Gemini CLI does not trust {machine.cwd}, and so starts no servers in it"
         mend = "Start gemini here, and trust the folder: /permissions."
         yield Finding("configuration", False, state, mend)
         yield Finding("hooks", False, "not called in a folder that is not trusted", mend)
-    elif object_of(merged.get("hooksConfig")).get("enabled") is False:
+    elif as_object(merged.get("hooksConfig")).get("enabled") is False:
         state = f"hooks are switched off in {user}"
         yield Finding("hooks", False, state, "Remove enabled: false from hooksConfig.")
 

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.conversation.refs import canonical
 from context_compression.transcripts.blocks import call, linked, media, result, text
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 
 SHOWN = ("info", "error", "warning")  # to the user, not to the model
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from context_compression.conversation.messages import as_object
 from context_compression.hosts.gemini_cli.about import (
     MARK_VARIABLE,
     NAME,
@@ -17,7 +18,6 @@ from context_compression.hosts.gemini_cli.about import (
 )
 from context_compression.transcripts.caller import Caller
 from context_compression.transcripts.candidates import Candidate, files
-from context_compression.transcripts.lines import as_object
 from context_compression.transcripts.live_host import LiveHost, uncertain
 
 

@@ -11,12 +11,18 @@ from functools import partial
 from typing import Any
 
 from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import COMPRESSED, ToolCall, is_array, is_object
+from context_compression.conversation.messages import (
+    COMPRESSED,
+    ToolCall,
+    as_object,
+    is_array,
+    is_object,
+)
 from context_compression.hooks.host_compaction import message_after_compaction
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.session.threads import in_thread
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 

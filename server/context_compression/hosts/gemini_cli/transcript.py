@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.hosts.gemini_cli.about import NAME
 from context_compression.hosts.gemini_cli.context import Context
-from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.transcript import (
     Load,
     Row,

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from context_compression.conversation.messages import as_object, objects
 from context_compression.hosts.opencode.live import Message, Object
 from context_compression.transcripts.blocks import call, linked, result, text, thinking
-from context_compression.transcripts.lines import as_object, objects, string
+from context_compression.transcripts.lines import string
 
 CLEARED = "[Old tool result content cleared]"  # what the model is shown instead of the result
 INTERRUPTED = "[Tool execution was interrupted]"

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.hosts.opencode.live import Message, Object
 from context_compression.hosts.opencode.transcript import transcript_of
 from context_compression.transcripts.candidates import LISTED, Candidate
-from context_compression.transcripts.lines import LONGEST, as_object, parse
+from context_compression.transcripts.lines import LONGEST, parse
 from context_compression.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:

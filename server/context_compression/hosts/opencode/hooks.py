@@ -21,6 +21,8 @@ from context_compression.conversation.messages import (
     Thinking,
     ToolCall,
     ToolResult,
+    as_object,
+    objects,
 )
 from context_compression.hooks.host_compaction import INSTRUCTIONS, archive_all
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
@@ -30,7 +32,7 @@ from context_compression.hosts.opencode.context import Context
 from context_compression.hosts.opencode.database import SessionReading
 from context_compression.hosts.opencode.live import Message as Live
 from context_compression.session.threads import in_thread
-from context_compression.transcripts.lines import as_object, objects, string
+from context_compression.transcripts.lines import string
 from context_compression.transcripts.portable_messages import arguments, as_user, url_of
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.hosts.opencode.about import NAME
 from context_compression.hosts.opencode.context import Context, charged
 from context_compression.hosts.opencode.live import (
@@ -27,7 +27,7 @@ from context_compression.hosts.opencode.live import (
     live_messages,
     not_reverted,
 )
-from context_compression.transcripts.lines import as_object, objects, string
+from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import (
     Transcript,
     counted,

@@ -19,10 +19,11 @@ from context_compression.conversation.messages import (
     Thinking,
     ToolCall,
     ToolResult,
+    as_object,
 )
 from context_compression.hosts.pi.about import NAME, sessions_folder
 from context_compression.transcripts.exporter import NewSession, Row
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 from context_compression.transcripts.portable_messages import arguments, as_user, url_of
 
 __all__ = ["DOCUMENTS", "NAME", "THINKING", "command", "place", "rows"]

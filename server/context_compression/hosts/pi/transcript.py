@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_object
+from context_compression.conversation.messages import as_object, is_object
 from context_compression.hosts.pi.about import NAME
 from context_compression.hosts.pi.context import Context
-from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.row_cache import RowCache
 from context_compression.transcripts.transcript import (
     Load,

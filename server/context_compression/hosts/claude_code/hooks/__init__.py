@@ -16,14 +16,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from context_compression.conversation.messages import ToolCall, is_array, is_object
+from context_compression.conversation.messages import ToolCall, as_object, is_array, is_object
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.claude_code.hooks.compaction import afterwards, beforehand, compacted
 from context_compression.hosts.claude_code.hooks.outputs import is_content, output_of
 from context_compression.hosts.claude_code.hooks.where import recent_messages, where
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 from context_compression.workspace import Workspace
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import Message, Text, ToolCall
+from context_compression.conversation.messages import Message, Text, ToolCall, as_object
 from context_compression.errors import ContextCompressionError, TranscriptError
 from context_compression.hosts.claude_code.about import projects_folder
 from context_compression.transcripts.damaged_lines import rows_of
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.hosts.claude_code.transcript.branch import Branch
 from context_compression.hosts.claude_code.transcript.row import Row, blocks, message_id
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 
 CLEARED = "[Old tool result content cleared]"  # what the model is shown instead of the result
 PROMPT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -9,7 +9,7 @@ rewound    a prompt may go back to before the last compaction, and then leaves i
 
 from collections.abc import Callable, Iterator, Mapping
 
-from context_compression.conversation.messages import is_array
+from context_compression.conversation.messages import as_object, is_array
 from context_compression.hosts.claude_code.transcript.history import History
 from context_compression.hosts.claude_code.transcript.row import (
     Row,
@@ -17,7 +17,7 @@ from context_compression.hosts.claude_code.transcript.row import (
     is_compaction,
     is_summary,
 )
-from context_compression.transcripts.lines import as_object, string
+from context_compression.transcripts.lines import string
 
 
 class Lineage:

@@ -7,6 +7,7 @@ the branch is looked for among these first, and only where it leads out of them 
 from collections.abc import Mapping
 from typing import Any
 
+from context_compression.conversation.messages import as_object
 from context_compression.hosts.claude_code.transcript.branch import Branch, live_branch
 from context_compression.hosts.claude_code.transcript.lineage import kept_by
 from context_compression.hosts.claude_code.transcript.row import (
@@ -15,7 +16,7 @@ from context_compression.hosts.claude_code.transcript.row import (
     is_compaction,
     message_id,
 )
-from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.lines import At, string
 
 LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata", "isCompactSummary")
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.hosts.claude_code.about import NAME
 from context_compression.hosts.claude_code.transcript.context import Context, blocks_of
 from context_compression.hosts.claude_code.transcript.outline import Outline
 from context_compression.hosts.claude_code.transcript.row import MESSAGES, Row
-from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.row_cache import RowCache
 from context_compression.transcripts.transcript import (
     Load,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from context_compression.conversation.messages import is_array, is_object
-from context_compression.transcripts.lines import as_object, string
+from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.transcripts.lines import string
 
 Row: TypeAlias = Mapping[str, Any]
 

@@ -18,11 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object
 from context_compression.errors import TranscriptError
 from context_compression.hosts.claude_code.transcript.reader import ClaudeCodeReader
 from context_compression.hosts.claude_code.transcript.row import Row
-from context_compression.transcripts.lines import At, as_object, string
+from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.transcript import Load, Transcript, folder_name, id_from_name
 
 NOT_SPOKEN = {  # known, and no part of the conversation
