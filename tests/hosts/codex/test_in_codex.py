@@ -7,6 +7,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
+import talkative_server
 from other_hosts import CODEX, SERVER, Codex
 from real_hosts import Desk, calling, saying
 from scripted_model import ScriptedModel
@@ -89,8 +90,7 @@ def test_what_is_read_back_from_the_store_is_left_alone(codex: Codex):
 
 
 def test_a_large_answer_of_another_server_becomes_a_preview(codex: Codex):
-    other = Path(__file__).parents[2] / "talkative_server.py"
-    command, *given = (SERVER[0], str(other))
+    command, *given = (SERVER[0], str(Path(talkative_server.__file__)))
     with codex.config.open("a", encoding="utf-8") as config:
         config.write(
             f"[mcp_servers.other]\ncommand = {json.dumps(command)}\nargs = {json.dumps(given)}\n"
