@@ -1,4 +1,4 @@
-"""Codex's items as Anthropic messages, and what kinds of items there are."""
+"""Codex's items as Anthropic messages, and the kinds of items."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,24 +12,24 @@ Item: TypeAlias = Mapping[str, Any]
 
 CALLS = {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
 OUTPUTS = {"function_call_output", "custom_tool_call_output", "tool_search_output"}
-MODEL_ITEMS = {  # by the model, beside its messages and calls
+MODEL_ITEMS = {  # by the model, in addition to its messages and calls
     "reasoning", "web_search_call", "image_generation_call", "compaction", "context_compaction",
 }  # fmt: skip
 FROM_CODEX = (
     "# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skill>",
     "<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<hook_prompt",
 )  # fmt: skip
-"""How texts begin that Codex puts into the user's role itself."""
+"""The beginnings of texts that Codex itself puts into the user's role."""
 SETTINGS = (
     "<permissions instructions>", "<model_switch>", "<collaboration_mode>", "<multi_agent_mode>",
     "<environments_instructions>", "<plugins_instructions>", "<skills_instructions>",
     "<personality_spec>", "<token_budget>", "<context_window", "<rollout_budget>",
 )  # fmt: skip
-"""The same for the developer's role: told again before a turn when they changed."""
+"""The same for the developer's role. Codex repeats them before a turn if they changed."""
 
 
 class Messages:
-    """Items as messages."""
+    """The messages that items make."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.made: list[dict[str, Any]] = []
@@ -41,16 +41,16 @@ class Messages:
         self._places = [self._place(item) for item in items]
 
     def holding(self, items: int) -> int:
-        """How many messages the first `items` make."""
+        """The number of messages that the first `items` items make."""
         return min(self._places[items - 1] + 1, len(self.made)) if items else 0
 
     def _place(self, item: Item) -> int:
-        """Put an item where it belongs; the index of the message it is in."""
+        """Add an item to the message it belongs to, and return that message's index."""
         kind = string(item, "type")
         if kind in OUTPUTS:
             if string(item, "call_id") in self._called:
                 self._give(item)
-            else:  # nor does Codex send it
+            else:  # Codex does not send it either
                 self.orphans += 1
         elif is_the_models(item):
             return self._say(_blocks_of_model(item))
@@ -73,7 +73,7 @@ class Messages:
         elif blocks:
             self._put("assistant", blocks)
         else:
-            return len(self.made)  # of the message that the rest of the answer will be in
+            return len(self.made)  # the index of the message that will hold the rest of the answer
         return len(self.made) - 1
 
     def _give(self, output: Item) -> None:
@@ -84,7 +84,7 @@ class Messages:
 
 
 def is_the_models(item: Item) -> bool:
-    """Whether the model said it."""
+    """Whether an item is from the model."""
     kind = string(item, "type")
     return (
         kind in MODEL_ITEMS
@@ -94,7 +94,7 @@ def is_the_models(item: Item) -> bool:
 
 
 def _blocks_of_model(item: Item) -> list[Any]:
-    """What an item of the model is as blocks."""
+    """An item of the model as blocks."""
     match string(item, "type"):
         case "message":
             return _parts(item.get("content"))
@@ -109,7 +109,7 @@ def _blocks_of_model(item: Item) -> list[Any]:
             return [call(string(item, "call_id"), "local_shell", item.get("action"))]
         case "tool_search_call" if item.get("call_id"):
             return [call(string(item, "call_id"), "tool_search", item.get("arguments"))]
-        case _:  # run by the provider: the call and what came of it are one
+        case _:  # run by the provider: the call and its result are one item
             return [item]
 
 
@@ -122,13 +122,13 @@ def _reasoning(item: Item) -> list[Any]:
 
 
 def _name(item: Item) -> str:
-    """`echo` of the namespace `mcp__probe` is `mcp__probe__echo`, as other hosts call it."""
+    """The name as other hosts write it: `mcp__probe__echo` for `echo` of `mcp__probe`."""
     namespace, name = string(item, "namespace"), string(item, "name")
     return f"{namespace}__{name.removeprefix('_')}" if namespace else name
 
 
 def _output(item: Item) -> Any:
-    """What a tool gave: a text, or a list of parts."""
+    """The output of a tool: a text, or a list of parts."""
     given = item.get("output", item.get("tools"))
     if is_object(given):  # before autumn 2025
         given = given.get("content")
@@ -154,12 +154,12 @@ def _part(part: Mapping[str, Any]) -> Any:
 
 
 def begins_turn(item: Item) -> bool:
-    """Whether the user says something in it, and not Codex in the user's name."""
+    """Whether an item is from the user, and not a text that Codex put into the user's role."""
     return item.get("role") == "user" and not _begins_with(item, FROM_CODEX)
 
 
 def is_repeated(item: Item) -> bool:
-    """Whether it is something that Codex tells before a turn when it changed."""
+    """Whether an item is a text that Codex repeats before a turn if it changed."""
     beginnings = {"user": FROM_CODEX, "developer": SETTINGS}.get(string(item, "role"))
     return bool(beginnings) and _begins_with(item, beginnings)
 

@@ -1,20 +1,20 @@
-"""Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`, a row per line.
+"""Codex's transcripts: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`.
 
-{"timestamp": …, "type": …, "payload": …}      and the payload by type:
+Each line is a row: `{"timestamp": …, "type": …, "payload": …}`. The payload by type:
 
 session_meta        id (of the thread), cwd, cli_version, base_instructions.text: the system prompt.
-                    A fork has its parent's behind its own.
+                    A fork has its parent's after its own.
 turn_context        model, cwd
-response_item       what was sent to the model or came from it, as the Responses API has it
-compacted           replacement_history: items that stand in place of everything before
+response_item       an item sent to the model or received from it, as in the Responses API
+compacted           replacement_history: items that replace everything before
 event_msg           task_started {model_context_window}; thread_rolled_back {num_turns};
                     token_count {info: {last_token_usage, total_token_usage, model_context_window}},
                     written once the response's tools have run; after a compaction with zeros
-token_usage_record  usage, thread_token_usage: the same, directly behind the response (0.169)
+token_usage_record  usage, thread_token_usage: the same, directly after the response (0.169)
 
-Items become Anthropic messages: what the model said between two inputs is one message, and the
-outputs of its calls are the next. Reasoning is a thinking block; where it is encrypted that is the
-signature, and `summary` stands beside it. Seen in versions 0.139 to 0.169.
+Items become Anthropic messages. All items of the model between two inputs are one message, and the
+outputs of its calls are the next. Reasoning becomes a thinking block. Encrypted reasoning is the
+block's signature, and the block then also has a `summary`. Seen in versions 0.139 to 0.169.
 
     messages.py   the messages that items make
     current.py    which rollout belongs to the host that started us
@@ -61,13 +61,13 @@ def recognises(row: Mapping[str, Any]) -> bool:
 
 
 def reader() -> "CodexReader":
-    """For one rollout file: a thread, which may be a subagent's."""
+    """A reader for one rollout file: a thread, which may be a subagent's."""
     return CodexReader()
 
 
 @dataclass(frozen=True)
 class Charged:
-    """What a request cost with its answer, and how many items, from the first on, those are."""
+    """The tokens of a request and its answer, and the number of items that they cover."""
 
     tokens: int
     items: int
@@ -78,10 +78,10 @@ class CodexReader:
     """The live history, kept as Codex keeps it."""
 
     items: list[Item] = field(default_factory=list[Item])
-    """What the next request would begin with."""
+    """The items with which the next request would begin."""
     _charged: list[Charged] = field(default_factory=list[Charged])
-    _answer: int | None = None  # the item the answer begins with whose usage is not known yet
-    _total: Any = None  # tokens of the whole thread: the same usage is written more than once
+    _answer: int | None = None  # the first item of the answer whose usage is not known yet
+    _total: Any = None  # the thread's total: the same usage is written more than once
     _meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _model: str | None = None
     _window: int | None = None
@@ -90,7 +90,7 @@ class CodexReader:
     _unknown: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, row: Row, at: At) -> None:
-        """Take a row into account."""
+        """Add the next row of the file."""
         kind, payload = string(row, "type"), as_object(row.get("payload"))
         match kind:
             case "session_meta":
@@ -152,12 +152,12 @@ class CodexReader:
         self._total = total
         items = len(self.items) if self._answer is None else self._answer
         while items < len(self.items) and is_the_models(self.items[items]):
-            items += 1  # outputs of its calls may stand behind it already
+            items += 1  # outputs of its calls may already follow it
         self._charged.append(Charged(prompt + (answer if isinstance(answer, int) else 0), items))
         self._answer = None
 
     def _roll_back(self, turns: Any) -> None:
-        """Forget the last turns, with what Codex had told the model just before them."""
+        """Remove the last turns, and the texts that Codex put just before them."""
         begins = [index for index, item in enumerate(self.items) if begins_turn(item)]
         if not isinstance(turns, int) or turns <= 0 or not begins:
             return
@@ -171,7 +171,7 @@ class CodexReader:
         self._answer = None
 
     def transcript(self, path: Path, load: Load) -> Transcript:
-        """The live context now."""
+        """The live conversation, as of the last row added."""
         messages = Messages(self.items)
         usage = None
         if self._charged:

@@ -1,4 +1,4 @@
-"""Copilot CLI: everything we know of it.
+"""Copilot CLI.
 
 transcript.py   its transcripts
 """

@@ -1,23 +1,24 @@
-"""Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, an event per line.
+"""Copilot CLI's transcripts: `~/.copilot/session-state/<session>/events.jsonl`.
 
-{"type": …, "data": {…}, "id": …, "parentId": …}      and the data by type:
+Each line is an event: `{"type": …, "data": {…}, "id": …, "parentId": …}`. The data by type:
 
 session.start                 sessionId, copilotVersion, context.cwd
 session.model_change          newModel
-system.message                role, content: the system prompt, written when it changed
+system.message                role, content: the system prompt, written whenever it changed
 user.message                  content, transformedContent: as the model saw it; attachments
 assistant.message             content, reasoningText, reasoningOpaque, toolRequests [{toolCallId,
                               name, arguments}], model, apiCallId: shared by parts of one answer
 tool.execution_complete       toolCallId, result.content (as the model saw it) or error.message
 system.notification           content
 session.compaction_start      systemTokens, conversationTokens, toolDefinitionsTokens
-session.compaction_complete   success, summaryContent: it stands in place of what came before the
-                              start; the agent had gone on meanwhile, and that stays
+session.compaction_complete   success, summaryContent: it replaces the messages from before the
+                              start; messages that were added meanwhile stay
 session.truncation            tokenLimit, messagesRemovedDuringTruncation
 session.shutdown              currentTokens and the three counts, as of now
 
-Events of subagents have an `agentId` (before 2026: data.parentToolCallId). What a request cost is
-not written, the host's own counts are. Seen in version 1.0.64, whose package documents the events.
+Events of subagents have an `agentId` (before 2026: data.parentToolCallId). The file does not hold
+the usage of requests, but the host's own token counts. Seen in version 1.0.64, whose package
+documents the events.
 """
 
 from collections import Counter
@@ -45,7 +46,7 @@ FAMILIES = {
     "permission", "sampling", "session", "skill", "subagent", "system", "tool", "user",
     "user_input",
 }  # fmt: skip
-QUOTED = 30_000  # characters of each user's message that are told again beside a summary
+QUOTED = 30_000  # characters of each user message that are repeated with a summary
 
 
 def recognises(row: Mapping[str, Any]) -> bool:
@@ -55,21 +56,21 @@ def recognises(row: Mapping[str, Any]) -> bool:
 
 
 def reader() -> "CopilotReader":
-    """For one session."""
+    """A reader for one session."""
     return CopilotReader()
 
 
 @dataclass
 class CopilotReader:
-    """The messages that events make, the newest compaction applied."""
+    """The messages that events make, with the newest compaction applied."""
 
     _messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     _calls: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
-    """By call: where the results of its answer are put."""
+    """By call id: the list that takes the results of all calls of the same answer."""
     _answer: str = ""  # the API call whose answer came last
-    _user_texts: list[str] = field(default_factory=list[str])  # by the user
+    _user_texts: list[str] = field(default_factory=list[str])
     _replaced: tuple[int, int] = (0, 0)
-    """How many messages the compaction now running will replace, and how many the user said."""
+    """How many messages the running compaction replaces, and how many texts of the user."""
     _overhead: int = 0  # tokens of system prompt and tools
     _counted: tuple[int, int] | None = None
     _about: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -82,7 +83,7 @@ class CopilotReader:
     _unknown: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, row: Row, at: At) -> None:
-        """Take an event into account."""
+        """Add the next event of the file."""
         kind, data = string(row, "type"), as_object(row.get("data"))
         if row.get("agentId") or data.get("parentToolCallId"):
             self._subagents += 1
@@ -182,7 +183,7 @@ class CopilotReader:
         self._messages.append({"role": role, "content": content})
 
     def transcript(self, path: Path, load: Load) -> Transcript:
-        """The live context now."""
+        """The live conversation, as of the last event added."""
         messages = [{**m, "content": [*m["content"]]} for m in self._messages if m["content"]]
         usage = (self._overhead, 0) if self._overhead else None
         if self._counted:

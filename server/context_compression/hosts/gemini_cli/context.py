@@ -18,12 +18,12 @@ class Context:
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.ends: dict[str, int] = {}
-        """By answer: how many messages there are with it, but without its calls' results."""
+        """By id of an answer: the number of messages up to it, without its calls' results."""
         self.unknown: Counter[str] = Counter()
         self._given: set[str] = set()
 
     def add(self, row: Mapping[str, Any], *, answered: bool) -> None:
-        """Add a row; a command of the user's (`/help`) is no message, unless it was answered."""
+        """Add a row. A command of the user (`/help`) makes no message unless it was answered."""
         kind = string(row, "type")
         if kind == "gemini":
             self._answer(row)
@@ -82,7 +82,7 @@ class Context:
 
 
 def _result(id: str, response: Mapping[str, Any]) -> dict[str, Any]:
-    """What a tool answered: its `output` or `error`, else all it said as JSON."""
+    """A tool result: the response's `output` or `error`, or else the full response as JSON."""
     for name in ("output", "error"):
         output = response.get(name)
         if isinstance(output, str):

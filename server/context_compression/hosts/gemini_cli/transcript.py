@@ -1,15 +1,17 @@
-"""Gemini CLI: `~/.gemini/tmp/<name of the project>/chats/session-<minute>-<id>.jsonl`.
+"""Gemini CLI's transcripts, a JSON object per line.
 
-{"sessionId": …, "projectHash": …, "kind": "main"}       first, and again where it is resumed
+The path is `~/.gemini/tmp/<name of the project>/chats/session-<minute>-<id>.jsonl`.
+
+{"sessionId": …, "projectHash": …, "kind": "main"}       first, and again when resumed
 {"id": …, "type": "user", "content": [parts]}
 {"id": …, "type": "gemini", "content": text or parts, "tokens": {input, output, …}, "model": …,
  "toolCalls": [{"id", "name", "args", "result": [{"functionResponse": …}]}]}
-{"$set": {"messages": […]}}       the history from now on: a compression, or a session resumed
-{"$rewindTo": id}                 that message and all behind it are gone
+{"$set": {"messages": […]}}       a new history, from a compression or a resumed session
+{"$rewindTo": id}                 removes that message and all after it
 
-A row with a known id replaces the earlier one, in its place. Results stand in `toolCalls` once they
-are there, and again in the user's row behind. Rows of other types (info, error, warning) are not
-sent, nor are thoughts. Until 2026 the same stood in one JSON object, written anew each time:
+A row with a known id replaces the earlier row in its place. Results are written to `toolCalls`, and
+again to the user's row that follows. Rows of other types (info, error, warning) are not sent to the
+model, nor are thoughts. Until 2026 a session was one JSON object, rewritten each time:
 `{"sessionId", "projectHash", "messages"}`. Seen in versions of January 2026 and in 0.61.
 
     context.py   the messages that rows make
@@ -46,20 +48,20 @@ def recognises(row: Mapping[str, Any]) -> bool:
 
 
 def is_session(document: Any) -> bool:
-    """Whether a JSON value is a session as it was written until 2026."""
+    """Whether a JSON value is a session in the format used until 2026."""
     about = as_object(document)
     return "projectHash" in about and is_array(about.get("messages"))
 
 
 def read_document(path: Path, document: Any) -> Transcript:
-    """A session that is one JSON value."""
+    """The live conversation of a session that is one JSON value."""
     session = reader()
     session.add({**as_object(document)}, At(0, 0))
     return session.transcript(path, lambda _: {})
 
 
 def reader() -> "GeminiReader":
-    """For one session."""
+    """A reader for one session."""
     return GeminiReader()
 
 
@@ -69,14 +71,14 @@ class GeminiReader:
 
     _messages: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     _before: dict[str, int] = field(default_factory=dict[str, int])
-    """By message: a hash of the ids of those before it."""
+    """By message id: a hash of the ids of the messages before it."""
     _charged_at: dict[str, int] = field(default_factory=dict[str, int])
-    """By answer: the same, when its usage was first told."""
+    """By id of an answer: that hash at the time its usage was first written."""
     _session: str = ""
     _unknown: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, row: Row, at: At) -> None:
-        """Take a row into account."""
+        """Add the next row of the file."""
         update = as_object(row.get("$set"))
         if "$rewindTo" in row:
             self._rewind(string(row, "$rewindTo"))
@@ -113,7 +115,7 @@ class GeminiReader:
                 return
 
     def transcript(self, path: Path, load: Load) -> Transcript:
-        """The live context now."""
+        """The live conversation, as of the last row added."""
         context = Context()
         rows = list(self._messages.values())
         answered = [row.get("type") == "gemini" for row in rows[1:]]
@@ -134,7 +136,10 @@ class GeminiReader:
         )
 
     def _usage(self, context: "Context") -> tuple[int, int] | None:
-        """What the newest answer cost, if it was the answer to what stands before it now."""
+        """Tokens of the newest answer's request, and how many messages they cover.
+
+        `None` if the messages before that answer have changed since.
+        """
         for id, row in reversed(self._messages.items()):
             tokens = as_object(row.get("tokens"))
             total = sum(n for part in CHARGED if isinstance(n := tokens.get(part), int))

@@ -1,4 +1,4 @@
-"""From opencode's messages to Anthropic's: what the model was sent."""
+"""opencode's messages as Anthropic messages: what the model was sent."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from context_compression.hosts.opencode.live import Message, Object
 from context_compression.transcripts.blocks import call, linked, result, text, thinking
 from context_compression.transcripts.lines import string
 
-CLEARED = "[Old tool result content cleared]"  # what the model is shown instead of the result
+CLEARED = "[Old tool result content cleared]"  # the model sees this instead of the result
 INTERRUPTED = "[Tool execution was interrupted]"
 SUMMARY_REQUEST = "What did we do so far?"
 RUN_BY_USER = "The following tool was executed by the user"
@@ -23,13 +23,13 @@ class Context:
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.ends: dict[str, int] = {}
-        """By message: how many messages there are with its text and calls, without the results."""
+        """By message id: the number of messages up to it, without the results of its calls."""
         self.cleared_at: float = 0
-        """When results were last taken out of the context, in milliseconds."""
+        """When results were last removed from the context, in milliseconds."""
         self.unknown: Counter[str] = Counter()
 
     def add(self, message: Message, *, newest: bool) -> None:
-        """Add a message; calls of the newest may still be running."""
+        """Add a message. Calls of the newest message may still be running."""
         if message.about.get("role") == "user":
             self._put("user", [block for part in message.parts for block in self._shown(part)])
         elif not _is_lost(message):
@@ -53,13 +53,13 @@ class Context:
             self.messages.append({"role": role, "content": content})
 
     def _shown(self, part: Object) -> Iterator[Any]:
-        """A part of the user's as blocks."""
+        """A part of a user message as blocks."""
         match part:
             case {"type": "text", "text": str(shown)}:
                 if shown and not part.get("ignored"):
                     yield text(shown)
             case {"type": "file", "mime": "text/plain" | "application/x-directory"}:
-                return  # its content stands in a text beside it
+                return  # a text part next to it holds the content
             case {"type": "file", "url": str(url)}:
                 yield linked(url, string(part, "mime"))
             case {"type": "compaction"}:
@@ -70,7 +70,7 @@ class Context:
                 yield from self._strange(part)
 
     def _spoken(self, part: Object) -> Iterator[Any]:
-        """A part of the assistant's as blocks, without what tools answered."""
+        """A part of an assistant message as blocks, without tool results."""
         match part:
             case {"type": "text", "text": str(shown)}:
                 if shown:
@@ -86,7 +86,7 @@ class Context:
                 yield from self._strange(part)
 
     def _result(self, part: Object, newest: bool) -> Iterator[Any]:
-        """What a tool answered; of a call that was interrupted, that it was."""
+        """The result of a call; for an interrupted call, a note that it was interrupted."""
         if part.get("type") != "tool":
             return
         id, state = string(part, "callID"), as_object(part.get("state"))
@@ -123,7 +123,11 @@ class Context:
 def charged(
     messages: Sequence[Message], context: Context
 ) -> tuple[tuple[int, int] | None, str | None]:
-    """What the newest request of this very context cost with its answer, and its model."""
+    """Usage and model of the newest request.
+
+    The usage is the tokens of the request with its answer, and the number of messages they cover.
+    It is `None` if the host removed results from the context since.
+    """
     for message in reversed(messages):
         about, tokens = message.about, as_object(message.about.get("tokens"))
         cache = as_object(tokens.get("cache"))
@@ -145,14 +149,17 @@ def _model(messages: Sequence[Message]) -> str | None:
 
 
 def _is_lost(message: Message) -> bool:
-    """Whether the host does not send an answer again, for it failed; one cut short it does send."""
+    """Whether the host leaves a failed answer out of later requests.
+
+    An aborted answer that has content is still sent.
+    """
     error = as_object(message.about.get("error"))
     has_content = any(p.get("type") not in ("step-start", "reasoning") for p in message.parts)
     return bool(error) and not (error.get("name") == "MessageAbortedError" and has_content)
 
 
 def _sealed(part: Object) -> str:
-    """The provider's own form of some reasoning."""
+    """The signature or the encrypted form of a reasoning part; empty if there is none."""
     for about in as_object(part.get("metadata")).values():
         for name in ("signature", "reasoningEncryptedContent", "redactedData"):
             if isinstance(seal := as_object(about).get(name), str):

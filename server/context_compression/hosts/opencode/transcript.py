@@ -1,17 +1,17 @@
-"""opencode: the database `~/.local/share/opencode/opencode.db`, or a session exported to JSON.
+"""opencode's sessions: the database `~/.local/share/opencode/opencode.db`, or a JSON export.
 
 session   id, directory, title, parent_id (of a subagent), revert {messageID, partID}, time_updated
 message   id, session_id, time_created, time_updated, data: {role, parentID, modelID, tokens, …}
 part      id, message_id, session_id, time_updated, data: {type, …}
 
-An export is `{"info": session, "messages": [{"info": …, "parts": […]}, …]}`. A session's path is
-that of the database and its id: `…/opencode.db/ses_1fe1…`.
+An export is `{"info": session, "messages": [{"info": …, "parts": […]}, …]}`. The path of a session
+is the path of the database, followed by the session's id: `…/opencode.db/ses_1fe1…`.
 
 Parts: text, reasoning, tool {tool, callID, state {status, input, output, time.compacted}}, file
-{mime, url}, compaction {tail_start_id}, subtask, step-start, step-finish, patch, snapshot, agent. A
-compaction is a part of a user's message; the assistant's message that answers it (`summary`) holds
-the summary. What stands before is gone, but for the messages from `tail_start_id` on. Seen in
-versions 1.2 and 1.18; checked against the latter's own choice of messages.
+{mime, url}, compaction {tail_start_id}, subtask, step-start, step-finish, patch, snapshot, agent.
+A compaction is a part of a user message. The assistant message that answers it (`summary`) holds
+the summary. Earlier messages leave the context, except those from `tail_start_id` on. Seen in
+versions 1.2 and 1.18; checked against the messages that 1.18 itself selects.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ def is_export(document: Any) -> bool:
 
 
 def read_document(path: Path, document: Any) -> Transcript:
-    """An exported session."""
+    """The live conversation of an exported session."""
     about = as_object(document)
     messages = [
         Message(string(info, "id"), info, objects(message.get("parts")))
@@ -57,9 +57,9 @@ def transcript_of(path: Path, session: Object, newest_first: Iterable[Message]) 
     """The live context of a session.
 
     Args:
-        path: what to call it by.
-        session: what is known of it.
-        newest_first: its messages; only those that may be live are taken.
+        path: the path that the transcript names.
+        session: the session's record: `id`, `revert`.
+        newest_first: the session's messages; only those that may be live are consumed.
     """
     live, new = live_messages(not_reverted(newest_first, as_object(session.get("revert"))))
     context = Context()

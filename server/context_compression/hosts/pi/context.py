@@ -1,4 +1,4 @@
-"""Pi's entries as Anthropic messages, with what the model was told beside them."""
+"""Pi's entries as Anthropic messages, with the system prompt and the tools."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ CHARGED = ("input", "output", "cacheRead", "cacheWrite")
 
 
 class Context:
-    """The messages that entries make, with what the model was told beside them."""
+    """The messages, the system prompt and the tools that entries make."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
@@ -24,7 +24,7 @@ class Context:
         self.unknown: Counter[str] = Counter()
         self._prompts: list[str] = []
         self._sections: dict[str, str] = {}
-        self._begun = False  # by a compaction, which says the whole system prompt
+        self._begun = False  # whether a compaction gave the complete system prompt
         self._results: list[Any] = []  # of the calls just made
 
     @property
@@ -33,7 +33,7 @@ class Context:
         return "\n\n".join(filter(None, [*self._prompts, *self._sections.values()]))
 
     def begin(self, compaction: Row) -> None:
-        """Start with what a compaction left."""
+        """Start with the system message and the summary of a compaction."""
         if is_object(message := compaction.get("systemMessage")):
             self._tell(message)
             self._begun = True
@@ -44,8 +44,9 @@ class Context:
 
         Args:
             row: the entry.
-            kept: by the compaction, whose own system message says all that those before it said.
-            charged: whether its usage is that of a request of this very context.
+            kept: whether the compaction kept it. The compaction's own system message replaces the
+                system messages among the kept entries.
+            charged: whether its usage belongs to a request of the present context.
         """
         match row:
             case {"type": "message", "message": message} if is_object(message):
@@ -114,7 +115,7 @@ class Context:
         for name, section in as_object(message.get("sections")).items():
             if isinstance(section, str):
                 self._sections[name] = section
-            else:  # null takes it out
+            else:  # null removes it
                 self._sections.pop(name, None)
         for tool in _objects(message.get("toolsRemoved")):
             self.tools.pop(string(tool, "name"), None)
@@ -123,7 +124,7 @@ class Context:
 
 
 def _ran(message: Mapping[str, Any]) -> str:
-    """A command that the user ran, as the model is told of it."""
+    """A command that the user ran, in the words that the model sees."""
     shown = f"Ran `{string(message, 'command')}`\n"
     output, code = string(message, "output"), message.get("exitCode")
     shown += f"```\n{output}\n```" if output else "(no output)"

@@ -1,19 +1,21 @@
-"""Pi: `~/.pi/agent/sessions/--<folder of the project>--/<time>_<id>.jsonl`, an entry per line.
+"""Pi's transcripts: `~/.pi/agent/sessions/--<folder of the project>--/<time>_<id>.jsonl`.
+
+Each line is an entry:
 
 {"type": "session", "version": 3, "id": …, "cwd": …}          the first, not part of the tree
-{"type": …, "id": …, "parentId": …, …}                          and the rest by type:
+{"type": …, "id": …, "parentId": …, …}                          the others, by type:
 
-message         message: role user, assistant, toolResult, system, bashExecution or custom; the
-                assistant's with usage and stopReason (what was aborted or failed is not sent)
-compaction      summary, firstKeptEntryId, systemMessage: what stands before is gone, but for the
-                entries from that one on
-branch_summary  summary: what was learnt on a branch that was left
-custom_message  content: put in by an extension
+message         message: role user, assistant, toolResult, system, bashExecution or custom; with
+                usage and stopReason if by the assistant (not sent if aborted or failed)
+compaction      summary, firstKeptEntryId, systemMessage: earlier entries leave the context,
+                except those from firstKeptEntryId on
+branch_summary  summary: of a branch that the user left
+custom_message  content: added by an extension
 context_edit    targetId, replacement {content} or null: how an earlier entry is sent from now on
 model_change    provider, modelId
-others          about the session, not sent
+others          describe the session, not sent
 
-The live branch is walked from the last entry up; entries of version 1 have no ids and follow each
+The live branch is walked from the last entry up. Entries of version 1 have no ids and follow each
 other. System messages patch the prompt by section, and add and remove tools. Seen in versions 0.8
 to 0.87 (format 1 and 3), documented for format 3 in the package's `docs/session-format.md`.
 
@@ -60,24 +62,24 @@ def recognises(row: Mapping[str, Any]) -> bool:
 
 
 def reader() -> "PiReader":
-    """For one session."""
+    """A reader for one session."""
     return PiReader()
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where an entry stands in the tree, and in the file."""
+    """The place of an entry in the tree and in the file."""
 
     id: str
     parent: str
     kind: str
     at: At
     names: str
-    """The entry it is about: a compaction's first kept one, an edit's target."""
+    """The id of the entry it refers to: a compaction's first kept entry, an edit's target."""
 
 
 class PiReader:
-    """The tree of entries; the live ones are looked up when asked."""
+    """Keeps the tree of entries; `transcript` reads the live ones."""
 
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
@@ -89,7 +91,7 @@ class PiReader:
         self._cache = RowCache()
 
     def add(self, row: Row, at: At) -> None:
-        """Take a row into account."""
+        """Add the next row of the file."""
         kind, number = string(row, "type"), self._rows
         self._rows += 1
         if kind == "session":
@@ -110,7 +112,7 @@ class PiReader:
             self._model = string(row, "modelId") or self._model
 
     def transcript(self, path: Path, load: Load) -> Transcript:
-        """The live context now."""
+        """The live conversation, as of the last row added."""
         branch, gaps = self._branch()
         live, kept = _live(branch)
         rows = {entry.id: self._cache.row(entry.at, load) for entry in live if entry.kind in SENT}
@@ -119,13 +121,13 @@ class PiReader:
             for entry in live
             if entry.kind == "context_edit"
         }
-        # what a request cost before the history was changed says nothing now
+        # usage from before the history was edited does not apply to the present context
         charged = _after(live, "context_edit") - kept
         self._cache.only(e.at for e in live if e.kind in SENT or e.kind == "context_edit")
         context = Context()
         for number, (id, row) in enumerate(rows.items()):
             if row.get("type") == "compaction":
-                if number == 0:  # an older one that lies among what was kept says nothing
+                if number == 0:  # an older compaction among the kept entries has no effect
                     context.begin(row)
             elif id not in edits:
                 context.add(row, kept=id in kept, charged=id in charged)
@@ -151,13 +153,14 @@ class PiReader:
         )
 
     def _branch(self) -> tuple[list[Entry], int]:
-        """The entries from the newest up to the root, as far as they may be live, oldest first.
+        """The entries of the branch that may be live, oldest first, and the missing parents.
 
-        And how many parents were missing.
+        The walk goes from the newest entry to the root, or to the first entry that the last
+        compaction kept. The second value is 1 if a parent on the way is missing, else 0.
         """
         branch: dict[str, Entry] = {}
         entry = self._entries.get(self._last)
-        first = ""  # that the last compaction kept
+        first = ""  # the first entry that the last compaction kept
         while entry is not None and entry.id not in branch:
             branch[entry.id] = entry
             if entry.kind == "compaction" and not first:
@@ -178,7 +181,7 @@ def _named(row: Row) -> str:
 
 
 def _live(branch: list[Entry]) -> tuple[list[Entry], set[str]]:
-    """The entries that are sent, in the order they are sent, and which the compaction kept."""
+    """The entries in the order they are sent, and the ids of those that the compaction kept."""
     compactions = [n for n, entry in enumerate(branch) if entry.kind == "compaction"]
     if not compactions:
         return branch, set()
@@ -189,13 +192,13 @@ def _live(branch: list[Entry]) -> tuple[list[Entry], set[str]]:
 
 
 def _after(entries: list[Entry], kind: str) -> set[str]:
-    """The entries behind the last one of a kind."""
+    """The ids of the entries after the last one of a kind."""
     places = [n for n, entry in enumerate(entries, 1) if entry.kind == kind]
     return {entry.id for entry in entries[max(places, default=0) :]}
 
 
 def _edited(row: Row, replacement: Any) -> Row:
-    """A row whose message says something else."""
+    """A row with its content replaced."""
     content = as_object(replacement).get("content")
     if row.get("type") == "message":
         return {**row, "message": {**as_object(row.get("message")), "content": content}}

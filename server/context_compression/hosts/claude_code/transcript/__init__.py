@@ -1,15 +1,17 @@
-"""Claude Code: `~/.claude/projects/<folder of the project>/<session>.jsonl`, a row per line.
+"""Claude Code's transcripts: `~/.claude/projects/<folder of the project>/<session>.jsonl`.
 
-    reader.py    a transcript, row by row, and the conversation it holds now
-    row.py       what a row is
-    outline.py   what is kept of every row
-    lineage.py   which row each row follows
-    history.py   which of them go back to before a compaction
-    branch.py    which rows are in the context now
-    context.py   the messages they make, and their real usage
-    stream.py    the same from the log of a run: rows as they were sent
+Each line of a transcript is one row, a JSON object.
 
-The format is the host's own and changes: what we do not know is passed over and reported.
+    reader.py    reads a transcript row by row, and builds its live conversation
+    row.py       kinds of rows
+    outline.py   a short form of every row
+    lineage.py   the row that each row follows
+    history.py   which rows go back to before a compaction
+    branch.py    the rows that are in the context now
+    context.py   the messages of those rows, and their measured token usage
+    stream.py    reads the log of a run (`claude -p --output-format stream-json`)
+
+The format is internal to Claude Code and changes. Unknown rows are skipped and reported.
 """
 
 from pathlib import Path
@@ -29,9 +31,9 @@ __all__ = ["NAME", "ClaudeCodeReader", "read_own", "reader", "recognises"]
 
 
 def read_own(path: Path) -> Transcript:
-    """The conversation in a file that Claude Code wrote.
+    """The conversation in a file that Claude Code wrote: a transcript, or the log of a run.
 
     Raises:
-        TranscriptError: there is no such file, it cannot be read, or it is no conversation.
+        TranscriptError: the file does not exist, cannot be read, or is not a conversation.
     """
     return Reading(path, Writers((stream, sessions), ((stream.is_log, stream),))).look()

@@ -1,7 +1,8 @@
-"""Which rows of a Claude Code transcript are in the context now: one branch of a tree.
+"""The live branch of a Claude Code transcript: the rows that are in the context now.
 
-Every row names its parent. The file keeps all that ever was: branches left by a rewind, subagents
-(`isSidechain`), what came before a compaction. The live branch is walked from the newest row up:
+Every row names its parent, so the rows form a tree. The file also keeps rows that are no longer in
+the context: branches that a rewind left, subagents (`isSidechain`), and rows from before a
+compaction. The live branch is walked from the newest row up to the root:
 
     … ─ old ─┬─ kept ─ kept     compact_boundary ─ summary ─ kept ─ kept ─ new … ─ newest
              └ parallel call                                 (where the compaction moved them)
@@ -27,17 +28,17 @@ from context_compression.transcripts.lines import string
 
 @dataclass(frozen=True)
 class Branch:
-    """The live rows, oldest first, and what was met on the way."""
+    """The live rows, oldest first, and the irregularities on the way to them."""
 
     rows: list[Row]
     kept: frozenset[str] = frozenset()
-    """The uuids of those that were there before the last compaction, which kept them."""
+    """The uuids of the rows from before the last compaction that the compaction kept."""
     gaps: int = 0
-    """Parents that are not in the file, so that the row before was taken instead."""
+    """The number of parents missing in the file; the row before took the place of each."""
     misplaced: int = 0
-    """Rows that name one from before a compaction, and follow what was written since."""
+    """The number of rows whose parent, by mistake, is from before a compaction."""
     is_rewound: bool = False
-    """Whether it goes back to before a compaction."""
+    """Whether the branch goes back to before a compaction."""
     begins_in_the_middle: bool = False
     """Whether the parent of the very first row is not in the file."""
 
@@ -46,8 +47,8 @@ def live_branch(rows: Mapping[str, Row]) -> Branch:
     """The branch that ends in the newest message.
 
     Args:
-        rows: the conversation's rows by uuid, in file order; those that are only links of the chain
-            (progress, types we do not know) included.
+        rows: the conversation's rows by uuid, in file order. This includes rows that are only links
+            of the chain (progress, unknown types).
     """
     spoken = [uuid for uuid, row in rows.items() if row["type"] in ("user", "assistant")]
     if not spoken:
@@ -70,10 +71,10 @@ def live_branch(rows: Mapping[str, Row]) -> Branch:
 
 
 def _with_parallel(chain: list[Row], rows: Iterable[Row]) -> Iterator[Row]:
-    """The chain and what belongs to it beside it: parallel calls branch, a row for each.
+    """The chain, and the rows next to it that belong to its messages.
 
-    Only one of those branches leads on; the message's other rows and the results of its other calls
-    are found by their ids.
+    Parallel tool calls are written as one row each, and these rows branch. Only one of the branches
+    is on the chain. The message's other rows are found by message id, and the results by call id.
     """
     on_chain = {row["uuid"] for row in chain}
     of_message: dict[str, list[Row]] = {}

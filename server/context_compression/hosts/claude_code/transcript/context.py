@@ -1,4 +1,4 @@
-"""From live rows to messages: what the model was sent, as far as the transcript tells."""
+"""Messages from live rows: what the model was sent, as far as the transcript records it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,13 +10,13 @@ from context_compression.hosts.claude_code.transcript.branch import Branch
 from context_compression.hosts.claude_code.transcript.row import Row, blocks, message_id
 from context_compression.transcripts.lines import string
 
-CLEARED = "[Old tool result content cleared]"  # what the model is shown instead of the result
+CLEARED = "[Old tool result content cleared]"  # the model sees this instead of the result
 PROMPT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 @dataclass(frozen=True)
 class Step:
-    """An assistant message, and the user message behind it: its calls' results."""
+    """An assistant message, and the user message after it with the results of its calls."""
 
     message: dict[str, Any]
     answer: dict[str, Any] = field(default_factory=lambda: {"role": "user", "content": []})
@@ -30,8 +30,9 @@ class Step:
 class Context:
     """The messages of a branch.
 
-    An assistant message comes in a row per block, the results of its calls in any order and with
-    other rows between: here it is one message, and the results are the next one, in call order.
+    The transcript has a row for each block of an assistant message. The results of its calls follow
+    in any order, with other rows in between. Here the blocks are one message, and the results are
+    the next message, in the order of the calls.
     """
 
     def __init__(self, branch: Branch) -> None:
@@ -39,20 +40,20 @@ class Context:
         self.rows: list[list[str]] = []
         """The uuids of the rows that each message was made of."""
         self.extra_system: list[Mapping[str, Any]] = []
-        """Text blocks that the model was told by the system in the course of the conversation."""
+        """Text blocks of system messages in the course of the conversation."""
         self.textless: Counter[str] = Counter()
-        """Attachments by type whose text is not in the file."""
+        """How many attachments have no text in the file, by their type."""
         self._branch = branch
-        self._uuids: dict[int, list[str]] = {}  # of rows, by the identity of their message
+        self._uuids: dict[int, list[str]] = {}  # of rows, by the `id()` of their message
         self._steps: dict[str, Step] = {}  # by message id
         self._calls: dict[str, Step] = {}  # by call id, in the order of the calls
         self._cleared = _cleared(branch.rows)
-        self._words_them = False  # whether the host writes how it words what attachments say
+        self._words_them = False  # whether the host writes the text of attachments (`rendered`)
         for row in branch.rows:
             match row["type"]:
                 case "user":
                     self._add_user(row)
-                case "assistant" if not row.get("isApiErrorMessage"):  # the host's own, never sent
+                case "assistant" if not row.get("isApiErrorMessage"):  # by the host, never sent
                     self._add_assistant(row)
                 case "attachment" if row["uuid"] not in self._cleared:
                     self._add_attachment(row)
@@ -62,10 +63,14 @@ class Context:
 
     @property
     def usage(self) -> tuple[int, int] | None:
-        """Prompt tokens of the newest request of this very context, and the messages it held."""
+        """Prompt tokens of the newest request, and how many messages that request held.
+
+        `None` if no request was made since the context last changed (compaction,
+        microcompaction).
+        """
         for row in reversed(self._branch.rows):
             if row["uuid"] in self._branch.kept or row.get("subtype") == "microcompact_boundary":
-                return None  # what was charged before is not what would be sent now
+                return None  # earlier requests held another context
             step = self._steps.get(message_id(row)) if row["type"] == "assistant" else None
             before = self._before.get(id(step.message)) if step else None
             if before is not None and (tokens := _prompt_tokens(row)):
@@ -77,7 +82,7 @@ class Context:
         calls = [string(result, "tool_use_id") for result in blocks(row, "tool_result")]
         owner = next((self._calls[call] for call in calls if call in self._calls), None)
         if owner is None:
-            own = content if isinstance(content, str) else [*content]  # more may follow in it
+            own = content if isinstance(content, str) else [*content]  # a copy: blocks may be added
             self._add({"role": "user", "content": own}, row)
             return
         for block in content:
@@ -101,7 +106,7 @@ class Context:
             step = self._steps[message_id(row)] = Step({"role": "assistant", "content": content})
             self.messages += [step.message, step.answer]
         else:
-            there = blocks_of(step.message["content"])  # among them what a row written twice says
+            there = blocks_of(step.message["content"])  # a row may be written twice
             new = [block for block in blocks_of(content) if block not in there]
             step.message["content"] = [*there, *new]
         self._note(step.message, row)
@@ -109,20 +114,21 @@ class Context:
             self._calls.setdefault(string(call, "id"), step)
 
     def _add_attachment(self, row: Row) -> None:
-        """What the host put beside the conversation: in the role of the system, or of the user.
+        """Add a text that the host put into the conversation, as system or as user.
 
-        Only the newest models know system messages in the middle, so what those say is passed on
-        with the system prompt. Files that the user mentioned stand in the user's message.
+        Only the newest models accept system messages in the middle of a conversation. Their text is
+        therefore passed on with the system prompt. Text in the user's role, such as a file that the
+        user mentioned, is added to the message before it.
         """
         about, rendered = as_object(row.get("attachment")), row.get("rendered")
         role = row.get("renderedRole")
         self._words_them |= "rendered" in row
         if not self._words_them:
             rendered, role = _worded(about), "user"
-        if about.get("type") == "queued_command":  # the user's, typed while the agent was at work
+        if about.get("type") == "queued_command":  # typed by the user while the agent was working
             prompt = about.get("prompt")
             readable = bool(prompt) and (isinstance(prompt, str) or is_array(prompt))
-            prompt = [*prompt] if is_array(prompt) else prompt  # more may follow in it
+            prompt = [*prompt] if is_array(prompt) else prompt  # a copy: blocks may be added
             self._add({"role": "user", "content": prompt if readable else []}, row)
         elif not rendered or not is_array(rendered):
             self.textless[string(about, "type") or "none"] += 1
@@ -137,11 +143,11 @@ class Context:
                 last = self.messages[-1]
                 if isinstance(last["content"], str):
                     last["content"] = blocks_of(last["content"])
-                last["content"] += texts  # the same list: results may follow in it
+                last["content"] += texts  # in place: results may be added to the same list
 
     def _finish(self) -> None:
         if self._words_them:
-            self.textless.clear()  # the others were not shown to the model
+            self.textless.clear()  # attachments without `rendered` were not shown to the model
         order = {call: number for number, call in enumerate(self._calls)}
         for step in self._steps.values():
             step.results.sort(key=lambda block: order.get(string(block, "tool_use_id"), len(order)))
@@ -151,7 +157,7 @@ class Context:
 
 
 def _cleared(rows: Sequence[Row]) -> set[str]:
-    """The calls and attachments whose content the host took out (microcompaction)."""
+    """The ids of calls and attachments whose content the host removed (microcompaction)."""
     ids: set[str] = set()
     for row in rows:
         about = as_object(row.get("microcompactMetadata"))
@@ -162,7 +168,7 @@ def _cleared(rows: Sequence[Row]) -> set[str]:
 
 
 def _worded(about: Mapping[str, Any]) -> list[Mapping[str, str]]:
-    """What an attachment tells, between the marks of what nobody typed; the wording is ours."""
+    """The text of an attachment as a `<system-reminder>`, in our own wording."""
     content = about.get("content")
     match string(about, "type"):
         case "file":
@@ -181,14 +187,17 @@ def _worded(about: Mapping[str, Any]) -> list[Mapping[str, str]]:
 
 
 def _prompt_tokens(row: Row) -> int:
-    """All input of a request. Its output is a placeholder in versions 2.1.14 to 2.1.50."""
+    """Input tokens of a request, cached ones included.
+
+    Output tokens are not added: in versions 2.1.14 to 2.1.50 they are a placeholder.
+    """
     usage = as_object(row["message"].get("usage"))
     parts = [usage.get(part) for part in PROMPT_TOKENS]
     return sum(part for part in parts if isinstance(part, int))
 
 
 def blocks_of(content: Any) -> list[Mapping[str, Any]]:
-    """Content as a list of blocks, where it may be a string."""
+    """The content of a message as a list of blocks; a string becomes one text block."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     return [block for block in content if is_object(block)] if is_array(content) else []

@@ -1,4 +1,4 @@
-"""How a Claude Code conversation went, row by row: where contexts begin, and what leads back."""
+"""The course of a Claude Code conversation: where contexts begin, and which rows lead back."""
 
 from collections.abc import Mapping
 
@@ -10,36 +10,36 @@ from context_compression.hosts.claude_code.transcript.row import (
 )
 from context_compression.transcripts.lines import string
 
-CLOSING = {"stop_hook_summary", "turn_duration"}  # system rows behind the answer that ends a turn
+CLOSING = {"stop_hook_summary", "turn_duration"}  # system rows after the last answer of a turn
 
 
 class History:
-    """The conversation as it went, up to a row in the file."""
+    """The conversation up to one row of the file; rows are added in file order."""
 
     def __init__(self, rows: Mapping[str, Row]) -> None:
         self.newest = ""
-        """The newest row behind the last compaction, but for what leads elsewhere."""
+        """The newest row after the last compaction; rows that lead elsewhere do not count."""
         self._rows = rows
         self._boundary = ""  # of the last compaction; empty before the first
-        self._kept: set[str] = set()  # by it
-        self._root_before = ""  # where the context began that it summed up
-        self._spoken = False  # whether anybody spoke since
+        self._kept: set[str] = set()  # rows that the last compaction kept
+        self._root_before = ""  # where the context began that the last compaction summed up
+        self._spoken = False  # whether there was a message since
         self._last = ""  # the row before
-        self._places: dict[str, int] = {}  # of rows in the file
-        self._roots: dict[str, str] = {}  # of rows: where their context begins
-        self._followers: dict[str, int] = {}  # of rows: where the first stands that follows it
+        self._places: dict[str, int] = {}  # by row: its place in the file
+        self._roots: dict[str, str] = {}  # by row: where its context begins
+        self._followers: dict[str, int] = {}  # by row: the place of the first row that follows it
 
     def begin(self, uuid: str, kept: list[str]) -> None:
-        """A compaction."""
+        """Add a compaction and the uuids of the rows that it kept."""
         self._root_before = self._roots.get(self._last, "")
         self._boundary, self._kept, self._spoken = uuid, set(kept), False
         self._take(uuid, uuid)
         self.newest = uuid
 
     def add(self, row: Row, parent: str) -> None:
-        """Any other row, and the one it followed when it was written."""
+        """Add any other row, and the row it followed when it was written."""
         uuid: str = row["uuid"]
-        followed = parent if parent in self._places else self._last  # its line was damaged
+        followed = parent if parent in self._places else self._last  # the parent's line was damaged
         if not parent:
             root = uuid
         elif followed in self._kept:
@@ -61,7 +61,7 @@ class History:
         return string(self._rows[uuid], "parentUuid") if is_written_later else parent
 
     def leads_back(self, parent: str) -> bool:
-        """Whether a row is from before the last compaction, and not kept by it."""
+        """Whether a parent is from before the last compaction and was not kept by it."""
         if not self._boundary or parent in self._kept or (parent and parent not in self._places):
             return False
         return self._place(parent) < self._places[self._boundary]
@@ -70,25 +70,26 @@ class History:
         return self._places[uuid] if uuid else -1
 
     def is_rewind(self, row: Row, parent: str) -> bool:
-        """Whether a row that leads back is meant to.
+        """Whether a row leads back because the user rewound the conversation.
 
-        A rewind begins with a prompt in the place of another, so the row that it follows had gone
-        on before. Nobody was seen to go back past two compactions; the host's slip always does.
+        A rewind replaces an earlier prompt, so another row already followed its parent. No rewind
+        past two compactions was ever seen; rows that lead back by mistake always go that far.
         """
         boundary = self._places[self._boundary]
         had_gone_on = not parent or self._followers.get(parent, boundary) < boundary
         return _may_be_a_prompt(row) and had_gone_on and not self._compacted_before_since(parent)
 
     def _compacted_before_since(self, uuid: str) -> bool:
-        """Whether the compaction before the last one stands behind a row."""
+        """Whether the compaction before the last one comes after a row."""
         root = self._rows.get(self._root_before)
         is_compacted = root is not None and (is_compaction(root) or is_summary(root))
         return is_compacted and self._places[self._root_before] > self._place(uuid)
 
     def has_lost_its_boundary(self, row: Row) -> bool:
-        """Whether a row is all that is left of a compaction: a summary whose parent is missing.
+        """Whether a row is a summary whose compaction boundary is missing in the file.
 
-        Without a boundary a summary is a message like others; our own exports write such ones.
+        Such a summary names a parent that is not there. A summary that never had a boundary is an
+        ordinary message; our own exports contain them.
         """
         named = string(row, "parentUuid")
         follows_a_boundary = self._boundary and not self._spoken
@@ -97,7 +98,7 @@ class History:
 
 
 def _may_be_a_prompt(row: Row) -> bool:
-    """Whether a turn may begin with it: none does with an answer, a result or a summary."""
+    """Whether a turn may begin with a row; no turn begins with an answer, a result or a summary."""
     if row["type"] == "assistant" or row.get("subtype") in CLOSING or is_summary(row):
         return False
     return not any(blocks(row, "tool_result"))

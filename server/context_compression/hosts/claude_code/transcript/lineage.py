@@ -1,10 +1,12 @@
-"""Which row of a Claude Code transcript each row follows: not always the one it names.
+"""The row that each row of a Claude Code transcript follows.
 
-kept       what a compaction kept stays where it was written, and now follows the summary
-results    of a call that a compaction wrote once more follow the new one
-misplaced  rows behind the second compaction of a process name a parent from before the first
-           (2.1.237 to 2.1.260): they follow what was written since the last compaction
-rewound    a prompt may go back to before the last compaction, and then leaves it out
+Usually a row follows the parent it names (`parentUuid`). There are four exceptions:
+
+kept       rows that a compaction kept stay where they were written, but now follow the summary
+results    results follow the new row of their call if a compaction wrote the call again
+misplaced  rows after the second compaction of a process name a parent from before the first
+           (2.1.237 to 2.1.260); they follow the rows written since the last compaction
+rewound    a prompt may go back to before the last compaction, which is then left out
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,12 +33,12 @@ class Lineage:
         self.parents = {uuid: string(row, "parentUuid") for uuid, row in rows.items()}
         """By uuid: the uuid of the row before; empty where a context begins."""
         self.misplaced: set[str] = set()
-        """Rows that name one from before a compaction by mistake."""
+        """Rows whose parent, by mistake, is from before a compaction."""
         self.rewound: set[str] = set()
-        """Rows that go back to before a compaction."""
+        """Rows with which the user went back to before a compaction."""
         self._rows = rows
         self._kept: dict[str, list[str]] = {}  # by compaction
-        self._ends: dict[str, str] = {}  # by summary: the last of what was kept behind it
+        self._ends: dict[str, str] = {}  # by summary: the last kept row that now follows it
         for uuid, row in rows.items():
             if is_compaction(row):
                 self._kept[uuid] = self._move_kept(uuid, row)
@@ -45,11 +47,11 @@ class Lineage:
             self._mend()
 
     def _move_kept(self, uuid: str, boundary: Row) -> list[str]:
-        """Put what a compaction kept where it is now; its uuids, oldest first.
+        """Make the rows that a compaction kept follow its anchor; their uuids, oldest first.
 
-        The host leaves kept rows where they were written. New rows hang off the last of them
-        (2.1.217) or off the summary, the anchor (2.1.329). Followed as they are, the first lead
-        past the boundary into the whole old history, the second past the kept messages.
+        The host leaves kept rows where they were written. New rows name the last kept row as their
+        parent (2.1.217), or the summary, which is the anchor (2.1.329). Unchanged, the former would
+        lead past the boundary into the complete old history, and the latter past the kept rows.
         """
         about = as_object(boundary.get("compactMetadata"))
         anchor = string(as_object(about.get("preservedSegment")), "anchorUuid")
@@ -63,7 +65,7 @@ class Lineage:
         return kept
 
     def _mend(self) -> None:
-        """Find rows that name one from before a compaction, and what they follow instead."""
+        """Repair the parents of rows that name one from before a compaction by mistake."""
         history = History(self._rows)
         for uuid, row in self._rows.items():
             if is_compaction(row) or history.has_lost_its_boundary(row):
@@ -76,13 +78,13 @@ class Lineage:
             history.add(row, parent)
 
     def _settled(self, row: Row, parent: str, history: History) -> str:
-        """What a row followed when it was written, where it names one from before a compaction."""
+        """The row that a row followed when written, if it names one from before a compaction."""
         uuid = row["uuid"]
         if history.is_rewind(row, parent):
             self.rewound.add(uuid)
             return parent
         newest = self._ends.get(history.newest, history.newest)
-        if self.parents[uuid] == parent:  # else a later compaction kept it, and it is there now
+        if self.parents[uuid] == parent:  # else a later compaction kept the row and moved it
             self.parents[uuid] = newest
             self.misplaced.add(uuid)
         return newest
@@ -95,7 +97,10 @@ def kept_by(boundary: Row, rows: Mapping[str, Row]) -> list[str]:
 
 
 def _kept(about: Row, rows: Mapping[str, Row], parent_of: Callable[[str], str]) -> list[str]:
-    """The rows that a compaction kept, oldest first: as listed, else from head to tail."""
+    """The uuids of the rows that a compaction kept, oldest first.
+
+    The compaction lists them, or names the first (head) and the last (tail).
+    """
     segment, listing = (as_object(about.get(k)) for k in ("preservedSegment", "preservedMessages"))
     head, tail = string(segment, "headUuid"), string(segment, "tailUuid")
     listed = listing.get("allUuids") or listing.get("uuids")
@@ -113,7 +118,8 @@ def walk(
 ) -> tuple[list[Row], int]:
     """The rows from the root to `newest`, and how many parents were missing.
 
-    Where a parent is missing (its line was damaged), the row before it in the file stands in.
+    If a row's parent is missing because its line was damaged, the row before it in the file takes
+    the parent's place.
     """
     before: dict[str, str] = {}
     chain: dict[str, Row] = {}
@@ -133,10 +139,10 @@ def walk(
 def _moved_results(
     rows: Mapping[str, Row], parents: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Results whose call a compaction wrote once more, and the row that makes it now.
+    """Rows with results whose call a compaction wrote again, each with the call's new row.
 
-    Where a plugin says what a compaction keeps, all of it is written anew, behind the boundary; but
-    its results still name the call of before as their parent (2.1.329).
+    If a plugin decides what a compaction keeps, the host writes all of that again after the
+    boundary. The results still name the old row of their call as their parent (2.1.329).
     """
     callers: dict[str, str] = {}
     for uuid, row in rows.items():

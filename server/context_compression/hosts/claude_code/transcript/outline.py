@@ -1,7 +1,7 @@
-"""The outline of a transcript: what the live branch is found by, of every row that ever was.
+"""The outline of a transcript: a short form of every row, enough to find the live branch.
 
-Rows may be large and many, and few are live: those behind the last compaction, and what it kept. So
-the branch is looked for among these first, and only where it leads out of them among all.
+Rows may be large and many, but few are live: the rows after the last compaction, and the rows it
+kept. The branch is searched among these first, and among all rows only if it leads out of them.
 """
 
 from collections.abc import Mapping
@@ -22,22 +22,22 @@ LINKS = ("parentUuid", "isSidechain", "subtype", "compactMetadata", "isCompactSu
 
 
 class Outline:
-    """Rows of the conversation in short, by uuid; those of subagents apart."""
+    """The short rows of a conversation by uuid, and separately those of its subagents."""
 
     def __init__(self) -> None:
         self._main: dict[str, Row] = {}
         self._side: dict[str, Row] = {}
         self._recent: dict[str, Row] = {}  # from the last compaction on
         self._older: set[str] = set()  # ids of the messages before it
-        self._is_rewritten = False  # whether one of those was written once more behind it
+        self._is_rewritten = False  # whether one of those was written again after it
 
     @property
     def subagents(self) -> int:
-        """Rows of subagents, where the file does not hold nothing else."""
+        """The number of subagents' rows; 0 if the file holds no other rows."""
         return len(self._side) if self._main else 0
 
     def add(self, kind: str, row: Row, at: At) -> None:
-        """Take a row in; one that is written twice keeps its first place and its last content."""
+        """Add a row. A row that is written twice keeps its first place and its last content."""
         short = {**_short(kind, row), "at": at}
         uuid = row["uuid"]
         if row.get("isSidechain"):
@@ -52,7 +52,7 @@ class Outline:
         self._main[uuid] = short
 
     def branch(self) -> Branch:
-        """The live branch, of rows in short."""
+        """The live branch, made of short rows."""
         rows = self._main or self._side
         boundary = next(iter(self._recent.values()), None)
         if boundary is not None and is_compaction(boundary) and not self._is_rewritten:

@@ -1,4 +1,4 @@
-"""One transcript of Claude Code, row by row, and the conversation it holds now."""
+"""Reader for one Claude Code transcript: takes it row by row, and gives the live conversation."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ from context_compression.transcripts.transcript import (
 
 __all__ = ["NAME", "ClaudeCodeReader", "reader", "recognises"]
 
-SYNTHETIC = "<synthetic>"  # the model of messages that the host wrote itself
-KNOWN = MESSAGES | {  # the others are links of the chain, or about the session
+SYNTHETIC = "<synthetic>"  # the model named in messages that the host wrote itself
+KNOWN = MESSAGES | {  # the rest are links of the chain, or describe the session
     "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch",
     "cost-state", "custom-title", "file-history-snapshot", "last-prompt", "mode", "permission-mode",
     "pr-link", "progress", "queue-operation", "summary", "tools-used",
@@ -38,12 +38,12 @@ def recognises(row: Mapping[str, Any]) -> bool:
 
 
 def reader() -> "ClaudeCodeReader":
-    """For a session, or for a subagent where the file holds nothing else."""
+    """A reader for a session, or for a subagent if the file holds nothing else."""
     return ClaudeCodeReader()
 
 
 class ClaudeCodeReader:
-    """An outline of all rows; the live ones are looked up when asked."""
+    """Keeps an outline of all rows; `transcript` reads the live ones."""
 
     def __init__(self) -> None:
         self._outline = Outline()
@@ -53,7 +53,7 @@ class ClaudeCodeReader:
         self._cache = RowCache()
 
     def add(self, row: dict[str, Any], at: At) -> None:
-        """Take a row into account."""
+        """Add the next row of the file."""
         kind = string(row, "type") if _is_sound(row) else "damaged"
         if string(row, "uuid"):
             self._outline.add(kind, row, at)
@@ -67,10 +67,10 @@ class ClaudeCodeReader:
             self._shape = self._shapes.get(string(row, "shapeHash"), self._shape)
 
     def transcript(self, path: Path, load: Load) -> Transcript:
-        """The live context now."""
+        """The live conversation, as of the last row added."""
         outline = self._outline.branch()
         rows = [self._cache.row(row["at"], lambda at: _slim(load(at))) for row in outline.rows]
-        # one that is not there any more: the file was written anew while we read
+        # a row is empty if it is no longer there: the host rewrote the file while we read it
         branch = replace(outline, rows=[row for row in rows if row])
         self._cache.only(row["at"] for row in outline.rows)
         context = Context(branch)
@@ -119,12 +119,12 @@ def _is_sound(row: Row) -> bool:
 
 
 def _slim(row: dict[str, Any]) -> dict[str, Any]:
-    row.pop("toolUseResult", None)  # says a result again
+    row.pop("toolUseResult", None)  # repeats a result
     return row
 
 
 def _session_id(rows: list[Row]) -> str:
-    """The session of the newest row; a subagent's has the agent's id behind it."""
+    """The session id of the newest row; for a subagent, followed by the agent's id."""
     if not rows or not string(rows[-1], "sessionId"):
         return ""
     session, agent = string(rows[-1], "sessionId"), string(rows[-1], "agentId")

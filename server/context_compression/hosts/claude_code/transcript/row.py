@@ -1,4 +1,4 @@
-"""A row of a Claude Code transcript: what it is, and what is in it."""
+"""Rows of a Claude Code transcript: their kinds, blocks and message ids."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
@@ -12,12 +12,15 @@ MESSAGES = {"user", "assistant", "system", "attachment"}
 
 
 def is_compaction(row: Row) -> bool:
-    """Whether everything before this row left the context, but for what the row says was kept."""
+    """Whether a row is a compaction boundary.
+
+    The rows before it left the context, except those that the boundary lists as kept.
+    """
     return row["type"] == "system" and row.get("subtype") == "compact_boundary"
 
 
 def is_summary(row: Row) -> bool:
-    """Whether the row holds what a compaction put in the place of everything before."""
+    """Whether a row holds the summary that replaced everything before a compaction."""
     return row["type"] == "user" and bool(row.get("isCompactSummary"))
 
 
@@ -29,5 +32,5 @@ def blocks(row: Row, kind: str) -> Iterator[Mapping[str, Any]]:
 
 
 def message_id(row: Row) -> str:
-    """The id that the rows of one assistant message share."""
+    """The id that the rows of one assistant message share; for others, the row's own uuid."""
     return string(as_object(row.get("message")), "id") or row["uuid"]

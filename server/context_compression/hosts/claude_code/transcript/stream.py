@@ -1,13 +1,13 @@
-"""The log of `claude -p --output-format stream-json`: what one run sent and received, in order.
+"""The log of `claude -p --output-format stream-json`: the messages of one run, in order.
 
 {"type": "system", "subtype": "init", "session_id": …, "model": …}      at the start of each turn
 {"type": "assistant", "message": …, "parent_tool_use_id": null, "session_id": …, "uuid": …}
 {"type": "user", …}        results; the prompts only with --replay-user-messages
 {"type": "system", "subtype": "compact_boundary", "compact_metadata": …}      then the summary
-{"type": "stream_event", "event": …}      pieces of what follows whole
+{"type": "stream_event", "event": …}      pieces of a message that follows complete
 {"type": "result", "result": the last answer again, "modelUsage": {model: {"contextWindow": …}}}
 
-No row names the one before it, as those of a transcript do: here that is the one above. Rows with a
+Rows of a transcript name their parent; rows of a log do not, and follow the row above. Rows with a
 `parent_tool_use_id` are a subagent's. With `--output-format json --verbose` the same rows are one
 JSON list. Seen in version 2.1.329, and as the Agent SDK documents them.
 """
@@ -25,7 +25,7 @@ from context_compression.hosts.claude_code.transcript.row import Row
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.transcript import Load, Transcript, folder_name, id_from_name
 
-NOT_SPOKEN = {  # known, and no part of the conversation
+NOT_SPOKEN = {  # known, but not part of the conversation
     "auth_status", "control_cancel_request", "control_request", "control_response", "keep_alive",
     "prompt_suggestion", "rate_limit_event", "result", "stream_event", "system", "tool_progress",
     "tool_use_summary",
@@ -36,7 +36,7 @@ CONTINUED = "This session is being continued"  # how the host begins a summary
 
 
 def recognises(row: Mapping[str, Any]) -> bool:
-    """Whether the row is one of such a log."""
+    """Whether the row is from such a log."""
     if string(row, "type") not in SPOKEN | NOT_SPOKEN or "role" in row:
         return False
     has_session = "session_id" in row and OF_TRANSCRIPTS.isdisjoint(row)
@@ -58,16 +58,16 @@ def read_document(path: Path, document: Any) -> Transcript:
 
 
 def reader() -> "StreamReader":
-    """For one log."""
+    """A reader for one log."""
     return StreamReader()
 
 
 class StreamReader:
-    """Hands the rows on as a transcript has them."""
+    """Passes the rows on to a `ClaudeCodeReader`, in the form of a transcript's rows."""
 
     def __init__(self) -> None:
         self._reader = ClaudeCodeReader()
-        self._newest: dict[str, str] = {}  # uuids, by the call that a subagent works for
+        self._newest: dict[str, str] = {}  # uuids, by the call that started the subagent
         self._parents: dict[str, str] = {}
         self._boundary: Row = {}  # of a compaction whose summary has not come yet
         self._without_summary = 0
@@ -77,7 +77,7 @@ class StreamReader:
         self._is_answering = False
 
     def add(self, row: dict[str, Any], at: At) -> None:
-        """Take a row into account."""
+        """Add the next row of the log."""
         kind = string(row, "type")
         if session := _session_id(row):
             self._sessions[session] = None
@@ -121,7 +121,7 @@ class StreamReader:
         self._reader.add({**own, "parentUuid": self._parents[uuid]}, at)
 
     def _is_summary(self, row: Mapping[str, Any]) -> bool:
-        """Whether the first message behind a boundary is what the host put in the place of all."""
+        """Whether the first message after a boundary is the compaction's summary."""
         segment = as_object(as_object(self._boundary["compactMetadata"]).get("preservedSegment"))
         is_anchor = bool(row.get("uuid")) and row.get("uuid") == segment.get("anchorUuid")
         content = as_object(row.get("message")).get("content")
@@ -130,7 +130,7 @@ class StreamReader:
         return row["type"] == "user" and (is_anchor or begins or bool(row.get("isSynthetic")))
 
     def _give_up_boundary(self) -> None:
-        """A compaction whose summary is not in the log: what it summed up is all there is."""
+        """Ignore a compaction whose summary is not in the log; the messages before it stay."""
         self._without_summary += bool(self._boundary)
         self._boundary = {}
 
@@ -138,7 +138,7 @@ class StreamReader:
         """The conversation so far.
 
         Raises:
-            TranscriptError: there is a result alone.
+            TranscriptError: the log holds a result, and no messages.
         """
         transcript = self._reader.transcript(path, lambda at: _as_row(load(at), at))
         if self._result and not transcript.messages:
@@ -150,7 +150,7 @@ class StreamReader:
         model = transcript.model or string(self._init, "model") or None
         return replace(
             transcript,
-            # not the session's own: the log is a part of it, and the host goes on with the whole
+            # not the session's own id: the log is only a part of it, and the session may go on
             session_id=folder_name(f"{session}-log") if session else id_from_name(path),
             model=model,
             window=self._window(model),
@@ -180,7 +180,7 @@ class StreamReader:
 
 
 def _as_row(row: Mapping[str, Any], at: At) -> dict[str, Any]:
-    """The row as a transcript has it, but for the one before it."""
+    """The row as a transcript has it, without its parent."""
     is_local = "local_command_source" in row  # by the host, about a command; not by the model
     return {
         "type": "system" if is_local else string(row, "type"),
