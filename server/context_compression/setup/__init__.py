@@ -1,7 +1,7 @@
-"""Changing a host's configuration, and changing it back.
+"""Changing a host's configuration, and undoing the change.
 
-Here live the formats, the backups and the edits. Where a host keeps its configuration, and what of
-ours goes into it, is known in `hosts/<host>/configuration.py`.
+This folder holds file formats, backups and edits. `hosts/<host>/configuration.py` says where a host
+keeps its configuration, and what we add to it.
 
     host.py            `Host`: where its configuration is, and what we add to it
     additions.py       what we add to a file: the server's entry, hooks, a script
@@ -9,7 +9,7 @@ ours goes into it, is known in `hosts/<host>/configuration.py`.
     files.py           files of other programs: replaced atomically, with a backup
     jsonc.py           entries in JSON with comments (parsed in jsonc_parser.py)
     toml.py yaml.py    the same in TOML and in YAML
-    config_values.py   reading what a host's configuration says
+    config_values.py   reading values from a host's configuration
     machine.py         the user's computer, and the command that starts our server on it
     finding.py         one result of the doctor
 """

@@ -13,13 +13,13 @@ from context_compression.setup.machine import PROGRAM
 Value = dict[str, Any]
 HOOKS = "hooks"
 OWN_KEYS = ("type", "command", "args", "cmd")
-"""The keys of an entry that we keep current; the user may change all others."""
+"""The keys of an entry that `install` overwrites; all others belong to the user."""
 
 
 class Format(Protocol):
     """Reads, adds and removes entries. The modules jsonc, toml and yaml are formats.
 
-    A text that cannot be parsed raises `ValueError`.
+    All methods raise `ValueError` for a text that cannot be parsed.
     """
 
     def holds(self, text: str, under: str) -> bool:
@@ -35,14 +35,14 @@ class Format(Protocol):
         ...
 
     def without_entry(self, text: str, under: str, name: str, *, tidy: bool) -> str:
-        """The text without it."""
+        """The text without the entry; with `tidy`, also without a section that became empty."""
         ...
 
 
 class Addition(Protocol):
-    """Something we add to a file. A missing file counts as an empty text.
+    """An entry, hooks or a script that we add to a file. A missing file counts as an empty text.
 
-    A text that cannot be parsed raises `ValueError`; the message says what is wrong.
+    All methods raise `ValueError` for a text that cannot be parsed; the message gives the reason.
     """
 
     @property
@@ -51,19 +51,19 @@ class Addition(Protocol):
         ...
 
     def is_in(self, text: str) -> bool:
-        """Whether the text has it, in any version."""
+        """Whether the text has the addition, in any version."""
         ...
 
     def added_to(self, text: str) -> str:
-        """The text with it, in this version; the same object where it is there already."""
+        """The text with this version of the addition; `text` itself if it has it already."""
         ...
 
     def removed_from(self, text: str, before: str | None) -> str:
-        """The text without it, and without the sections that were made for it.
+        """The text without the addition, and without the sections that were made for it.
 
         Args:
-            text: the text with it.
-            before: the text before it was added, where that is known.
+            text: the text with the addition.
+            before: the text before it was added, if known.
         """
         ...
 
@@ -76,7 +76,7 @@ class Entry:
         path: of the file.
         format: of the file.
         under: the section that holds the entries.
-        our_entry: the value it should have.
+        our_entry: the value that the entry should have.
         strict: whether the host accepts JSON without comments only.
     """
 
@@ -87,7 +87,11 @@ class Entry:
     strict: bool = False
 
     def current(self, text: str) -> Value | None:
-        """The entry in a text; `None` where there is none."""
+        """The entry in a text; `None` if there is none.
+
+        Raises:
+            ValueError: the text cannot be parsed, or the value is not an object.
+        """
         checked(text, strict=self.strict)
         current = self.format.entry_in(text, self.under, PROGRAM)
         if current is not None and not is_object(current):
@@ -95,11 +99,11 @@ class Entry:
         return None if current is None else dict(current)
 
     def is_in(self, text: str) -> bool:
-        """Whether there is an entry of our name."""
+        """Whether there is an entry with our name."""
         return self.current(text) is not None
 
     def added_to(self, text: str) -> str:
-        """The text with the entry; what the user added to it is kept."""
+        """The text with the entry; keys that the user added to the entry stay."""
         known = self.current(text)
         own = {name: value for name, value in self.our_entry.items() if name in OWN_KEYS}
         entry = {**self.our_entry, **(known or {}), **own}
@@ -166,7 +170,7 @@ class Hooks:
 
 @dataclass(frozen=True)
 class Script:
-    """A file that is ours alone: a program that the host runs.
+    """A file of our own: a program that the host runs.
 
     Attributes:
         path: of the file.
@@ -177,7 +181,7 @@ class Script:
     content: str
 
     def is_in(self, text: str) -> bool:
-        """Whether there is such a file: its name says that it is ours."""
+        """Whether the file exists; its name shows that it is ours."""
         return bool(text)
 
     def added_to(self, text: str) -> str:
@@ -199,7 +203,11 @@ def is_our_group(group: Any) -> bool:
 
 
 def checked(text: str, *, strict: bool) -> None:
-    """Raise `ValueError` where a host that accepts plain JSON only could not read the text."""
+    """Check that a host that accepts plain JSON only can read the text.
+
+    Raises:
+        ValueError: `strict` is set, and the text is neither empty nor plain JSON.
+    """
     if not strict or not text.strip():
         return
     try:

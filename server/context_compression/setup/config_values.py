@@ -14,7 +14,7 @@ Values = Mapping[str, Any]
 
 
 def json_in(path: Path) -> Values:
-    """The object in a JSON file, with or without comments; an empty one where there is none."""
+    """The object in a JSON file, with or without comments; empty if there is none."""
     try:
         data = read(path)
         return as_object(jsonc.value_at((data or b"").decode() or "{}", ()))
@@ -23,7 +23,7 @@ def json_in(path: Path) -> Values:
 
 
 def toml_in(path: Path) -> Values:
-    """The table in a TOML file; an empty one where there is none."""
+    """The table in a TOML file; empty if there is none."""
     try:
         return tomllib.loads((read(path) or b"").decode().removeprefix("\ufeff"))
     except (SetupError, ValueError):
@@ -31,5 +31,5 @@ def toml_in(path: Path) -> Values:
 
 
 def names_of(value: Any) -> list[str]:
-    """The items of an array as strings; none where the value is no array."""
+    """The items of an array as strings; an empty list if the value is not an array."""
     return [str(name) for name in value] if is_array(value) else []

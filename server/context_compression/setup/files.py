@@ -1,7 +1,7 @@
-"""Configuration files of other programs: replaced atomically, with a backup of the file before.
+"""Configuration files of other programs: replaced atomically, after a backup.
 
 ~/.compression/installed/<name>-<hash of the path>/
-  about.json     the path, whether there was a file, the hash of what we wrote
+  about.json     the path, whether the file existed, the hash of the content that we wrote
   <file name>    the file before our change
 """
 
@@ -25,7 +25,7 @@ ABOUT = "about.json"
 
 @dataclass(frozen=True)
 class Change:
-    """A file before and after; `None` stands for no file."""
+    """The content of a file before and after a change; `None` stands for no file."""
 
     path: Path
     before: bytes | None
@@ -33,7 +33,7 @@ class Change:
 
     @property
     def is_one(self) -> bool:
-        """Whether it changes anything."""
+        """Whether the content changes."""
         return self.before != self.after
 
     def diff(self) -> str:
@@ -44,7 +44,9 @@ class Change:
         return "".join(_lines(difflib.unified_diff(old, new, names[0], names[1])))
 
     def carry_out(self) -> None:
-        """Replace the file. A link stays a link, and the file keeps its mode.
+        """Replace the file, or remove it. A file that is replaced keeps its mode.
+
+        `path` must not be a link: it would be replaced, and not the file that it leads to.
 
         Raises:
             SetupError: it cannot be written, or another program has changed it meanwhile.
@@ -67,9 +69,9 @@ class Backup:
 
     Attributes:
         path: of the file.
-        before: its content; `None` where there was none.
+        before: its content; `None` if there was no file.
         written: the hash of the content that we wrote.
-        folders: the folders that we made for it, the outermost first.
+        folders: the folders that we created for it, the outermost first.
     """
 
     path: Path
@@ -78,12 +80,12 @@ class Backup:
     folders: tuple[Path, ...] = ()
 
     def is_of(self, data: bytes | None) -> bool:
-        """Whether this content is what we wrote."""
+        """Whether `data` is the content that we wrote."""
         return data is not None and hash_of(data) == self.written
 
 
 class Backups:
-    """The backups of one user."""
+    """The backups of one user, below `~/.compression/installed`."""
 
     def __init__(self, home: Path) -> None:
         self._root = home / ".compression"
@@ -94,10 +96,10 @@ class Backups:
         return self._root / "installed" / f"{path.stem.lstrip('.')}-{digest}"
 
     def of(self, path: Path) -> Backup | None:
-        """The backup of a file, if we changed it.
+        """The backup of a file; `None` if we did not change that file.
 
         Raises:
-            SetupError: there is one, and it cannot be read.
+            SetupError: the backup exists and cannot be read.
         """
         folder = self.place(path)
         about = read(folder / ABOUT)
@@ -113,10 +115,10 @@ class Backups:
             ) from error
 
     def keep(self, backup: Backup) -> Path:
-        """Write a backup, before the file is changed; returns its folder.
+        """Write a backup before the file is changed, and return the backup's folder.
 
         Raises:
-            SetupError: it cannot be written; nothing may be changed then.
+            SetupError: the backup cannot be written; the file must not be changed then.
         """
         folder = self.place(backup.path)
         about = {
@@ -144,7 +146,7 @@ class Backups:
         for name in (ABOUT, path.name):
             with suppress(OSError):
                 (folder / name).unlink()
-        with suppress(OSError):  # where it is not empty then, others' backups or a store are there
+        with suppress(OSError):  # folders that still hold other backups or a store stay
             folder.rmdir()
             folder.parent.rmdir()
             remove_unused(self._root)
@@ -156,15 +158,15 @@ def hash_of(data: bytes) -> str:
 
 
 def missing_folders(path: Path) -> tuple[Path, ...]:
-    """The folders that would have to be made for a file, the outermost first."""
+    """The folders that do not exist yet on the way to a file, the outermost first."""
     return tuple(folder for folder in reversed(path.parents) if not folder.exists())
 
 
 def read(path: Path) -> bytes | None:
-    """The content of a file; `None` where there is no file.
+    """The content of a file; `None` if there is no file.
 
     Raises:
-        SetupError: it cannot be read, or is not a regular file.
+        SetupError: the file cannot be read, or is not a regular file.
     """
     with _explained(path):
         try:
@@ -176,14 +178,14 @@ def read(path: Path) -> bytes | None:
 
 
 def remove_empty(folders: tuple[Path, ...]) -> None:
-    """Remove the folders that we made for a file, except those that hold anything else by now."""
+    """Remove the folders that we created for a file, except those that are not empty."""
     for folder in reversed(folders):
         with suppress(OSError):
             folder.rmdir()
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Put `data` at `path` atomically: a reader gets the old file or the new one, never a part."""
+    """Write `data` to `path` atomically: a reader gets the old file or the new one, in full."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{token_hex(4)}")
     try:

@@ -1,4 +1,4 @@
-"""One result of the doctor: what was checked, what it found, and what to do about it."""
+"""One result of the doctor: the check, its outcome, and a remedy."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ class Finding:
     """One result of the doctor.
 
     Attributes:
-        check: what was checked: `configuration`, `hooks`, `server`, ...
-        ok: whether it is as it should be; `None` for information alone.
-        says: what was found.
-        mend: what to do, where something is wrong.
+        check: the subject of the check: `configuration`, `hooks`, `server`, ...
+        ok: whether the subject is as it should be; `None` for information only.
+        says: the outcome in words.
+        mend: the remedy, if something is wrong.
     """
 
     check: str

@@ -1,7 +1,7 @@
-"""What `install` needs to know of a host: its configuration files, and what we add to them.
+"""`Host`: the configuration files of a host, and what `install` adds to them.
 
-Each folder below `hosts/` has a `Host` in its `configuration.py`. It was seen working in the
-version it names; without one it follows the host's documentation.
+Each host that we can be installed in has a `Host` in `hosts/<host>/configuration.py`. The `Host`
+names the version it was seen working in; without a version it follows the host's documentation.
 """
 
 import json
@@ -23,8 +23,11 @@ IN_SCRIPT = re.compile(r"^(const COMMAND = )\[.*?\](.*)$", re.MULTILINE)
 IN_SHELL = re.compile(r"^(context_compression\(\) \{ ).*?( \"\$@\"; \}.*)$", re.MULTILINE)
 """The lines of a script in which `install` fills in our command."""
 Environment = Literal["whole", "listed", "desktop"]
-"""Which variables of the user's environment our server gets from a host: all of them; a few, and
-those that its entry lists; or the few that a desktop application is started with."""
+"""Which variables of the user's environment a host passes on to our server.
+
+`whole`: all of them. `listed`: a few, and those that its entry lists. `desktop`: the few that a
+desktop application is started with.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,9 @@ class HookFile:
 
     Attributes:
         template: the file in this package.
-        user: where it goes for all projects.
-        project: where it goes in a project, if the host looks there.
-        merged: whether the file may hold the hooks of others as well.
+        user: gives its path for all projects.
+        project: its path in a project's folder; `None` if the host does not look there.
+        merged: whether the file may also hold hooks of other programs.
     """
 
     template: Path
@@ -44,7 +47,7 @@ class HookFile:
     merged: bool = False
 
     def addition(self, machine: Machine, server: Server, *, in_project: bool) -> Addition | None:
-        """The addition; `None` in a project, where the host does not look for it there."""
+        """The addition; `None` in a project if the host does not look for the file there."""
         if in_project and self.project is None:
             return None
         path = machine.cwd / str(self.project) if in_project else self.user(machine)
@@ -62,25 +65,25 @@ class Host:
     """A host, and what we add to its configuration.
 
     Attributes:
-        name: what the user types.
-        title: what the host calls itself.
-        program: its command, where it has one.
-        user: its configuration file for all projects.
+        name: the name that the user types.
+        title: the name that the host gives itself.
+        program: its command, if it has one.
+        user: gives its configuration file for all projects.
         under: the section of that file that holds the servers' entries.
-        entry: makes our entry, from a command and its arguments.
+        entry: makes our entry from a command and its arguments.
         project: names of its configuration file in a project's folder, the usual one first.
         format: the format of these files.
         strict: whether it accepts JSON without comments only.
         hooks: the files that make it call our hooks.
-        serves_hooks: whether our server answers the hooks; else a process of its own does.
+        serves_hooks: whether our server answers the hooks; otherwise a separate process does.
         environment: which of the user's variables our server gets.
-        transcripts: the folder and the glob pattern of the transcripts that we can read.
-        then: what the user has to do before the host uses the new configuration.
-        seen: the version this was seen working in.
-        hindrances: what keeps the host from starting our server or calling our hooks although
-            both are configured; given the host, the machine, and whether it is about a project.
-        mcp_since: the first version that starts MCP servers, where older ones are in use.
-        has_no_folder: whether it starts servers in a folder that has nothing to do with a project.
+        transcripts: gives the folder and the glob pattern of the transcripts that we can read.
+        then: the step that the user takes so that the host uses the new configuration.
+        seen: the version that this was seen working in.
+        hindrances: yields findings on settings that keep the host from starting our server or
+            calling our hooks. Takes the host, the machine, and whether a project is meant.
+        mcp_since: the first version that starts MCP servers, if older versions are in use.
+        has_no_folder: whether it starts servers in a folder unrelated to the project.
     """
 
     name: str
@@ -103,10 +106,10 @@ class Host:
     has_no_folder: bool = False
 
     def file(self, machine: Machine, *, in_project: bool = False) -> Path:
-        """The file our entry goes into.
+        """The path of the file that holds our entry.
 
         Raises:
-            SetupError: the host has no configuration of its own in a project.
+            SetupError: the host reads no configuration in a project.
         """
         if not in_project:
             return self.user(machine)
@@ -133,7 +136,7 @@ class Host:
     def hook_additions(
         self, machine: Machine, server: Server, *, in_project: bool = False
     ) -> list[Addition]:
-        """The additions that make it call our hooks."""
+        """The additions that make the host call our hooks."""
         made = (file.addition(machine, server, in_project=in_project) for file in self.hooks)
         return [addition for addition in made if addition]
 
@@ -146,7 +149,7 @@ class Host:
 
 
 def first_of(paths: Sequence[Path]) -> Path:
-    """The first path that exists, else the first."""
+    """The first path that exists, or else the first path."""
     return next((path for path in paths if path.exists()), paths[0])
 
 
@@ -156,12 +159,12 @@ def plain(command: str, args: Sequence[str]) -> Value:
 
 
 def typed(command: str, args: Sequence[str]) -> Value:
-    """The same with the type of the server."""
+    """An entry that also names the server's type, `stdio`."""
     return {"type": "stdio", **plain(command, args)}
 
 
 def command_of(entry: Mapping[str, Any]) -> list[str] | None:
-    """The command that an entry of any host starts; `None` where it names none."""
+    """The command that an entry of any host starts; `None` if it names none."""
     command, args = entry.get("command") or entry.get("cmd"), entry.get("args")
     parts = command if is_array(command) else [command, *(args if is_array(args) else ())]
     return [str(part) for part in parts] if command else None
@@ -174,5 +177,5 @@ def environ_of(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def below(user: Callable[[Machine], Path], pattern: str) -> Callable[[Machine], tuple[Path, str]]:
-    """Where transcripts are, for a host that keeps them below the folder of its configuration."""
+    """`Host.transcripts` of a host that keeps them below the folder of its configuration."""
     return lambda machine: (user(machine).parent, pattern)

@@ -1,4 +1,4 @@
-"""Adding to the files of other programs, and removing it again: all else stays as it was."""
+"""Puts additions into the files of other programs, and removes them; the rest stays unchanged."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -20,12 +20,12 @@ from context_compression.setup.files import (
 
 @dataclass(frozen=True)
 class Done:
-    """What was done to a file, or would be in a dry run.
+    """The change of one file; in a dry run, the change that would be made.
 
     Attributes:
-        change: to the file.
-        backup: the folder that keeps the file as it was before.
-        commands: in a dry run, the commands of the host that would be run.
+        change: the file before and after.
+        backup: the folder with the file as it was before.
+        commands: in a dry run, the host's commands that would be run.
     """
 
     change: Change
@@ -34,16 +34,16 @@ class Done:
 
 
 def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False) -> list[Done]:
-    """Put additions into their files; everything else in them stays.
+    """Put additions into their files; everything else in these files stays.
 
     Args:
-        additions: for one host.
-        home: the folder below which backups are kept.
-        dry_run: change nothing; return what would be done.
+        additions: the additions for one host.
+        home: the home folder; backups are kept below its `.compression`.
+        dry_run: change nothing, and return the changes that would be made.
 
     Raises:
-        SetupError: a file is broken, or cannot be changed. No file was changed then, unless the
-            disk failed in between.
+        SetupError: a file cannot be parsed, read or written. Each addition is tried before the
+            first file is written, so files change only if writing itself fails.
     """
     rehearsed = [Done(_install_change(addition)) for addition in additions]
     return (
@@ -52,9 +52,10 @@ def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False)
 
 
 def uninstall(additions: Sequence[Addition], home: Path, *, dry_run: bool = False) -> list[Done]:
-    """Remove additions from their files, which then are as they were before.
+    """Remove additions from their files, and return a `Done` for each, in the same order.
 
-    What others changed in a file since stays.
+    A file that nobody changed since `install` gets its earlier content back. In any other file,
+    only the addition is removed.
 
     Raises:
         SetupError: as `install`.
@@ -63,12 +64,12 @@ def uninstall(additions: Sequence[Addition], home: Path, *, dry_run: bool = Fals
     rehearsed = [Done(_uninstall_change(addition, backups)) for addition in additions]
     if dry_run:
         return rehearsed
-    # in reverse: only then are the folders empty that the first ones made
+    # in reverse: folders created for the first additions are empty only at the end
     return [_uninstall_one(addition, backups) for addition in reversed(additions)][::-1]
 
 
 def entry_in(entry: Entry) -> Value | None:
-    """What an entry in its file says now; `None` where there is none.
+    """The current value of an entry in its file; `None` if there is none.
 
     Raises:
         SetupError: the file cannot be read.
@@ -79,7 +80,7 @@ def entry_in(entry: Entry) -> Value | None:
 
 
 def is_current(addition: Addition) -> bool | None:
-    """Whether a file has an addition in this version; `None` where it has it in no version.
+    """Whether a file has this version of an addition; `None` if it has no version of it.
 
     Raises:
         SetupError: the file cannot be read.
@@ -138,19 +139,19 @@ def _uninstall_one(addition: Addition, backups: Backups) -> Done:
 
 
 def _without(addition: Addition, data: bytes, backup: Backup | None) -> bytes | None:
-    """A file without an addition; `None` where the file was made for it."""
+    """The file's content without an addition; `None` if the file was created for it."""
     text = addition.removed_from(_text(data), _text(backup.before) if backup else None)
     made_by_us = backup is not None and backup.before is None
     return None if made_by_us and text.strip() in ("", "{}") else text.encode()
 
 
 def _text(data: bytes | None) -> str:
-    """The content of a file as text; empty where there is no file."""
+    """The content of a file as text; empty if there is no file."""
     return (data or b"").decode()
 
 
 def _resolved(path: Path) -> Path:
-    """Where links lead: the file itself is replaced, and the links stay."""
+    """The path with links resolved, so that the file is replaced and the links stay."""
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:

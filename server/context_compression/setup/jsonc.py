@@ -1,4 +1,4 @@
-"""Values in a JSON file, put in and taken out as text: comments and layout stay as they are."""
+"""Edits of JSON files as text: values are added and removed, comments and layout stay."""
 
 import json
 import re
@@ -8,40 +8,40 @@ from typing import Any
 from context_compression.setup.jsonc_parser import Part, parse_spans, part_at
 
 BEHIND = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
-"""Comments behind something, on its line."""
+"""Comments after a value, on the same line."""
 COMMENTS = re.compile(r"(?:\s*(?://[^\r\n]*|/\*.*?\*/))*", re.DOTALL)
 EMPTY = re.compile(r"([{\[])\s+([}\]])")
 
 
 def holds(text: str, under: str) -> bool:
-    """Whether there is an object at `under`.
+    """Whether the text has a value other than `null` at `under`.
 
     Raises:
-        ValueError: this is not JSON, or something else is there; the message says which.
+        ValueError: the text is not a JSON object; the message says where.
     """
     return value_at(text, (under,)) is not None
 
 
 def entry_in(text: str, under: str, name: str) -> Any:
-    """The value of an entry; `None` where there is none."""
+    """The value of an entry; `None` if there is none."""
     return value_at(text, (under, name))
 
 
 def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> str:
-    """The text with an entry: the last one, or in the place of the one it had."""
+    """The text with an entry. It replaces an entry of the same name, or becomes the last one."""
     return with_value(text, (under, name), value)
 
 
 def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
-    """The text without an entry; with `tidy` also without `under`, should that be empty then."""
+    """The text without an entry; with `tidy`, also without `under` if that becomes empty."""
     return without_value(text, (under, name), keep=0 if tidy else 1)
 
 
 def value_at(text: str, path: Sequence[str]) -> Any:
-    """The value at a path of names; `None` where there is none.
+    """The value at a path of names; `None` if there is none.
 
     Raises:
-        ValueError: this is not JSON, or something else than an object is on the way.
+        ValueError: the text is not a JSON object, or the path leads through another value.
     """
     root = parse_spans(text)
     if root is None:
@@ -51,7 +51,7 @@ def value_at(text: str, path: Sequence[str]) -> Any:
 
 
 def with_value(text: str, path: Sequence[str], value: Any) -> str:
-    """The text with a value at a path, whose objects are made where needed."""
+    """The text with a value at a path; missing objects on the path are created."""
     root = parse_spans(text)
     if root is None:
         return _begun(text, _nested(path, value))
@@ -63,12 +63,12 @@ def with_value(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def without_value(text: str, path: Sequence[str], *, keep: int) -> str:
-    """The text without what a path names, and without what is empty then.
+    """The text without the value at a path, and without objects that become empty.
 
     Args:
-        text: of the file.
+        text: the content of the file.
         path: names of objects in objects.
-        keep: of how many names of the path what they name stays, even if empty.
+        keep: the number of outer names on the path whose objects stay even if empty.
     """
     root = parse_spans(text)
     outer, missing = part_at(root, path[:-1]) if root else (None, path)
@@ -79,7 +79,13 @@ def without_value(text: str, path: Sequence[str], *, keep: int) -> str:
 
 
 def with_item(text: str, path: Sequence[str], item: Any) -> str:
-    """The text with one more item at the end of the list at a path, which is made where needed."""
+    """The text with one more item at the end of the list at a path.
+
+    A missing list is created.
+
+    Raises:
+        ValueError: as `value_at`, or the value at the path is not a list.
+    """
     root = parse_spans(text)
     part, missing = part_at(root, path) if root else (None, path)
     if root is None or part is None or missing:
@@ -92,7 +98,10 @@ def with_item(text: str, path: Sequence[str], item: Any) -> str:
 def without_items(
     text: str, path: Sequence[str], leaves: Callable[[Any], bool], *, keep: int
 ) -> str:
-    """The text without some items of the list at a path; `keep` as in `without_value`."""
+    """The text without those items of the list at a path for which `leaves` is true.
+
+    `keep` works as in `without_value`.
+    """
     while True:
         root = parse_spans(text)
         part, missing = part_at(root, path) if root else (None, path)
@@ -105,7 +114,7 @@ def without_items(
 
 
 def _pruned(text: str, path: Sequence[str], keep: int) -> str:
-    """The text without empty objects and lists on a path, from its end on."""
+    """The text without empty objects and lists on a path, from the innermost outwards."""
     for length in range(len(path), keep, -1):
         root = parse_spans(text)
         outer, missing = part_at(root, path[: length - 1]) if root else (None, path)
@@ -124,7 +133,7 @@ def _nested(path: Sequence[str], value: Any) -> Any:
 
 
 def _begun(text: str, value: Any) -> str:
-    """A text that held nothing yet, with a value."""
+    """A text that had no value yet, with a value."""
     shown = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     return text + shown.replace("\n", _newline(text))
 
@@ -156,13 +165,13 @@ def _inserted(text: str, root: Part, into: Part, name: str | None, value: Any) -
 
 
 def _removed(text: str, part: Part, place: int) -> str:
-    """The text without a member, its comma, and the line it leaves empty."""
+    """The text without a member, its comma, and a line that becomes empty."""
     member = part.members[place]
     start, stop = member.start, member.part.stop
     if member.comma is not None:
         stop = member.comma + 1
     left, right = text[:start], text[stop:]
-    if member.comma is None and place:  # the one before becomes the last, and had no comma as such
+    if member.comma is None and place:  # the member before becomes the last: no comma after it
         comma = part.members[place - 1].comma
         assert comma is not None
         left = left[:comma] + left[comma + 1 :]
@@ -175,13 +184,13 @@ def _removed(text: str, part: Part, place: int) -> str:
 
 
 def _closed(text: str, start: int) -> str:
-    """The text in which an object that holds nothing but space is `{}`, and a list `[]`."""
+    """The text, in which an object that holds only space becomes `{}`, and a list `[]`."""
     match = EMPTY.match(text, start)
     return text[:start] + match[1] + match[2] + text[match.end() :] if match else text
 
 
 def _written(text: str, root: Part, value: Any, indent: str) -> str:
-    """A value as it stands in this file, behind a name that is indented so far."""
+    """A value in the layout of this file, after a name with this indentation."""
     if root.members and "\n" not in text[root.start : root.stop]:
         return json.dumps(value, ensure_ascii=False)
     shown = json.dumps(value, indent=_unit(text, root), ensure_ascii=False)
@@ -189,13 +198,13 @@ def _written(text: str, root: Part, value: Any, indent: str) -> str:
 
 
 def _unit(text: str, root: Part) -> str:
-    """What one level is indented by."""
+    """The indentation of one level."""
     first = _indent_at(text, root.members[0].start) if root.members else None
     return first or "  "
 
 
 def _indent_at(text: str, at: int) -> str | None:
-    """What stands before this place in its line, if that is space alone."""
+    """The text before this place in its line if it is only space, else `None`."""
     before = text[text.rfind("\n", 0, at) + 1 : at]
     return before if "\n" in text[:at] and not before.strip() else None
 

@@ -1,6 +1,6 @@
-"""A JSON text taken apart: which values it holds, and where each of them stands.
+"""Parser for JSON with comments that keeps the place of each value in the text.
 
-Comments and trailing commas are understood; whether a host takes them is for its table to say.
+Comments and trailing commas are accepted. Some hosts do not accept them: see `Host.strict`.
 """
 
 import json
@@ -15,7 +15,7 @@ LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
 
 @dataclass
 class Part:
-    """A value: its own span, and where its members are, if it is an object or a list."""
+    """A value, its span in the text, and its members if it is an object or a list."""
 
     start: int
     stop: int
@@ -23,27 +23,31 @@ class Part:
     members: list["Member"] = field(default_factory=list["Member"])
 
     def place_of(self, name: str) -> int | None:
-        """Which member has this name: the last one, which is the one that counts."""
+        """The index of the member with this name, or `None`.
+
+        If several have the name, it is the last one, which JSON readers use.
+        """
         places = (i for i, member in enumerate(self.members) if member.name == name)
         return max(places, default=None)
 
 
 @dataclass
 class Member:
-    """A member of an object, from its name to its value; or one of a list, which has no name."""
+    """A member of an object, from its name to its value; or a member of a list, without a name."""
 
     name: str | None
     start: int
     part: Part
     comma: int | None = None
-    """where the comma behind it is"""
+    """The place of the comma after it; `None` if there is none."""
 
 
 def parse_spans(text: str) -> Part | None:
-    """The object that the text is; `None` where there is nothing but space and comments.
+    """The object that the text holds; `None` if it holds only space and comments.
 
     Raises:
-        ValueError: it is no such thing; the message says where.
+        ValueError: the text is not one JSON object, or is nested too deeply; the message says
+            where.
     """
     at = _skip(text, 0)
     if at == len(text):
@@ -60,10 +64,12 @@ def parse_spans(text: str) -> Part | None:
 
 
 def part_at(root: Part, path: Sequence[str]) -> tuple[Part, Sequence[str]]:
-    """The value at a path of names; or the innermost object on it, and the names missing in it.
+    """The value at a path of names, and an empty sequence.
+
+    If names are missing, the innermost object on the path, and the missing names.
 
     Raises:
-        ValueError: something else than an object is on the way.
+        ValueError: the path leads through a value that is not an object.
     """
     part = root
     for depth, name in enumerate(path):

@@ -23,7 +23,7 @@ class Machine:
     """One user's computer, seen from one folder.
 
     Attributes:
-        system: as `sys.platform` has it: `linux`, `darwin`, `win32`.
+        system: the value of `sys.platform`: `linux`, `darwin`, `win32`.
         environ: the environment variables.
         home: the user's home folder.
         cwd: the folder of the project.
@@ -36,24 +36,24 @@ class Machine:
 
     @classmethod
     def here(cls) -> "Machine":
-        """The one this process runs on.
+        """The computer that this process runs on.
 
         Raises:
-            StoreError: there is no working directory, or no home folder is known.
+            StoreError: there is no working directory, or the home folder is unknown.
         """
         return cls(sys.platform, os.environ, home_folder(), working_folder())
 
     @property
     def config_home(self) -> Path:
-        """The configuration folder of programs that follow the XDG rules, on any system."""
+        """The configuration folder of programs that follow the XDG specification, on any system."""
         return self.folder("XDG_CONFIG_HOME") or self.home / ".config"
 
     @property
     def folder_variables(self) -> Mapping[str, str]:
         """The environment variables that name an absolute path.
 
-        A host's configuration is looked for by these alone: a relative path leads elsewhere for a
-        host that is started in another folder.
+        Only these are used to locate a host's configuration: a relative path would mean another
+        folder for a host that is started elsewhere.
         """
         return {name: value for name, value in self.environ.items() if Path(value).is_absolute()}
 
@@ -72,7 +72,7 @@ class Machine:
         return path if path.is_absolute() else None
 
     def which(self, program: str) -> str | None:
-        """The path of a program on the PATH; `None` where there is none."""
+        """The path of a program on the PATH; `None` if there is none."""
         return shutil.which(program, path=self.environ.get("PATH", os.defpath))
 
 
@@ -81,8 +81,8 @@ class Server:
     """The command that starts this package.
 
     Attributes:
-        command: an absolute path: desktop applications do not have the user's PATH.
-        options: what comes before the subcommand (`serve`, `hook`).
+        command: an absolute path, because desktop applications do not have the user's PATH.
+        options: the arguments before the subcommand (`serve`, `hook`).
     """
 
     command: str
@@ -99,7 +99,7 @@ def this_server(machine: Machine, script: str, python: str, options: tuple[str, 
         options: global options to start it with.
 
     Raises:
-        SetupError: it runs from a cache that may be gone tomorrow.
+        SetupError: it runs from a cache of uv or pipx, which may be emptied at any time.
     """
     command = _script(machine, script, python)
     for place in filter(None, (python, command)):
@@ -121,7 +121,7 @@ def is_temporary(command: str, machine: Machine) -> bool:
 
 
 def _script(machine: Machine, script: str, python: str) -> str | None:
-    """The command's file: the one that was started, the one next to the interpreter, or on PATH."""
+    """Our command's file: the file that was started, next to the interpreter, or on the PATH."""
     sibling = Path(python).parent / PROGRAM
     for candidate in (script, f"{script}.exe", str(sibling), f"{sibling}.exe"):
         path = Path(os.path.abspath(candidate))

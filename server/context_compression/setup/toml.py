@@ -1,6 +1,6 @@
-"""A table in a TOML file, put in and taken out as text: all else stays byte for byte.
+"""Edits of TOML files as text: a table is added or removed, the rest stays byte for byte.
 
-Every result is parsed and compared with what it should say before anybody gets it.
+Every result is parsed and compared with the expected values before it is returned.
 """
 
 import json
@@ -24,24 +24,24 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def holds(text: str, under: str) -> bool:
-    """Whether there are tables below `under`.
+    """Whether the text has a table `under`.
 
     Raises:
-        ValueError: this is not TOML, or something else is there; the message says which.
+        ValueError: the text is not TOML, or `under` is not a table; the message says which.
     """
     return _tables(_parsed(text), under) is not None
 
 
 def entry_in(text: str, under: str, name: str) -> Any:
-    """What a table says; `None` where there is none."""
+    """The values of a table; `None` if there is none."""
     return (_tables(_parsed(text), under) or {}).get(name)
 
 
 def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> str:
-    """The text with a table: at its end, or in the place of the one it had.
+    """The text with a table. It replaces a table of the same name, or goes to the end.
 
     Raises:
-        ValueError: this is not TOML, or it is written so that no table can be added.
+        ValueError: the text is not TOML, or is written in a way that no table can be added to.
     """
     document = _parsed(text)
     known = _tables(document, under) or {}
@@ -63,10 +63,12 @@ def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> st
 
 
 def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
-    """The text without a table and those inside it; an empty `under` that had a header keeps it.
+    """The text without a table and the tables inside it.
+
+    An empty `under` keeps its header if it had one; `tidy` has no effect.
 
     Raises:
-        ValueError: this is not TOML, or the table is written in a way we cannot take out.
+        ValueError: the text is not TOML, or the table is written in a way we cannot remove.
     """
     del tidy
     document = _parsed(text)
@@ -97,10 +99,10 @@ def _tables(document: Mapping[str, Any], under: str) -> Mapping[str, Any] | None
 
 
 def _proven(result: str, expected: dict[str, Any], under: str, why_not: str) -> str:
-    """The result, if it says what is expected; an `under` with nothing in it may be there or not.
+    """The result, if its values are the expected ones; an empty `under` may be there or not.
 
     Raises:
-        ValueError: it says something else; `why_not` is why.
+        ValueError: the values differ; the message is `why_not`.
     """
     try:
         if {under: {}, **_parsed(result)} == {under: {}, **expected}:
@@ -111,7 +113,7 @@ def _proven(result: str, expected: dict[str, Any], under: str, why_not: str) -> 
 
 
 def _parts(text: str, under: str, name: str) -> list[tuple[int, int]]:
-    """Where the table and those inside it stand: from the header to the last line with a value."""
+    """The spans of the table and the tables inside it, from header to last line with a value."""
     spans: list[tuple[int, int]] = []
     headers = [*_headers(text), (len(text), ())]
     before = False
@@ -125,7 +127,7 @@ def _parts(text: str, under: str, name: str) -> list[tuple[int, int]]:
 
 
 def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Where tables begin, and their names."""
+    """The places where tables begin, each with the path of names in the table's header."""
     depth, fresh = 0, True
     for token in TOKEN.finditer(text):
         shown = token[0]
@@ -155,7 +157,7 @@ def _path(header: str) -> tuple[str, ...]:
 
 
 def _last_value(text: str, start: int, stop: int) -> int:
-    """The end of the last line between two places that holds more than space and comments."""
+    """The end of the last line from `start` to `stop` that holds more than space and comments."""
     last = start
     for token in TOKEN.finditer(text, start, stop):
         if token[0].strip() and not token[0].startswith("#"):
@@ -169,7 +171,7 @@ def _key(name: str) -> str:
 
 
 def _written(value: Any) -> str:
-    """A value in one line; JSON's strings and numbers are TOML's, too."""
+    """A value in one line; strings and numbers in JSON are also valid in TOML."""
     if is_object(value):
         return "{" + ", ".join(f"{_key(k)} = {_written(part)}" for k, part in value.items()) + "}"
     if is_array(value):

@@ -1,9 +1,9 @@
-"""An entry in a YAML file of the kind hosts write, put in and taken out as text.
+"""Edits of YAML files as text: an entry is added or removed in the layout that hosts write.
 
-Sections begin at the left edge, entries stand below them, indented. A new entry goes right behind
-the head of its section, so that nobody has to know where what others wrote there ends. What is
-written in another way is refused, not guessed at. A library reads every text before and after, so
-that what is no YAML is refused as well, and a result says what it should.
+In this layout sections begin at the left edge, and their entries are indented below them. A file in
+another layout is refused. A new entry goes right after the head of its section, so the end of the
+section need not be known. PyYAML parses every text before and after the edit. Text that is not YAML
+is refused, and so is a result with other values than expected.
 """
 
 import json
@@ -24,30 +24,30 @@ EMPTY = re.compile(r":[ \t]*(?:\{\}|null|~)")
 
 @dataclass(frozen=True)
 class Section:
-    """Where a section is, and the entry in it that was asked for."""
+    """The place of a section, and of the requested entry in it."""
 
     head: int
-    """its first line"""
+    """The index of its first line."""
     indent: str = "  "
-    """of its entries"""
+    """The indentation of its entries."""
     entry: tuple[int, int] | None = None
-    """the entry's first line, and the one behind its last"""
+    """The index of the entry's first line, and that of the line after its last."""
     alone: bool = False
-    """whether it has no other entry"""
+    """Whether the section has no other entry."""
 
 
 def holds(text: str, under: str) -> bool:
     """Whether there is a section of this name.
 
     Raises:
-        ValueError: this is not YAML, or not as we know it; the message says where.
+        ValueError: the text is not YAML, or has another layout; the message says where.
     """
     _parsed(text)
     return _section(_lines(text), under, "") is not None
 
 
 def entry_in(text: str, under: str, name: str) -> dict[str, Any] | None:
-    """What an entry says."""
+    """The value of an entry; `None` if there is none."""
     _parsed(text)
     lines = _lines(text)
     section = _section(lines, under, name)
@@ -58,7 +58,7 @@ def entry_in(text: str, under: str, name: str) -> dict[str, Any] | None:
 
 
 def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> str:
-    """The text with an entry: the first of its section, or in the place of the one it had."""
+    """The text with an entry. It replaces an entry of the same name, or comes first."""
     document = _parsed(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = _lines(text)
@@ -78,7 +78,7 @@ def with_entry(text: str, under: str, name: str, value: Mapping[str, Any]) -> st
 
 
 def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
-    """The text without an entry; with `tidy` also without its section, should that be empty."""
+    """The text without an entry; with `tidy`, also without its section if that becomes empty."""
     document = _parsed(text)
     lines = _lines(text)
     section = _section(lines, under, name)
@@ -93,10 +93,10 @@ def without_entry(text: str, under: str, name: str, *, tidy: bool) -> str:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """What the text says, read by a library.
+    """The values of the text, parsed by PyYAML.
 
     Raises:
-        ValueError: this is not YAML, or no list of names with values.
+        ValueError: the text is not YAML, or not a mapping.
     """
     import yaml  # loaded when used: no other command needs it
 
@@ -111,7 +111,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _refuse_twice(node: Any) -> None:
-    """Raises `ValueError` for a name that stands twice in one place: hosts refuse that."""
+    """Raise `ValueError` for a mapping with the same name twice, as hosts refuse that."""
     nodes, seen = [node], set[int]()
     while nodes:
         node = nodes.pop()
@@ -127,10 +127,10 @@ def _refuse_twice(node: Any) -> None:
 
 
 def _proven(result: str, expected: Mapping[str, Any], under: str) -> str:
-    """The result, if it says what is expected; an empty section may be there or not.
+    """The result, if its values are the expected ones; an empty section may be there or not.
 
     Raises:
-        ValueError: it says something else.
+        ValueError: the values differ.
     """
     parsed = _parsed(result)
     if {**parsed, under: parsed.get(under) or {}} == {**expected, under: expected.get(under) or {}}:
@@ -144,10 +144,10 @@ def _lines(text: str) -> list[str]:
 
 
 def _section(lines: Sequence[str], under: str, name: str) -> Section | None:
-    """Where a section is; `None` where there is none.
+    """The place of a section; `None` if there is none.
 
     Raises:
-        ValueError: the file, or the section, is written in another way.
+        ValueError: the file or the section has another layout.
     """
     edges = _edges(lines)
     heads = [at for at, key in edges.items() if key == under]
@@ -175,10 +175,10 @@ def _section(lines: Sequence[str], under: str, name: str) -> Section | None:
 
 
 def _edges(lines: Sequence[str]) -> dict[int, str]:
-    """The lines that begin sections, with their keys.
+    """The indices of the lines that begin sections, with the sections' names.
 
     Raises:
-        ValueError: something else stands at the left edge, or a tab.
+        ValueError: a line at the left edge begins no section, or a tab indents a line.
     """
     edges: dict[int, str] = {}
     for at, line in enumerate(lines):
@@ -216,7 +216,7 @@ def _mapping(lines: Sequence[str]) -> dict[str, Any]:
 
 
 def _scalar(text: str) -> Any:
-    """`"'it''s'"` -> `"it's"`; what looks like JSON is read as such."""
+    """A scalar's value: `"'it''s'"` -> `"it's"`. Text that is JSON is read as JSON."""
     text = text.strip()
     if text[:1] == "'" == text[-1:] and len(text) > 1:
         return text[1:-1].replace("''", "'")
@@ -229,7 +229,7 @@ def _scalar(text: str) -> Any:
 
 
 def _bare(line: str) -> str:
-    """A line without its end, and without a comment: a `#` behind space, outside of quotes."""
+    """A line without its end and without a comment, which is a `#` after space, outside quotes."""
     line = line.strip("\r\n\ufeff").rstrip()
     for match in re.finditer(r"(?:^|(?<=\s))#", line):
         before = line[: match.start()]
@@ -247,5 +247,5 @@ def _key(name: str) -> str:
 
 
 def _written(value: Any) -> str:
-    """A value in one line: JSON is YAML."""
+    """A value in one line, as JSON, which YAML includes."""
     return json.dumps(value, ensure_ascii=False)
