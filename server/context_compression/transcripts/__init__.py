@@ -1,20 +1,21 @@
-"""What hosts' transcripts have in common: files of rows, read as a conversation, and written.
+"""Transcripts: the parts of reading and writing them that all hosts share.
 
-Here live the files, lines, rows and blocks that every host's reader uses. What one host writes, and
-where, is known in `hosts/<host>/`.
+This folder holds the files, lines, rows and blocks that every host's reader uses. The formats and
+the places of one host's transcripts are in `hosts/<host>/`.
 
-    transcript.py         `Transcript`, and what a host's reader offers
+    transcript.py         `Transcript`, and the interface of a host's reader
     access.py             which files may be read
-    reading.py            a file, read once, and later only what was added
+    reading.py            reads a file once, and later only the lines added to it
     lines.py              a file as lines, and the errors for files that cannot be read
-    rows.py               the JSON objects among the lines; damaged_lines.py: those in broken lines
-    row_cache.py          rows in memory, as many as fit
-    gzip_limit.py         how much a gzip file may hold
-    blocks.py             content blocks from what hosts write in other shapes
+    rows.py               the JSON objects among the lines
+    damaged_lines.py      the JSON objects in damaged lines
+    row_cache.py          rows in memory, up to a size
+    gzip_limit.py         the limits for gzip files
+    blocks.py             content blocks, made from hosts' formats
     message_files.py      plain files of messages
-    caller.py             the call being answered, and the process that answers it
-    live_host.py          finding the transcript that the call comes from
+    caller.py             the tool call being answered, and the process that answers it
+    live_host.py          finds the transcript that the tool call comes from
     candidates.py         the conversations that may be meant
-    exporter.py           what a host offers to have a new session written
-    portable_messages.py  a view in terms that every host has
+    exporter.py           the interface of a host's module that writes new sessions
+    portable_messages.py  a view in blocks that every host supports
 """

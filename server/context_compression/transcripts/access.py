@@ -1,4 +1,4 @@
-"""Which files may be read: the user decides, outside the conversation; no tool can change it."""
+"""The files that may be read. The user decides outside the conversation; no tool can change it."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ HOW_TO_ALLOW = (
 
 @dataclass(frozen=True)
 class Access:
-    """Folders below which files may be read."""
+    """The folders below which files may be read."""
 
     roots: tuple[Path, ...]
-    """Allowed folders; resolved when the object is made."""
+    """Allowed folders; resolved when the object is created."""
     read_host_transcripts: bool = True
-    """Whether the live transcript of the host may be read although it lies elsewhere."""
+    """Whether the host's live transcript may be read although it is outside these folders."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "roots", tuple(map(_resolved, self.roots)))
 
     def check(self, path: str | Path) -> Path:
-        """Where a path leads, `~` and symbolic links resolved.
+        """The path with `~` and symbolic links resolved.
 
         Raises:
-            PathNotAllowed: outside the allowed folders.
+            PathNotAllowed: the path is outside the allowed folders, or cannot be resolved.
         """
         try:
             resolved = Path(path).expanduser().resolve()
@@ -44,10 +44,12 @@ class Access:
         return resolved
 
     def check_current(self, path: Path) -> Path:
-        """The host's live transcript, found by ourselves, wherever it lies.
+        """The resolved path of the host's live transcript, in any folder.
+
+        The path must come from our own search, not from an argument of a tool.
 
         Raises:
-            PathNotAllowed: reading it was switched off.
+            PathNotAllowed: the user switched off reading live transcripts.
         """
         if self.read_host_transcripts:
             return path.resolve()
@@ -58,7 +60,7 @@ class Access:
 
 
 def _resolved(root: Path) -> Path:
-    with suppress(RuntimeError):  # the home of nobody: then it is the name of a folder
+    with suppress(RuntimeError):  # `~name` of an unknown user is the name of a folder
         root = root.expanduser()
     try:
         return root.resolve()

@@ -1,4 +1,4 @@
-"""Blocks of Anthropic messages, made from what hosts write in other shapes."""
+"""Blocks of Anthropic messages, made from the formats of other hosts."""
 
 import re
 from typing import Any
@@ -15,12 +15,12 @@ def text(said: str) -> dict[str, Any]:
 
 
 def thinking(said: str, signature: str = "") -> dict[str, Any]:
-    """A model's reasoning; the provider's own sealed form of it is the signature."""
+    """A thinking block. The signature may be the provider's encrypted form of the reasoning."""
     return {"type": "thinking", "thinking": said, "signature": signature}
 
 
 def call(call_id: str, name: str, given: Any) -> dict[str, Any]:
-    """A tool call. `given` is an object, or JSON that says one; anything else is its `input`."""
+    """A tool call. `given` is an object or the JSON of one; any other value becomes `input`."""
     value = parse(given.encode("utf-8", "replace")) if isinstance(given, str) and given else given
     if not is_object(value):
         value = {"input": given} if given else {}
@@ -28,19 +28,19 @@ def call(call_id: str, name: str, given: Any) -> dict[str, Any]:
 
 
 def result(call_id: str, content: Any, *, failed: bool = False) -> dict[str, Any]:
-    """What a tool answered: a text or blocks."""
+    """A tool result; the content is a text or blocks."""
     block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
     return block | ({"is_error": True} if failed else {})
 
 
 def media(kind: str, data: str) -> dict[str, Any]:
-    """`media("image/png", "iVBO…")` -> an image; of another kind than images: a document."""
+    """`media("image/png", "iVBO…")` -> an image; other media types become a document."""
     source = {"type": "base64", "media_type": kind, "data": data}
     return {"type": "image" if kind.startswith("image/") else "document", "source": source}
 
 
 def linked(url: str, kind: str = "image/") -> dict[str, Any]:
-    """A picture or document by its address, which may be the data itself (`data:`)."""
+    """An image or document by its URL, which may hold the data itself (`data:`)."""
     if match := DATA_URL.match(url):
         return media(match["media"] or kind, url[match.end() :])
     shown = "image" if kind.startswith("image/") else "document"

@@ -1,4 +1,4 @@
-"""Who asks for the current conversation: the process we run in, and the call being answered."""
+"""The caller that needs the current conversation: our process, and the tool call it answers."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -14,42 +14,42 @@ class ToolRequest:
     """The tool call being answered, as a client sent it; empty on the command line."""
 
     client: str = ""
-    """What the client calls itself."""
+    """The name that the client gives itself."""
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What it sent along (`_meta`)."""
+    """The `_meta` of the call."""
     tool: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 NO_REQUEST = ToolRequest()
-"""No client asks: the command line."""
+"""No client calls: the command line."""
 
 
 class Transcripts(Protocol):
     """Reads transcripts of any host."""
 
     def look(self, path: Path) -> Transcript:
-        """The conversation in a file now."""
+        """The live conversation in a file."""
         ...
 
     def first_words(self, path: Path) -> str:
-        """How the user began, or the title of the session; empty where that cannot be read."""
+        """The user's first words, or the title of the session; empty if it cannot be read."""
         ...
 
 
 @dataclass(frozen=True)
 class Caller:
-    """The process we run in, and the call it answers.
+    """Our process, and the tool call it answers.
 
     Attributes:
-        environ: variables this process was started with.
+        environ: the environment variables that this process was started with.
         home: the user's home folder.
-        cwd: working directory of this process: the project's folder.
-        pid: our own process id: a host is looked for among it and its parents.
+        cwd: the working directory of this process, which is the project's folder.
+        pid: the id of our process; a host is searched among this process and its parents.
         began: when this process began, in seconds since 1970.
-        transcripts: reads them.
-        request: the call being answered.
-        wait: sleeps for some seconds.
+        transcripts: reads transcripts of any host.
+        request: the tool call being answered.
+        wait: sleeps for a number of seconds.
     """
 
     environ: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""The conversations that may be meant, where it is not certain which one is."""
+"""The conversations that may be meant, for cases where it is not certain which one is."""
 
 import time
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ class Candidate:
     written_at: float
     """Seconds since 1970."""
     about: str = ""
-    """Its title, or how the user began."""
+    """The title of the session, or the user's first words."""
 
     def __str__(self) -> str:
         title = " ".join(self.about.split())
@@ -28,13 +28,13 @@ class Candidate:
 
 
 def files(paths: Iterable[Path]) -> list[Candidate]:
-    """The files among paths, the one written last first."""
+    """The paths that are files, as candidates; the file written last comes first."""
     times = {path: path.stat().st_mtime for path in paths if path.is_file()}
     return newest_first(Candidate(path, written_at) for path, written_at in times.items())
 
 
 def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """The one written last first."""
+    """The candidates, sorted so that the one written last comes first."""
     return sorted(candidates, key=lambda c: (c.written_at, c.path), reverse=True)
 
 

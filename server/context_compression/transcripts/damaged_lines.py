@@ -1,9 +1,9 @@
 """The complete rows in damaged lines.
 
-A crash leaves NUL bytes in place of a row, or a row that is cut off with the next one right behind
-it. Two writers leave rows without a line break between them. (Seen in transcripts of Claude Code,
-Codex and Copilot CLI.) Complete rows are read, incomplete ones are left out, and no part of a row
-is taken for a row.
+A crash leaves NUL bytes in place of a row, or a row that is cut off and directly followed by the
+next. Two programs that write at once leave rows without a line break between them. (Seen in
+transcripts of Claude Code, Codex and Copilot CLI.) Complete rows are read, incomplete rows are left
+out, and no part of a row is taken for a row.
 """
 
 import json
@@ -18,43 +18,43 @@ from context_compression.transcripts.lines import parse
 NUL = b"\0"
 BLANK = b"\0 \t\r\n"
 OPENING = re.compile(r'\{\s*"(?=[^"\\]{0,200}"\s*:)')
-"""How a JSON object begins. In a JSON string it cannot stand: quotes are escaped there."""
+"""The beginning of a JSON object. It cannot occur in a JSON string, where quotes are escaped."""
 ESCAPE = 7
-"""Characters of `\\u1234`, and one more: an escape that is cut off is blamed on its start."""
+"""Characters of `\\u1234`, plus one: the error for a cut-off escape names the escape's start."""
 START = re.compile(r"\s*\{$")  # nothing before the brace
 FOLLOWED = re.compile(r"\s*(?:\{|$)")  # by another row, or by nothing
-EFFORT = 10  # times that a line is parsed at most
-COUNTING = 10  # times as fast as parsing: what a JSON error does first is to count the lines before
+EFFORT = 10  # how many times a line is parsed at most
+COUNTING = 10  # a JSON error counts the lines before it, this many times faster than parsing
 DECODER = json.JSONDecoder()
 
 
 class FoundRow(NamedTuple):
-    """A row, and where it stands in its line."""
+    """A row, and its place in the line, in bytes."""
 
     row: dict[str, Any]
     start: int
     stop: int
-    """The byte behind it."""
+    """The byte after its last one."""
 
 
 @dataclass
 class Likeness:
-    """What the first rows of a file have in common."""
+    """The common features of a file's first rows."""
 
     sampled: int = 0
     keys: Set[str] = frozenset()
-    """Those of every row."""
+    """The keys that every row has."""
     beginnings: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
-    """The first two keys of any row, in order."""
+    """The first two keys of each row, in order."""
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Look at one more row."""
+        """Add a row to the sample."""
         self.keys = self.keys & row.keys() if self.sampled else frozenset(row)
         self.beginnings.add(_beginning(row))
         self.sampled += 1
 
     def fits(self, row: Mapping[str, Any]) -> bool:
-        """Whether an object looks like the rows; parts of a row do not."""
+        """Whether an object looks like the sampled rows; parts of a row do not."""
         alike = len(self.keys) > 1 or _beginning(row) in self.beginnings
         return alike and bool(self.keys) and self.keys <= row.keys()
 
@@ -64,7 +64,7 @@ def _beginning(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def row_in(data: bytes) -> dict[str, Any]:
-    """The one row in some bytes, NULs in it taken out; an empty one where there is none."""
+    """The row in some bytes, with NUL bytes removed if need be; empty if there is none."""
     value = parse(data)
     if value is None and NUL in data:
         value = parse(data.replace(NUL, b""))
@@ -92,14 +92,14 @@ def rows_in(line: bytes, likeness: Likeness) -> list[FoundRow]:
 
 @dataclass
 class _Search:
-    """Looks for rows from left to right."""
+    """Searches a line for rows from left to right."""
 
     line: bytes
     likeness: Likeness
     end: int = 0
-    """Behind the row found last."""
+    """The place after the last row."""
     broke: int = -1
-    """Where the text stops being JSON, read from an earlier opening."""
+    """The place of the last JSON error, from an earlier opening."""
 
     def rows(self) -> list[FoundRow]:
         """All rows."""
@@ -114,7 +114,7 @@ class _Search:
                 self.broke, looked = error.pos, start + 1
                 effort -= self.broke - start + self.broke // COUNTING
                 continue
-            except RecursionError:  # it does not say where
+            except RecursionError:  # it does not name a place
                 self.broke, looked = start, start + 1
                 effort -= len(text)
                 continue
@@ -124,12 +124,12 @@ class _Search:
         return rows
 
     def _row_at(self, text: str, opening: re.Match[str], stop: int) -> dict[str, Any]:
-        """An object where it is a row by itself, not a part of one that is cut off."""
+        """The object from an opening to `stop`; empty if it may be part of a cut-off row."""
         start = opening.start()
-        is_first = START.match(text, self.end, start + 1) is not None  # or behind a whole row
+        is_first = START.match(text, self.end, start + 1) is not None  # or after a complete row
         if not is_first and not FOLLOWED.match(text, stop):
             return {}
         is_what_broke_it = start - ESCAPE <= self.broke <= opening.end()
         row = row_in(self.line[start:stop])
-        certain = is_first or is_what_broke_it or self.broke < self.end  # behind no JSON at all
+        certain = is_first or is_what_broke_it or self.broke < self.end  # no broken JSON before it
         return row if certain or self.likeness.fits(row) else {}

@@ -1,4 +1,4 @@
-"""What a host's module offers to have a new session written, and what that session is."""
+"""A new session, and the interface of a host's module that writes one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ class NewSession:
     Attributes:
         session_id: a UUID that no other session has.
         project: the folder it belongs to; hosts list a session only there.
-        created: when it was made.
-        model: the model that answered in it so far, where it is known.
+        created: when it was created.
+        model: the model that has answered in it so far, if known.
     """
 
     session_id: str
@@ -29,7 +29,7 @@ class NewSession:
     model: str | None = None
 
     def id(self, number: int) -> str:
-        """The UUID of the row with this number: always the same."""
+        """The UUID of the row with this number; it is always the same."""
         return str(uuid5(UUID(self.session_id), str(number)))
 
     def time(self, number: int = 0) -> str:
@@ -53,17 +53,17 @@ class Exporter(Protocol):
 
     @property
     def THINKING(self) -> bool:
-        """Whether reasoning that this host recorded can be given back to it."""
+        """Whether the host accepts reasoning that it recorded itself."""
         ...
 
     def place(self, session: NewSession, home: Path, environ: Mapping[str, str]) -> Path:
-        """Where the host looks for the session."""
+        """The path at which the host looks for the session."""
         ...
 
     def rows(self, messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
-        """The lines of the session's file."""
+        """The lines of the session's file, as JSON objects."""
         ...
 
     def command(self, session: NewSession, path: Path) -> Sequence[str]:
-        """The command that resumes the session, in the project's folder."""
+        """The command that resumes the session; it is run in the project's folder."""
         ...

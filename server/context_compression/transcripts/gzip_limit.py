@@ -1,4 +1,4 @@
-"""How much a gzip file may hold: it is unpacked once, to be measured, before any of it is read.
+"""The limits for gzip files. A file is unpacked once to measure it, before any of it is parsed.
 
 Sixteen megabytes of gzip may hold sixteen gigabytes. Unpacking costs a hundredth of reading JSON,
 so a file that holds too much is refused early.
@@ -18,18 +18,18 @@ MAX_UNPACKED = 512 * 1024 * 1024
 ALWAYS_READ = 32 * 1024 * 1024
 """Bytes that any gzip file may hold, however small it is itself."""
 MAX_RATIO = 100
-"""Bytes that each gzip byte may stand for: recorded sessions reach 14, gzip itself 1,032."""
+"""Unpacked bytes for each gzip byte: recorded sessions reach 14, gzip itself 1,032."""
 CHUNK = 256 * 1024
 
 
 def check_packed(stream: GzipFile, path: Path, max_bytes: int) -> None:
-    """Unpack a file without keeping any of it; afterwards the stream is at its beginning again.
+    """Unpack a file to measure it, and rewind the stream; nothing is kept.
 
-    A damaged file passes: the reader may still use what comes before the damage.
+    A damaged file passes, because the reader can still use the part before the damage.
 
     Raises:
-        TranscriptError: it holds more than `max_bytes` or `MAX_UNPACKED` bytes, or more than
-            `MAX_RATIO` bytes for each of its own.
+        TranscriptError: the file holds more than `max_bytes` or `MAX_UNPACKED` bytes. Or it holds
+            more than `ALWAYS_READ` bytes and more than `MAX_RATIO` bytes for each packed byte.
     """
     most, size = min(max_bytes, MAX_UNPACKED), 0
     file = cast("BinaryIO", stream.fileobj)

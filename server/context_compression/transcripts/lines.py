@@ -1,7 +1,7 @@
-"""Files as lines, read one after the other, and the errors for those that cannot be read.
+"""Files as streams of lines, and the errors for files that cannot be read.
 
-A transcript may be larger than we like to hold, may be written to while we read, and may have been
-cut off by a crash. So it is streamed.
+A transcript is streamed because it may be too large to hold in memory. The host may write to it
+while we read, and a crash may have cut it off.
 """
 
 import codecs
@@ -20,11 +20,11 @@ from context_compression.display.plurals import how_many
 from context_compression.errors import TranscriptError
 
 GZIP = b"\x1f\x8b"
-LOOKED_INTO = 4096  # bytes at the start of a file, by which it is known as binary
+LOOKED_INTO = 4096  # bytes at the start of a file that show whether it is binary
 WIDE = re.compile(rb"(?:[^\0]\0{1,3}){4}|(?:\0{1,3}[^\0]){4}")  # UTF-16 or UTF-32
-CONTROLS = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")  # none a terminal is told
+CONTROLS = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")  # not tab, LF, CR, escape
 LONGEST = 256 * 1024 * 1024
-"""Bytes of one line, or of a file that is one JSON value: it has to be held as a whole."""
+"""The most bytes of one line, or of a file that is one JSON value: both are held in memory."""
 EXPECTED = (
     "Pass a transcript of Claude Code, Codex, Gemini CLI, opencode, Pi or Copilot CLI, or messages "
     'as JSON: a list of messages, an object with "messages", "contents" or "input", or one message '
@@ -33,14 +33,14 @@ EXPECTED = (
 
 
 class At(NamedTuple):
-    """Where a line stands in its file, unpacked: its first byte, and how many it has."""
+    """The place of a line in its unpacked file: its first byte, and its length in bytes."""
 
     offset: int
     length: int
 
 
 class Line(NamedTuple):
-    """A line, its number from 1, and the byte behind it."""
+    """A line, its number from 1, and the place of the byte after it."""
 
     data: bytes
     number: int
@@ -48,11 +48,11 @@ class Line(NamedTuple):
 
     @property
     def at(self) -> At:
-        """Where it stands."""
+        """The place of the line in its file."""
         return At(self.end - len(self.data), len(self.data))
 
     def part(self, start: int, stop: int) -> "Line":
-        """Some bytes of it; the stop is exclusive."""
+        """The bytes of the line from `start` to before `stop`."""
         return Line(self.data[start:stop], self.number, self.end - len(self.data) + stop)
 
 
@@ -64,10 +64,10 @@ NOTHING_READ = Line(b"", 0, 0)
 
 @contextmanager
 def translated(path: Path) -> Generator[None]:
-    """What goes wrong with a file, in words that say what to do.
+    """Turn errors of reading a file into errors that tell the user what to do.
 
     Raises:
-        TranscriptError: in place of what the operating system says.
+        TranscriptError: in place of an `OSError`, or of an error about damaged gzip data.
     """
     try:
         yield
@@ -82,10 +82,10 @@ def translated(path: Path) -> Generator[None]:
 
 
 def check_file(path: Path, max_bytes: int) -> None:
-    """Whether there is an ordinary file that is not too large; nothing of it is read.
+    """Check that a path is an ordinary file of at most `max_bytes` bytes; its content is not read.
 
     Raises:
-        TranscriptError: there is not.
+        TranscriptError: there is no such file, it is not an ordinary file, or it is too large.
     """
     if "\0" in str(path):
         raise TranscriptError(f"{str(path)!r} is not a path. {EXPECTED}")
@@ -101,11 +101,11 @@ def check_file(path: Path, max_bytes: int) -> None:
 
 @contextmanager
 def opened(path: Path, max_bytes: int) -> Generator[BinaryIO]:
-    """The bytes of a file, unpacked where it is gzip.
+    """The stream of a file's bytes, unpacked if the file is gzip.
 
     Raises:
-        TranscriptError: no such file, not a file, over `max_bytes` (before anything is read),
-            unreadable, or binary.
+        TranscriptError: there is no such file, it is not an ordinary file, has more than
+            `max_bytes` (checked before anything is read), cannot be read, or is binary.
     """
     check_file(path, max_bytes)
     with translated(path), path.open("rb") as file:
@@ -117,30 +117,33 @@ def opened(path: Path, max_bytes: int) -> Generator[BinaryIO]:
 
 
 def is_binary(start: bytes) -> bool:
-    """Whether a file that begins so is no text: NULs alone may also be what a crash left in one."""
+    """Whether a file with this beginning is binary.
+
+    NUL bytes alone do not make it binary: a crash may leave them in a text file.
+    """
     if b"\0" not in start:
         return False
     text = start.replace(b"\0", b"")
-    strange = text.decode("utf-8", "replace").count("\ufffd")  # a crash may halve a character, too
+    strange = text.decode("utf-8", "replace").count("\ufffd")  # a crash may also cut a character
     return bool(WIDE.search(start) or CONTROLS.search(text)) or strange > len(text) // 50
 
 
 @dataclass
 class Lines:
-    r"""The lines of a stream that hold something; split on `\n` and nothing else.
+    r"""The lines of a stream that are not blank, split on `\n` only.
 
-    `str.splitlines` would also split at U+2028, which stands unescaped in JSON strings.
+    `str.splitlines` would also split at U+2028, which JSON strings may hold unescaped.
     """
 
     stream: BinaryIO
     path: Path
     max_bytes: int
     end: int = 0
-    """The byte behind the line read last."""
+    """The place of the byte after the line read last."""
     number: int = 0
-    """Its number."""
+    """The number of the line read last."""
     cut_off: bool = False
-    """Whether a packed file ended before its end."""
+    """Whether a packed file is cut off."""
 
     def __iter__(self) -> Iterator[Line]:
         return self
@@ -163,7 +166,7 @@ class Lines:
             return b""
         if len(data) > LONGEST:
             raise too_large(self.path, "a line longer than is allowed", LONGEST)
-        if self.end + len(data) > self.max_bytes:  # unpacked, or grown since we looked
+        if self.end + len(data) > self.max_bytes:  # unpacked, or grown since `check_file`
             raise too_large(self.path, "more than is allowed", self.max_bytes)
         return data
 
@@ -171,7 +174,7 @@ class Lines:
 def parse(data: bytes) -> Any:
     """The JSON value in UTF-8 bytes; `None` if there is none."""
     try:
-        if UTF8.match(data):  # as `json.loads` has it, which first finds out about the encoding
+        if UTF8.match(data):  # the same as `json.loads`, without detecting the encoding
             return DECODE(data.decode("utf-8", "surrogatepass"))
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -179,13 +182,13 @@ def parse(data: bytes) -> Any:
 
 
 def string(value: Mapping[str, Any], key: str) -> str:
-    """What stands under a key where it is a string, else an empty one."""
+    """The value of a key if it is a string, else an empty string."""
     text = value.get(key)
     return text if isinstance(text, str) else ""
 
 
 def too_large(path: Path, size: str, max_bytes: int) -> TranscriptError:
-    """The error for a file, or a part of one, that is not read for its size."""
+    """The error for a file, or a part of one, that is too large to be read."""
     return TranscriptError(
         f"{path} is too large: {size}; at most {max_bytes:,} bytes are read. Pass a smaller part."
     )

@@ -1,4 +1,4 @@
-"""What a host offers to have its live transcript found, and the search that hosts share.
+"""`LiveHost`, by which a host's live transcript is found, and the search that hosts share.
 
 Most hosts write a tool call into the transcript before they run it. So the transcript that holds
 the call being answered, without its result, is the conversation we are called from.
@@ -15,10 +15,10 @@ from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.transcripts.caller import Caller, ToolRequest
 from context_compression.transcripts.candidates import LISTED, Candidate
 
-PATIENCE = 0.3  # seconds to wait for the host to write the call down; Claude Code takes 0.1
-STEP = 0.03  # seconds between two looks
-NEWEST = 5  # transcripts that are looked into, the newest ones
-JUST_NOW = 5.0  # seconds; longer ago, a call that is still open was left behind by a crash
+PATIENCE = 0.3  # seconds to wait until the host has written the call; Claude Code takes 0.1
+STEP = 0.03  # seconds between two searches
+NEWEST = 5  # how many transcripts are searched, the newest ones
+JUST_NOW = 5.0  # seconds; an older call without a result was left by a crash
 INSTEAD = "Pass the path of a transcript, or the id of a recorded session, as `conversation`."
 
 
@@ -27,11 +27,11 @@ class LiveHost:
     """A host whose live transcript can be found.
 
     Attributes:
-        name: of the host.
-        client: how the names of its MCP clients begin.
-        meta_key: in the `_meta` of a call, what only this host sends; empty where there is none.
-        variable: the environment variable that it sets for everything it starts.
-        is_proved: whether `find` always goes by the call being answered.
+        name: the name of the host.
+        client: the beginning of its MCP clients' names.
+        meta_key: a key in the `_meta` of a call that only this host sends; empty if there is none.
+        variable: the environment variable that the host sets for every program it starts.
+        is_proved: whether `find` always identifies the transcript by the call being answered.
         find: gives the transcript, or raises `ConversationNotFound` with the candidates.
         here: gives the transcripts of the working directory, newest first.
     """
@@ -46,16 +46,17 @@ class LiveHost:
 
 
 def transcript_of_call(caller: Caller, here: Callable[[Caller], list[Candidate]]) -> Path:
-    """The transcript in which the call being answered is written down, and open.
+    """The transcript that holds the call being answered, without its result.
 
-    Blocks for at most 0.3 s, and as long as reading takes.
+    Without a call (on the command line) it is the only transcript there is. Blocks for about 0.3 s
+    at most, plus the time of reading.
 
     Args:
-        caller: who asks.
-        here: gives the transcripts to look into, newest first.
+        caller: our process, and the call it answers.
+        here: gives the transcripts to search, newest first.
 
     Raises:
-        ConversationNotFound: in none, or in more than one.
+        ConversationNotFound: no transcript holds the call, or more than one does.
     """
     near = here(caller)
     if not caller.request.tool:
@@ -72,7 +73,7 @@ def transcript_of_call(caller: Caller, here: Callable[[Caller], list[Candidate]]
         if calling:
             raise uncertain(caller, "The same call is being made in several conversations", calling)
         caller.wait(STEP)
-        near = here(caller)  # the first turn makes the file
+        near = here(caller)  # the file is created in the first turn
     raise uncertain(caller, "The tool call being answered stands in no transcript", near)
 
 
@@ -84,7 +85,7 @@ def uncertain(caller: Caller, why: str, near: list[Candidate]) -> ConversationNo
 
 
 def _calls(caller: Caller, path: Path) -> bool:
-    """Whether the newest step of a conversation makes the call, and has not got its result."""
+    """Whether the newest step of a conversation makes the call, and its result is not there yet."""
     try:
         messages = parse(caller.transcripts.look(path).messages).messages
     except TranscriptError:

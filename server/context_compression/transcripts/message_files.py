@@ -2,8 +2,8 @@
 
 [{"role": "user", "content": "hello"}]
 {"messages": [...], "system": "be brief", "tools": [...], "model": "...", "id": "..."}
-{"contents": [...], "systemInstruction": {...}}  as Gemini takes them
-{"input": [...], "instructions": "be brief"}     as OpenAI Responses takes them
+{"contents": [...], "systemInstruction": {...}}  a request to Gemini
+{"input": [...], "instructions": "be brief"}     a request to OpenAI Responses
 {"role": "user", "content": "hello"}             one per line, bare or as {"message": {...}}
 """
 
@@ -29,15 +29,15 @@ SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
 
 
 def is_document(value: Any) -> bool:
-    """Whether a JSON value holds a conversation, and is not a row of one."""
+    """Whether a JSON value holds a conversation, rather than being a row of one."""
     return "messages" in as_object(value) or is_array(_held(as_object(value)))
 
 
 def read_document(path: Path, document: Any) -> Transcript:
-    """A conversation that is one JSON value.
+    """The conversation in a file that is one JSON value.
 
     Raises:
-        TranscriptError: the value is no conversation.
+        TranscriptError: the value is not a conversation.
     """
     about = as_object(document)
     messages = _held(about) if about else document
@@ -60,12 +60,12 @@ def read_document(path: Path, document: Any) -> Transcript:
 
 
 def reader() -> "MessageRows":
-    """For a file with one message per line."""
+    """A reader for a file with one message per line."""
     return MessageRows()
 
 
 class MessageRows:
-    """One message per row; rows that are no message are skipped and counted."""
+    """Reads one message per row; rows without a message are skipped and counted."""
 
     def __init__(self) -> None:
         self._messages: list[dict[str, Any]] = []
@@ -73,7 +73,7 @@ class MessageRows:
         self._strange = 0
 
     def add(self, row: Row, at: At) -> None:
-        """Take a row into account."""
+        """Add the next row of the file."""
         message = row if "role" in row or _is_item(row) else row.get("message")
         if _is_message(message):
             self._messages.append(message)
@@ -85,7 +85,7 @@ class MessageRows:
         """The conversation so far.
 
         Raises:
-            TranscriptError: there is no message in any row.
+            TranscriptError: no row holds a message, or the messages are in no known format.
         """
         if not self._messages:
             content = _keys(self._first_strange) if self._strange else "no JSON objects"
@@ -106,20 +106,24 @@ class MessageRows:
 
 
 def _held(about: Mapping[str, Any]) -> Any:
-    """The messages in the body of a request; a message or an item may have an input, too."""
+    """The messages in the body of a request. Messages and items also have `input` or `contents`."""
     if "messages" in about or "role" in about or "type" in about:
         return about.get("messages")
     return about.get("contents", about.get("input"))
 
 
 def _system(about: Mapping[str, Any]) -> Any:
-    """The system prompt beside the messages: a text, or parts with texts."""
+    """The system prompt outside the messages: a text, or parts with texts."""
     prompt = next((about[key] for key in SYSTEM if about.get(key)), None)
     return as_object(prompt).get("parts", prompt)
 
 
 def _all_messages(path: Path, items: Sequence[Any], document: Any) -> list[dict[str, Any]]:
-    """The items of a list, if all of them may be messages."""
+    """The items of a list as messages.
+
+    Raises:
+        TranscriptError: an item is not a message.
+    """
     strange = [index for index, item in enumerate(items) if not _is_message(item)]
     if not strange:
         return list(items)
@@ -132,7 +136,11 @@ def _all_messages(path: Path, items: Sequence[Any], document: Any) -> list[dict[
 
 
 def _checked(path: Path, messages: list[dict[str, Any]], document: Any) -> Conversation:
-    """The messages read, if they are some; a host's own format is not guessed at."""
+    """The parsed messages.
+
+    Raises:
+        TranscriptError: they are in no known format, or in a host's own format.
+    """
     if refused := _by_name(path, messages, document):
         raise TranscriptError(refused)
     try:
@@ -142,7 +150,7 @@ def _checked(path: Path, messages: list[dict[str, Any]], document: Any) -> Conve
 
 
 def _by_name(path: Path, value: Any, document: Any = None) -> str | None:
-    """The error for what is no dialect, but known; the name of the document it is in goes first."""
+    """The error for a known format that is not read, or `None`; the document's own goes first."""
     reason = refusal(value)
     return f"{path} cannot be read. {refusal(document) or reason}" if reason else None
 
@@ -152,7 +160,7 @@ def _is_message(value: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def _is_item(row: Mapping[str, Any]) -> bool:
-    """Whether it is an item of OpenAI Responses that is no message."""
+    """Whether a row is an item of OpenAI Responses other than a message."""
     return bool(string(row, "type")) and responses.is_item(row)
 
 

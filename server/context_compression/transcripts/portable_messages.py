@@ -1,7 +1,7 @@
-"""A view in terms that every host has, for a new session.
+"""A view in blocks that every host supports, for a new session.
 
-The blocks are Anthropic's, every call has a result, and what only one provider can read is left
-out.
+The blocks are Anthropic's, and every call has a result. Blocks that only one provider can read are
+left out.
 """
 
 import re
@@ -38,7 +38,7 @@ LONGEST_NAME = 64  # characters of a call's id and of a tool's name: the stricte
 
 @dataclass(frozen=True)
 class Portable:
-    """Messages, and notes about what was left out."""
+    """Messages, and notes on what was left out."""
 
     messages: tuple[Message, ...]
     notes: tuple[str, ...]
@@ -47,16 +47,16 @@ class Portable:
 def portable(
     view: Sequence[Mapping[str, Any]], *, thinking: bool, opaque: bool, documents: bool
 ) -> Portable:
-    """A view for a host, without the system prompt: a host has its own.
+    """A view for a host, without the system prompt, because a host has its own.
 
     Args:
         view: messages in any dialect of `formats`.
         thinking: whether to keep reasoning; its signatures are valid at its provider only.
-        opaque: whether to keep blocks of types that we do not know.
-        documents: whether its messages may hold documents.
+        opaque: whether to keep blocks of unknown types.
+        documents: whether the host's messages may hold documents.
 
     Raises:
-        InvalidConversation: not messages in a format we know.
+        InvalidConversation: the messages are in no known format.
     """
     conversation = parse(view)
     carrier = _Carrier(
@@ -76,20 +76,20 @@ def portable(
 
 
 def as_user(message: Message) -> tuple[Block, ...]:
-    """The blocks of a message in the user's role; those of a system message get a label.
+    """The blocks of a message for the user's role; blocks of a system message get a label.
 
-    For hosts that have no system messages within a conversation.
+    This is for hosts without system messages inside a conversation.
     """
     return (Text("[System message]"), *message.blocks) if _is_prompt(message) else message.blocks
 
 
 def arguments(call: ToolCall) -> Mapping[str, Any]:
-    """A call's arguments as an object; a tool may take a bare text."""
+    """A call's arguments as an object; a bare text becomes `input`."""
     return call.arguments if is_object(call.arguments) else {"input": call.arguments}
 
 
 def url_of(block: Image | Document) -> str:
-    """The address of a picture; a picture in the message itself becomes a `data:` address."""
+    """The URL of an image or document; data in the message itself becomes a `data:` URL."""
     source = as_object(as_object(block.source).get("source"))
     data = f"data:{source.get('media_type')};base64,{source.get('data')}"
     return string(source, "url") or data
@@ -138,7 +138,7 @@ class _Carrier:
                 assert_never(block)
 
     def _stand_in(self, what: str) -> Text:
-        """A text in place of something that the model was shown, so that the model knows of it."""
+        """A text that tells the model that an image or document stood here."""
         self.left_out[f"{what}s"] += 1
         return Text(f"[The {what} that stood here cannot be shown in this host.]")
 
@@ -181,7 +181,7 @@ def _only_results(message: Message) -> bool:
 
 
 def _id(id: str) -> str:
-    """`"call_1"` -> itself; `"toolu_1|fc_2"` -> `"call_<hash>"`: what every provider accepts."""
+    """An id that every provider accepts: `"call_1"` -> itself; `"a|b"` -> `"call_<hash>"`."""
     if re.fullmatch(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}", id):
         return id
     return f"call_{sha256(id.encode('utf-8', 'replace')).hexdigest()[:24]}"
@@ -192,7 +192,7 @@ def _name(name: str) -> str:
 
 
 def _image(part: Any) -> Any:
-    """An image of OpenAI's as Anthropic has it."""
+    """An OpenAI image as an Anthropic image block; `None` for other values."""
     match part:
         case {"image_url": {"url": str(url)}} | {"image_url": str(url)}:
             return linked(url)

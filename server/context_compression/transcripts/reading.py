@@ -1,4 +1,4 @@
-"""Reading a transcript file: all of it once, and later only what was added."""
+"""Reading of a transcript file: the complete file once, and later only the lines added to it."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -27,27 +27,27 @@ from context_compression.transcripts.rows import Rows, Seen
 from context_compression.transcripts.transcript import Host, Reader, Row, Transcript, id_from_name
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
-"""Of a file that is read row by row; one that is a single JSON value has to be smaller."""
+"""Bytes of a file that is read row by row. The limit of a single JSON value is `LONGEST`."""
 LIST = re.compile(rb"\[\s*(?:$|[\[{\"])")  # and not `[12:30] starting`, which a log may begin with
-LOOKED_AT = 20  # rows; the first may be of a type we do not know
-MARK = 1024  # bytes before the place we came to, by which the file is known again
+LOOKED_AT = 20  # rows that may show the host; the first may be of unknown types
+MARK = 1024  # bytes at the end of the last reading; if unchanged, the file only grew
 
 
 class DocumentReader(Protocol):
     """Reads a transcript that is a single JSON value."""
 
     def read_document(self, path: Path, document: Any) -> Transcript:
-        """The conversation in it."""
+        """The conversation in the JSON value."""
         ...
 
 
 @dataclass(frozen=True)
 class Writers:
-    """The hosts that may have written a file; a plain file of messages is read without any.
+    """The hosts that may have written a file; plain files of messages are read without a host.
 
     Attributes:
-        of_rows: of files with a JSON object in each line; the first that recognises a row counts.
-        of_documents: of files that are one JSON value, each with what tells its own.
+        of_rows: hosts with a JSON object in each line; the first host to recognise a row is used.
+        of_documents: hosts whose files are one JSON value, each after a check for such values.
     """
 
     of_rows: Sequence[Host]
@@ -55,15 +55,15 @@ class Writers:
 
 
 class Look(Protocol):
-    """A transcript, as far as it was read."""
+    """A transcript that can be read again and again."""
 
     def look(self) -> Transcript:
-        """The conversation as it stands now."""
+        """The live conversation."""
         ...
 
 
 class Reading:
-    """One file, as far as it was read; or only its first `rows`."""
+    """One file, and the state of reading it; with `rows`, only that many rows are read."""
 
     def __init__(
         self,
@@ -81,10 +81,10 @@ class Reading:
         self._seen = Seen()
 
     def look(self) -> Transcript:
-        """The conversation as it stands now.
+        """The live conversation. If the file grew since the last call, only the new part is read.
 
         Raises:
-            TranscriptError: as `read`.
+            TranscriptError: there is no such file, it cannot be read, or it is no conversation.
         """
         with opened(self.path, self.max_bytes) as stream:
             about = self.path.stat()
@@ -101,7 +101,7 @@ class Reading:
             return self._transcript
 
     def _goes_on(self, stream: BinaryIO) -> bool:
-        """Whether what was read still stands there, so that the file only grew."""
+        """Whether the file only grew: the bytes before the end of the last reading are the same."""
         mark = self._last.data[-MARK:]
         stream.seek(self._last.end - len(mark))
         return stream.read(len(mark)) == mark
@@ -109,7 +109,7 @@ class Reading:
     def _more(self, stream: BinaryIO, reader: Reader) -> Transcript:
         last = self._last
         stream.seek(last.end)
-        number = last.number if last.data.endswith(b"\n") else last.number - 1  # the line goes on
+        number = last.number if last.data.endswith(b"\n") else last.number - 1  # a part of a line
         lines = Lines(stream, self.path, self.max_bytes, last.end, max(number, 0))
         return self._fed(stream, reader, Rows(lines, (), self._seen, last))
 
@@ -141,13 +141,13 @@ class Reading:
         raise TranscriptError(f"{self.path} {what}. {EXPECTED}")
 
     def _lines_from_the_start(self, stream: BinaryIO) -> Lines:
-        """All lines of the file; what was found in them before is forgotten."""
+        """All lines of the file; the state of earlier readings is reset."""
         stream.seek(0)
         self._reader, self._seen = None, Seen()
         return Lines(stream, self.path, self.max_bytes)
 
     def _document(self, value: Any, *, damaged: bool) -> Transcript:
-        """A file that is one JSON value."""
+        """The conversation in a file that is one JSON value."""
         written_by = (host for is_its, host in self._writers.of_documents if is_its(value))
         host = next(written_by, message_files)
         transcript = host.read_document(self.path, value)
@@ -166,7 +166,7 @@ class Reading:
     def _fed(
         self, stream: BinaryIO, reader: Reader, rows: Rows, first: Iterable[tuple[Row, At]] = ()
     ) -> Transcript:
-        """What the reader makes of some rows taken `first`, and of the rest."""
+        """Pass the rows in `first` and the other rows to the reader; its transcript."""
 
         def load(at: At) -> Row:
             stream.seek(at.offset)
@@ -179,7 +179,7 @@ class Reading:
         return replace(transcript, warnings=[*rows.warnings, *transcript.warnings])
 
     def _all_bytes(self, lines: Lines, taken: list[Line]) -> bytes:
-        """All of a file that may spread one JSON value over its lines."""
+        """The bytes of a file that may be one JSON value over several lines."""
         parts: list[bytes] = []
         for line in chain(taken, lines):
             if line.end > LONGEST:

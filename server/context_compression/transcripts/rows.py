@@ -10,32 +10,32 @@ from context_compression.transcripts.damaged_lines import BLANK, Likeness, rows_
 from context_compression.transcripts.lines import NOTHING_READ, At, Line, Lines, parse
 
 NAMED = 5  # line numbers listed in a warning
-SAMPLE = 50  # rows whose keys are looked at
+SAMPLE = 50  # rows whose keys are sampled for `Likeness`
 
 
 @dataclass
 class Seen:
-    """What is known of the lines read so far; the next reading goes on from it."""
+    """Notes on the lines read so far; the next reading continues them."""
 
     malformed: list[int] = field(default_factory=list[int])
-    """The numbers of lines that hold no row."""
+    """The numbers of lines without a row."""
     damaged: list[int] = field(default_factory=list[int])
-    """The numbers of those that hold rows, and something else or no line break between them."""
+    """The numbers of damaged lines with rows: other bytes, or no line break, between the rows."""
     likeness: Likeness = field(default_factory=Likeness)
-    """What the rows look like."""
+    """The common features of the first rows."""
 
 
 class Rows:
     """The rows among lines, each with its place; can be iterated once.
 
     Lines without a row are skipped; after the iteration `warnings` lists them. A last line that is
-    cut off does not count as read: a reading that goes on from `last` gets it complete.
+    cut off does not count as read: a later reading that starts from `last` gets the complete line.
 
     Args:
-        lines: those not read yet.
-        first: those before them.
-        seen: what earlier readings found; this one adds to it.
-        last: the line that was read last.
+        lines: the lines not read yet.
+        first: lines that were read before them, but not parsed.
+        seen: the notes of earlier readings; this reading adds to them.
+        last: the last line of the earlier readings.
     """
 
     def __init__(
@@ -70,7 +70,10 @@ class Rows:
                 self.seen.malformed.append(line.number)
 
     def _saved(self, line: Line) -> Iterator[tuple[dict[str, Any], At]]:
-        """The rows in a line that is no JSON; where more may be written to it, up to the last."""
+        """The complete rows in a damaged line.
+
+        A line without an end may still be written to, so it counts as read up to its last row.
+        """
         ended = line.data.endswith(b"\n")
         rows = rows_in(line.data, self.seen.likeness)
         read = len(line.data) if ended else rows[-1].stop if rows else 0
@@ -85,7 +88,7 @@ class Rows:
 
     @property
     def warnings(self) -> list[str]:
-        """What could not be read, in plain words."""
+        """The parts of the file that could not be read, in sentences for the user."""
         warnings: list[str] = []
         if numbers := self.seen.malformed:
             warnings.append(f"Lines that are no JSON object were skipped: {_listed(numbers)}.")

@@ -1,4 +1,4 @@
-"""What a transcript is, and what a host's module offers to have its transcripts read."""
+"""`Transcript`, and the interface of a host's module that reads transcripts."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,36 +14,36 @@ LONGEST_NAME = 120  # characters; most file systems end at 255 bytes
 
 Row: TypeAlias = dict[str, Any]
 Load: TypeAlias = Callable[[At], Row]
-"""A row that was passed before, read from the file again; empty where it is no longer there."""
+"""Reads a row that was passed before from the file again; empty if it is no longer there."""
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """A conversation as it stands in a file: what is in the live context, nothing older."""
+    """A conversation in a file: the messages in the live context, and no older ones."""
 
     path: Path
     host: str
-    """Who wrote the file: `claude-code`, or `messages` for plain message files."""
+    """The host that wrote the file: `claude-code`, ...; `messages` for plain message files."""
     session_id: str
     """The host's own id of the conversation, else the file's name; safe as a folder name."""
     messages: list[dict[str, Any]]
-    """In a dialect of `formats`; texts and blocks are the objects that were read."""
+    """Messages in a dialect of `formats`; texts and blocks are the objects that were read."""
     usage: tuple[int, int] | None = None
-    """`(tokens, messages)`: what the provider counted for the last request, system prompt and tools
-    included, and how many of `messages`, from the first on, that is. The answer is among them where
-    the host notes its tokens faithfully."""
+    """`(tokens, messages)` of the last request: the tokens that the provider counted, system prompt
+    and tools included, and how many of `messages`, from the first on, they cover. Both include the
+    answer if the host records its tokens faithfully."""
     window: int | None = None
-    """Tokens of the model's window, where the host writes that down."""
+    """The size of the model's context window in tokens, if the host records it."""
     model: str | None = None
     system: Any = None
-    """The system prompt, with what the host told the model beside the messages."""
+    """The system prompt, with other texts that the host sent outside the messages."""
     tools: Any = None
     rows: list[list[str]] = field(default_factory=list[list[str]])
-    """The host's ids of the rows that each message was made of, where it has such ids."""
+    """For each message, the host's ids of the rows it was made of; empty without such ids."""
     warnings: list[str] = field(default_factory=list[str])
-    """What could not be read or was left out, in plain words."""
+    """The parts that could not be read or were left out, in sentences for the user."""
     conversation: Conversation | None = field(default=None, compare=False, repr=False)
-    """The messages as values, where they had to be read to know them."""
+    """The parsed messages, if reading the file required parsing them."""
 
 
 class Reader(Protocol):
@@ -53,16 +53,16 @@ class Reader(Protocol):
     """
 
     def add(self, row: Row, at: At) -> None:
-        """Take the next row into account. Parts of it that are never asked for may be dropped."""
+        """Add the next row of the file. The reader may drop parts of it that it does not need."""
         ...
 
     def transcript(self, path: Path, load: Load) -> Transcript:
-        """The conversation as it stands now; its warnings are about the rows passed."""
+        """The live conversation; its warnings are about the rows added so far."""
         ...
 
 
 class Host(Protocol):
-    """Knows the transcripts of one host. Each `hosts/<host>/transcript` is one."""
+    """The reader of one host's transcripts. Each `hosts/<host>/transcript` is one."""
 
     def recognises(self, row: Mapping[str, Any]) -> bool:
         """Whether only this host writes such a row."""
@@ -74,9 +74,9 @@ class Host(Protocol):
 
 
 def folder_name(name: str) -> str:
-    """`"a1-b2"` -> `"a1-b2"`; `"my chat"` -> `"my-chat-<8 hex digits>"`: safe as a folder name.
+    """A name that is safe for a folder: `"a1-b2"` -> itself; `"my chat"` -> `"my-chat-<8 hex>"`.
 
-    It begins with no hyphen: a command that is given it would take it for an option.
+    It does not begin with a hyphen, because commands would take it for an option.
     """
     safe = re.sub(r"[^A-Za-z0-9._-]", "-", name).lstrip(".-")[:LONGEST_NAME]
     if safe == name and safe:
@@ -90,7 +90,7 @@ def id_from_name(path: Path) -> str:
 
 
 def counted(what: str, counts: Mapping[str, int]) -> list[str]:
-    """`"Rows were skipped: 3 (mode 2, tag 1)."`; nothing where there are none."""
+    """`["Rows were skipped: 3 (mode 2, tag 1)."]`; an empty list if all counts are 0."""
     most = sorted(counts.items(), key=lambda item: -item[1])[:5]
     listed = ", ".join(f"{name} {count}" for name, count in most if count)
     total = sum(counts.values())
