@@ -1,6 +1,6 @@
-"""Whether our server works in a host: what is wrong, and what to do about it.
+"""The doctor: checks whether our server works in a host, and names a remedy for each problem.
 
 doctor.py   all findings about one host
 checks.py   findings about the environment, the store, the search and the key
-trial.py    our server, started as a host would start it
+trial.py    starts our server as a host would start it
 """

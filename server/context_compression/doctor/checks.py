@@ -1,4 +1,4 @@
-"""What the doctor checks whatever the host is: variables, the store, the search, the key."""
+"""Checks that do not depend on the host: variables, the store, the search, the key."""
 
 import difflib
 import os
@@ -17,13 +17,13 @@ from context_compression.workspace.summary_models import CREDENTIALS
 
 PREFIX = "CONTEXT_COMPRESSION_"
 OTHERS = ("DIR", "TOKEN", "COMMAND", "OFFLOAD_AT_SOURCE")
-"""Variables that are not settings, without the prefix."""
+"""Our variables that are not settings, without the prefix."""
 LONGEST_PROBLEM = 1_000  # characters shown of a problem in a store
 VARIABLES = frozenset(f"{PREFIX}{name.upper()}" for name in (*NAMES, *OTHERS))
 
 
 def check_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Our environment variables: misspelt names, and impossible values."""
+    """Findings on our environment variables: misspelt names, invalid values, and those in use."""
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in VARIABLES:
             known = [variable.removeprefix(PREFIX) for variable in VARIABLES]
@@ -42,7 +42,11 @@ def check_variables(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def check_store(folder: Path, home: Path) -> Iterator[Finding]:
-    """Whether this user alone can write the store, and whether its settings are applied."""
+    """Findings on the store.
+
+    They cover whether it can be written, whether other users have access, whether its files are
+    valid, and whether its settings are applied.
+    """
     place = next(p for p in (folder, *folder.parents) if p.exists())
     if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
         mend = f"chmod u+rwx {place}, or set {PREFIX}DIR to another folder."
@@ -67,7 +71,7 @@ def check_store(folder: Path, home: Path) -> Iterator[Finding]:
 
 
 def check_search() -> Iterator[Finding]:
-    """Whether the archive can be searched through an index."""
+    """A finding on whether SQLite has FTS5, so that the archive can be searched by an index."""
     try:
         with sqlite3.connect(":memory:") as base:
             base.execute("CREATE VIRTUAL TABLE words USING fts5 (text)")
@@ -78,7 +82,7 @@ def check_search() -> Iterator[Finding]:
 
 
 def check_key(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Whether a model could write summaries; the key itself is never shown."""
+    """A finding on whether a model can write summaries; the key itself is never shown."""
     has_key = any(map(environ.get, CREDENTIALS))
     try:
         model = Settings.layered(environ=environ).summary_model

@@ -1,4 +1,4 @@
-"""Whether our server works in a host: what is wrong, and what to do about it."""
+"""All findings of the doctor about our server in one host."""
 
 import os
 import re
@@ -35,7 +35,7 @@ VERBS = ("status", "compress", "config", "summary", "offload", "restore")
 TOOLS = {f"context_{verb}" for verb in VERBS}
 ALWAYS_PASSED = ("HOME", "LANG", "LOGNAME", "SHELL", "TERM", "USER")
 DESKTOP_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-"""What a desktop application is started with, on Linux as well as on macOS."""
+"""The PATH that a desktop application is started with, on Linux as well as on macOS."""
 
 
 def examine(
@@ -47,7 +47,7 @@ def examine(
         host: the host.
         machine: the user's computer.
         here: the command of the installation that is running now.
-        in_project: whether to look at the host's configuration in the project.
+        in_project: whether to check the host's configuration in the project.
     """
     install = f"{PROGRAM} install {host.name}{' --project' if in_project else ''}"
     try:
@@ -75,7 +75,9 @@ def examine(
 def installed_entry(
     host: Host, machine: Machine, *, in_project: bool = False
 ) -> tuple[Path, Value | None]:
-    """Where our entry is, and the entry; in Claude Code that of the plugin, if it is installed.
+    """The path of our entry, and the entry or `None`.
+
+    In Claude Code, this is the plugin's folder and entry if the plugin is installed.
 
     Raises:
         SetupError: a file cannot be read.
@@ -89,7 +91,7 @@ def installed_entry(
 def check_server(
     command: list[str], environ: Mapping[str, str], machine: Machine, host: Host | None = None
 ) -> list[Finding]:
-    """Findings about a server that is started in an environment, and about the transcripts."""
+    """Findings from starting a server in an environment, and findings about the transcripts."""
     findings = [*check_variables(environ), *_not_passed(environ, machine, host)]
     cwd = Path(machine.home.anchor) if host and host.has_no_folder else machine.cwd
     if shutil.which(command[0], path=environ.get("PATH", os.defpath)) is None:
@@ -122,7 +124,7 @@ def passed_environment(
 def _configuration(
     path: Path, entry: Value, expected: Entry, hindrances: Sequence[Finding]
 ) -> Iterator[Finding]:
-    """Whether the host uses our entry, and only one of them."""
+    """Findings on whether the host uses our entry, and starts the server only once."""
     hindered = [finding for finding in hindrances if finding.check == "configuration"]
     yield from hindered or [Finding("configuration", True, str(path))]
     if entry.get("enabled") is False or entry.get("disabled") is True:
@@ -134,7 +136,7 @@ def _configuration(
 
 
 def _command(command: list[str], path: Path, expected: Entry, install: str) -> Iterator[Finding]:
-    """Whether the entry starts this very installation, with the options of now."""
+    """A finding if the entry starts another installation, or has other options than now."""
     if command != command_of(expected.our_entry) and path != FOLDER:
         state = f"{' '.join(command)}: another installation, or other options than now"
         yield Finding("command", None, f"{state}; {install} changes it")
@@ -147,9 +149,9 @@ def _hooks(
     *,
     from_plugin: bool,
 ) -> list[Finding]:
-    """Whether the host calls our hooks, in this version.
+    """Findings on whether the host calls this version of our hooks.
 
-    What keeps it from calling them counts only where they are configured.
+    Findings that keep the host from calling them count only if the hooks are configured.
     """
     switched_off = [finding for finding in hindrances if finding.check == "hooks"]
     if from_plugin:
@@ -176,7 +178,7 @@ def _configured_hooks(additions: Sequence[Addition], install: str) -> Iterator[F
 
 
 def _version(host: Host, machine: Machine) -> Iterator[Finding]:
-    """The host's version, and the one that this was seen working in."""
+    """A finding on the host's version, with the version that this was seen working in."""
     program = machine.which(host.program) if host.program else None
     if program is None or host.environment == "desktop":
         return
@@ -199,7 +201,7 @@ def _version(host: Host, machine: Machine) -> Iterator[Finding]:
 
 
 def _number(version: str) -> tuple[int, ...]:
-    """`"pi 0.99.1"` -> `(0, 99, 1)`; empty where there is no number."""
+    """`"pi 0.99.1"` -> `(0, 99, 1)`; empty if there is no version number."""
     match = re.search(r"\d+(?:\.\d+)+", version)
     return tuple(map(int, match[0].split("."))) if match else ()
 
@@ -207,7 +209,7 @@ def _number(version: str) -> tuple[int, ...]:
 def _not_passed(
     environ: Mapping[str, str], machine: Machine, host: Host | None
 ) -> Iterator[Finding]:
-    """Our variables that are set in this shell, and that the server does not get."""
+    """A finding on our variables that are set in this shell but do not reach the server."""
     missing = sorted(name for name in machine.environ if name in VARIABLES and name not in environ)
     if host and missing:
         where = "env_vars" if host.environment == "listed" else "env"
@@ -243,7 +245,7 @@ def _trial(trial: Trial) -> Iterator[Finding]:
 
 
 def _transcripts(machine: Machine, host: Host | None) -> Iterator[Finding]:
-    """Whether the newest conversation of the host can be read."""
+    """A finding on whether the newest transcript of the host can be read."""
     if host is None:
         return
     if host.transcripts is None:

@@ -1,4 +1,4 @@
-"""Our server, started as a host would start it, and a few requests of a real client."""
+"""A trial of our server: it is started as a host would start it, and gets a few requests."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ HELLO = [{"role": "user", "content": "How full is the context?"}]
 
 @dataclass(frozen=True)
 class Trial:
-    """What a server answered.
+    """The answers of a server.
 
     Attributes:
-        seconds: until it could be used.
+        seconds: the time until it could be used.
         version: the server's version.
-        protocol: the version of the protocol that both agreed on.
-        tools: names of its tools.
+        protocol: the version of the protocol that client and server agreed on.
+        tools: the names of its tools.
         status: the answer of `context_status` for a conversation of one message.
-        refusal: the error in place of that answer; empty where there is none.
+        refusal: the error in place of that answer; empty if there is none.
     """
 
     seconds: float
@@ -43,7 +43,8 @@ async def try_out(command: Sequence[str], environ: Mapping[str, str], cwd: Path)
     """Start a server, list its tools and call `context_status`.
 
     Raises:
-        SetupError: it did not start, or did not answer; with the last line of its stderr.
+        SetupError: the server did not start, or did not answer within `PATIENCE` seconds. If it
+            did not start, the text is the last line of its stderr.
     """
     parameters = StdioServerParameters(
         command=command[0], args=[*command[1:]], env=dict(environ), cwd=cwd

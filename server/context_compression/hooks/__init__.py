@@ -1,11 +1,11 @@
-"""What the hooks of several hosts do: with a tool result, with a request, at a compaction.
+"""The work of hooks that several hosts share: on a tool result, a request, or a compaction.
 
 A host's own events and answers are in `hosts/<host>/hooks`.
 
-    tool_results.py      a large tool result, offloaded before it enters the conversation
+    tool_results.py      offloads a large tool result before it enters the conversation
     requests.py          the view that is sent in place of a host's history
-    host_compaction.py   before and after a compaction that the host makes itself
-    summary_text.py      a history as one text, for hosts that accept a summary only
+    host_compaction.py   our work before and after a compaction that the host does itself
+    summary_text.py      a history as one text, for hosts that only accept a summary
 """
 
 from context_compression.moved import held_elsewhere

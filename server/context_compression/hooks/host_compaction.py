@@ -1,4 +1,4 @@
-"""What we do before and after a compaction that a host makes itself."""
+"""Our work before and after a compaction that a host does itself."""
 
 from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.fences import fenced
@@ -11,8 +11,8 @@ from context_compression.tokens import Counter
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
 
-LEDGER_TOKENS = 1_500  # of the ledger in the message after a compaction
-REFS = 12  # newest refs that it lists
+LEDGER_TOKENS = 1_500  # tokens of the ledger in the message after a compaction
+REFS = 12  # how many refs that message lists, the newest ones
 
 INSTRUCTIONS = """\
 Keep word for word: what the user asked for and ruled out, names of files and of what was changed \
@@ -21,13 +21,14 @@ Keep refs: a line like [Bash: 9,034 tokens, …; ref 0123456789ab; …] stands f
 archived, and context_restore brings it back by its ref. Name each ref that later work may need, \
 with what is behind it.
 The conversation up to here is archived, so leave whole files and outputs out."""
-"""For the model that writes the host's summary: what to keep."""
+"""Instructions for the model that writes the host's summary."""
 
 
 def archive_all(session: Session, transcript: Transcript) -> None:
-    """Archive a complete conversation, whose history the host is about to shorten.
+    """Archive a complete conversation before the host shortens its history.
 
-    It is compressed as far as possible, which is undone at once. What was archived stays.
+    The conversation is compressed as far as possible, and the compression is undone at once. The
+    archived originals stay.
     """
     state = session.state()
     was_archived = state.numbers > {0} and not state.compressions
@@ -40,10 +41,12 @@ def archive_all(session: Session, transcript: Transcript) -> None:
 
 
 def message_after_compaction(workspace: Workspace, id: str) -> str | None:
-    """What to add to a history that the host has compacted; `None` where our view is in it.
+    """The message to add to a history that the host has compacted, with the ledger and refs.
+
+    `None` if our own compression is in effect, or if nothing is archived.
 
     Args:
-        workspace: where our sessions are.
+        workspace: the workspace with the store.
         id: the id of our session for this conversation.
     """
     session = Session(workspace.store, id)

@@ -1,7 +1,7 @@
 """The view that is sent in place of a host's history, for hosts that let us replace a request.
 
-The host keeps its own history, and our session follows it. Over the threshold the view is
-compressed. From then on requests begin with the same view, so that prompt caches stay valid.
+The host keeps its own history, and our session follows it. The view is compressed when it exceeds
+the threshold. Later requests begin with the same view, so that prompt caches stay valid.
 """
 
 from bisect import bisect_left
@@ -19,10 +19,10 @@ Message = Mapping[str, Any]
 
 
 def session_of(workspace: Workspace, event: Mapping[str, Any]) -> Session:
-    """Our session for the conversation that an event is about.
+    """Our session for the conversation of an event.
 
-    `window` in the event is the size of the model's window in tokens; a `token_budget` that the
-    user has set goes first.
+    `window` in the event is the size of the model's context window in tokens. It becomes the token
+    budget, unless the user has set `token_budget`.
     """
     settings, window = workspace.settings(), event.get("window")
     if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
@@ -32,7 +32,7 @@ def session_of(workspace: Workspace, event: Mapping[str, Any]) -> Session:
 
 
 def view_to_send(session: Session, messages: Sequence[Message]) -> list[dict[str, Any]] | None:
-    """The messages to send in place of a host's history; `None`: send the history as it is.
+    """The messages to send in place of a host's history; `None` if the history is sent unchanged.
 
     Nothing is written before the first compression.
     """
@@ -47,7 +47,7 @@ def view_to_send(session: Session, messages: Sequence[Message]) -> list[dict[str
 
 
 def positions_in(view: Sequence[Message], messages: Sequence[Message]) -> list[int | Message]:
-    """For each message of a view: its index in the history, or the message itself where it is new.
+    """For each message of a view, its index in the history, or the message itself if it is new.
 
     Args:
         view: the view.

@@ -1,4 +1,4 @@
-"""A history compressed to one text, for hosts that accept a summary and nothing else."""
+"""A history compressed to one text, for hosts that only accept a summary."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -23,9 +23,10 @@ what is marked with a ref; context_restore(query=…) searches all of it."""
 def compressed_text(
     session: Session, messages: Sequence[Mapping[str, Any]], focus: str | None = None
 ) -> str:
-    """The messages in about `summary_target_tokens`; every original is archived when it returns.
+    """The messages as one text of about `summary_target_tokens` tokens.
 
-    The newest are shortened as well: the caller leaves out those that stay as they are.
+    Every original is archived when this returns. The newest messages are compressed as well, so the
+    caller passes only messages that leave the context.
     """
     arguments: dict[str, Any] = {
         "messages": messages,
@@ -41,7 +42,7 @@ def compressed_text(
 
 
 def _lines(message: Message) -> Iterator[str]:
-    """Each block with its label; texts of ours carry a label already."""
+    """Each block as text with a label; our own compressed texts already have one."""
     for block in message.blocks:
         match block:
             case Text(text=text) if text.startswith(COMPRESSED):

@@ -1,6 +1,6 @@
-"""A large tool result, offloaded before it enters the conversation that a host keeps.
+"""Offloading of a large tool result before it enters the host's conversation.
 
-Preview, ref and archive are those that the strategy `offload` makes of a result in a conversation.
+Preview, ref and archive are the same as those that the strategy `offload` makes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ from context_compression.strategies.offload import to_preview
 from context_compression.tokens import Counter
 
 LIMITS_VARIABLE = "CONTEXT_COMPRESSION_OFFLOAD_AT_SOURCE"
-"""`Read=0,mcp__github__*=4000`: from how many tokens on a tool's result is offloaded; 0: never."""
+"""Minimum tokens of an offloaded result by tool: `Read=0,mcp__github__*=4000`; 0 means never."""
 MIN_TOKENS = {"Read": 10_000, "Agent": 10_000, "Task": 10_000, "WebFetch": 4_000}
-"""Defaults by tool: an agent edits by what it reads, and reports are short already."""
+"""Defaults by tool. Agents need the text they read for edits; agents' reports are short already."""
 OWN_TOOLS = (
     "context_status", "context_compress", "context_config", "context_summary", "context_offload",
     "context_restore",
 )  # fmt: skip
-"""Our own tools: their answers are short, or were restored on purpose."""
+"""Our own tools. Their answers are short, or were restored on purpose."""
 FOLDER = ".compression/"
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 
@@ -47,8 +47,8 @@ class AnsweredCall:
     Attributes:
         call: the call.
         text: the full answer.
-        shown: what the model would be shown of it, where the host has shortened it already.
-        recent: the last messages; the preview prefers lines with what they name.
+        shown: the text that the model would see, if the host has already shortened the answer.
+        recent: the last messages; the preview prefers lines with names from them.
     """
 
     call: ToolCall
@@ -60,12 +60,12 @@ class AnsweredCall:
 def offload_result(
     session: Session, answered: AnsweredCall, environ: Mapping[str, str] = NO_ENVIRONMENT
 ) -> str | None:
-    """The preview to show the model in place of an answer; `None`: show the answer itself.
+    """The preview that replaces an answer; `None` if the answer itself is shown.
 
     The original is on disk when this returns.
 
     Raises:
-        InvalidSettings: the environment names impossible limits.
+        InvalidSettings: `LIMITS_VARIABLE` in the environment has an invalid value.
     """
     call, text = answered.call, answered.text
     least = _least(call.name, environ, session.settings)
@@ -111,7 +111,7 @@ def _preview(
 
 
 def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
-    """From how many tokens a tool's result is offloaded; the first matching limit counts."""
+    """The minimum tokens of an offloaded result; the first limit that matches the tool counts."""
     for limit in filter(None, environ.get(LIMITS_VARIABLE, "").split(",")):
         name, _, tokens = limit.strip().rpartition("=")
         if not name or not tokens.isdecimal():
@@ -122,6 +122,6 @@ def _least(tool: str, environ: Mapping[str, str], settings: Settings) -> int:
 
 
 def _reads_the_store(call: ToolCall, session: Session) -> bool:
-    """Whether the call reads our store: then it restores something on purpose."""
+    """Whether the call reads our store, which restores an original on purpose."""
     folder = str(session.store.folder)
     return any(folder in text or FOLDER in text for text in strings_in(call.arguments))

@@ -1,20 +1,20 @@
-"""The programs that run agents, a folder for each. Only these folders know anything of a host.
+"""The hosts: programs that run agents, each with a folder. All code about a host is in its folder.
 
-A folder has a module for each thing that we do with the host, and none for what we do not do:
+A folder has a module for each feature that we support in the host:
 
-    about.py           its name, its environment variables, where it keeps its files
+    about.py           its name, its environment variables, the places of its files
     transcript.py      `recognises` and `reader`: its transcripts as conversations
-    current.py         `HOST`: which transcript is the conversation that calls us
-    hooks.py           `answer`: its events, and our answers
-    export.py          a view as a new session that it resumes
-    configuration.py   its configuration, and what we add to it
+    current.py         `HOST`: finds the transcript of the conversation that calls us
+    hooks.py           `answer`: our answers to its events
+    export.py          a view as a new session that the host resumes
+    configuration.py   its configuration, and our additions to it
     plugin/            the files that `install` copies or registers
 
 To add a host, add a folder, list its modules in the registries below, and add the folder to the
-contract "No host knows another" in pyproject.toml. What several hosts need is in `transcripts`,
-`hooks` and `setup`.
+contract "No host knows another" in pyproject.toml. Code that several hosts need is in
+`transcripts`, `hooks` and `setup`.
 
-    reading.py          transcripts of all hosts: which host wrote a file is seen by its content
+    reading.py          transcripts of all hosts; a file's content shows which host wrote it
     current.py          the live transcript of the host that started us
     events.py           the answers to hosts' hooks
     exporting.py        new sessions of hosts

@@ -1,7 +1,7 @@
 """`current`: the live transcript of the host that started this process.
 
-The client names the host when it connects. On the command line there is no client: there the
-environment variables decide that a host sets for each program it starts.
+The client names the host when it connects. On the command line there is no client; there we go by
+the environment variables that a host sets for each program it starts.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ def find_current(caller: Caller) -> Path:
     Blocks for a moment: call it in a worker thread.
 
     Raises:
-        ConversationNotFound: no host we know started us, or it is not certain which transcript is
+        ConversationNotFound: no known host started us, or it is not certain which transcript is
             ours.
     """
     hosts = _hosts_of(caller)
@@ -48,16 +48,16 @@ def find_current(caller: Caller) -> Path:
 
 
 def is_of_this_project(caller: Caller, path: Path) -> bool:
-    """Whether a path is a transcript, of the working directory, of the host that started us."""
+    """Whether a path is a transcript of the host that started us, for the working directory."""
     listed = (known for host in _hosts_of(caller) for known in host.here(caller))
     return path.resolve() in {known.path.resolve() for known in listed}
 
 
 def _hosts_of(caller: Caller) -> list[LiveHost]:
-    """The host that started us; several where one runs inside the other and none said who it is.
+    """The host that started us; several hosts if one runs inside another and the client names none.
 
-    A client that says it is something else may run inside a host that set its variable for
-    everything. Only the very call then tells whose conversation it is.
+    A client with another name may run inside a host, which set its variable for every program. Then
+    only hosts with `is_proved` count, because they identify the conversation by the call itself.
     """
     client, meta = caller.request.client.lower(), caller.request.meta
     named = [h for h in HOSTS if h.meta_key in meta or f"{client}-".startswith(f"{h.client}-")]

@@ -1,7 +1,7 @@
-"""Answers the events of hosts' hooks: a tool result, a request, a compaction.
+"""Answers to the events of hosts' hooks: a tool result, a request, a compaction.
 
-A hook must not stop the host: if anything goes wrong, the answer is `NOTHING`, and the host goes on
-as without us.
+A hook must not stop the host. After an error the answer is `NOTHING`, and the host continues as it
+would without us.
 """
 
 import json
@@ -25,7 +25,7 @@ __all__ = ["HOSTS", "NOTHING", "Answer", "Event", "answer", "never_failing"]
 Event: TypeAlias = Mapping[str, Any]
 """The JSON of a host's hook, with the host's own names."""
 Answer: TypeAlias = Mapping[str, Any] | str
-"""The JSON that the host expects, or a text where it expects one."""
+"""The JSON that the host expects, or a text if it expects one."""
 
 HOSTS: Mapping[str, Callable[[Workspace, Event], Awaitable[Answer]]] = {
     "claude-code": claude_code.answer,
@@ -35,7 +35,7 @@ HOSTS: Mapping[str, Callable[[Workspace, Event], Awaitable[Answer]]] = {
     "pi": pi.answer,
 }
 NOTHING = "{}"
-"""Changes nothing."""
+"""The answer that changes nothing."""
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Writes a view as a new session of a host, which the host resumes; the original stays as it is."""
+"""Export of a view as a new session that a host resumes; the original session stays unchanged."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ class Exported:
     """A session that was written.
 
     Attributes:
-        path: its file.
-        command: what to type to go on in it.
-        notes: what was left out because the host cannot use it, in plain words.
+        path: the file of the session.
+        command: the shell command that resumes it.
+        notes: the parts that were left out because the host cannot use them, in sentences.
     """
 
     host: str
@@ -53,13 +53,13 @@ def export(
         view: messages in any dialect of `formats`.
         host: a key of `EXPORTERS`.
         session: id, project and model of the new session.
-        written_by: the host whose transcript the view was made from, where that is known.
+        written_by: the host whose transcript the view was made from, if known.
         home: the user's home folder.
         environ: the environment variables, some of which move hosts' files.
 
     Raises:
-        InvalidConversation: not messages in a format we know.
-        ExportError: there is nothing to go on from, or the file cannot be written.
+        InvalidConversation: the messages are in no known format.
+        ExportError: there are no messages, or the file exists already or cannot be written.
     """
     exporter = EXPORTERS[host]
     same_host = written_by == exporter.NAME
@@ -81,7 +81,7 @@ def export(
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a new file, completely or not at all, that only its owner can read.
+    """Write a new file atomically; only its owner can read it.
 
     Raises:
         ExportError: the file exists already, or it cannot be written.

@@ -28,15 +28,15 @@ WRITERS = Writers(
 )
 REMEMBERED = 8  # transcripts kept; few are read more than once
 FIRST = 200  # rows that are searched for the user's first words
-FROM_HOSTS = ("<", "# AGENTS.md")  # how texts begin that hosts put into the user's role
+FROM_HOSTS = ("<", "# AGENTS.md")  # beginnings of texts that hosts put into the user's role
 
 
 def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
-    """The conversation in a file.
+    """The live conversation in a file.
 
     Args:
         path: the file; the caller checks whether it may be read.
-        max_bytes: the largest file that is read, before and after unpacking.
+        max_bytes: the largest size that is read, before and after unpacking.
 
     Raises:
         TranscriptError: there is no such file, it cannot be read, or it is no conversation.
@@ -45,14 +45,14 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
 
 
 class Readings:
-    """Remembers the transcripts read last: reading one again reads only what was added."""
+    """Remembers the last transcripts; reading one again reads only the part that was added."""
 
     def __init__(self) -> None:
         self._readings: OrderedDict[Path, Look] = OrderedDict()
         self._lock = Lock()
 
     def look(self, path: Path) -> Transcript:
-        """The conversation in a file now.
+        """The live conversation in a file.
 
         Raises:
             TranscriptError: as `read`.
@@ -60,13 +60,13 @@ class Readings:
         with self._lock:
             reading = self._readings.pop(path, None) or _begun(path)
             transcript = reading.look()
-            self._readings[path] = reading  # as the newest; not where it failed
+            self._readings[path] = reading  # as the newest; not after an error
             while len(self._readings) > REMEMBERED:
                 self._readings.popitem(last=False)
             return transcript
 
     def first_words(self, path: Path) -> str:
-        """How the user began, or the title of the session; empty where that cannot be read."""
+        """The user's first words, or the title of the session; empty if it cannot be read."""
         try:
             if location := database_of(path):
                 return title_of(*location)
@@ -78,7 +78,7 @@ class Readings:
 
 
 def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:
-    """The reader of a file, or of a session in a database."""
+    """A new reading of a file, or of a session in a database."""
     if location := database_of(path):
         return SessionReading(*location)
     return Reading(path, WRITERS, max_bytes)

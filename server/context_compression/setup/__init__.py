@@ -1,10 +1,10 @@
 """Changing a host's configuration, and undoing the change.
 
-This folder holds file formats, backups and edits. `hosts/<host>/configuration.py` says where a host
-keeps its configuration, and what we add to it.
+This folder holds file formats, backups and edits. The places of a host's configuration, and our
+additions to it, are in `hosts/<host>/configuration.py`.
 
-    host.py            `Host`: where its configuration is, and what we add to it
-    additions.py       what we add to a file: the server's entry, hooks, a script
+    host.py            `Host`: its configuration files, and our additions to them
+    additions.py       additions to a file: the server's entry, hooks, a script
     installing.py      adding them, and removing them again
     files.py           files of other programs: replaced atomically, with a backup
     jsonc.py           entries in JSON with comments (parsed in jsonc_parser.py)

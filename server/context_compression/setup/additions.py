@@ -1,4 +1,4 @@
-"""What we add to a host's files: the entry of our server, hooks, a script."""
+"""Additions to a host's files: the entry of our server, hooks, a script."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class Format(Protocol):
         ...
 
     def entry_in(self, text: str, under: str, name: str) -> Any:
-        """The entry's value; `None` where there is none."""
+        """The entry's value; `None` if there is none."""
         ...
 
     def with_entry(self, text: str, under: str, name: str, value: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 A crash leaves NUL bytes in place of a row, or a row that is cut off and directly followed by the
 next. Two programs that write at once leave rows without a line break between them. (Seen in
 transcripts of Claude Code, Codex and Copilot CLI.) Complete rows are read, incomplete rows are left
-out, and no part of a row is taken for a row.
+out, and a part of a row is never read as a row.
 """
 
 import json

@@ -106,7 +106,7 @@ class MessageRows:
 
 
 def _held(about: Mapping[str, Any]) -> Any:
-    """The messages in the body of a request. Messages and items also have `input` or `contents`."""
+    """The messages in the body of a request; the `input` of a message or an item does not count."""
     if "messages" in about or "role" in about or "type" in about:
         return about.get("messages")
     return about.get("contents", about.get("input"))

@@ -68,7 +68,7 @@ def portable(
     sent = [*(message for message in begun if not _is_prompt(message)), *prompted[len(begun) :]]
     carrier.left_out["system prompts"] = len(prompted) - len(sent)
     carried = [carrier.message(message) for message in sent]
-    # a message behind the end makes the last step a closed one: a running call has no result yet
+    # `repair` adds no result to a running call in the last step, so a message is put after it
     repaired = repair((*carried, user("…")), anthropic.FORMAT.rules).messages[:-1]
     listed = ", ".join(f"{what} {count:,}" for what, count in carrier.left_out.items() if count)
     notes = (f"Left out, because the host has no use for it: {listed}.",) if listed else ()

@@ -109,7 +109,7 @@ class Reading:
     def _more(self, stream: BinaryIO, reader: Reader) -> Transcript:
         last = self._last
         stream.seek(last.end)
-        number = last.number if last.data.endswith(b"\n") else last.number - 1  # a part of a line
+        number = last.number if last.data.endswith(b"\n") else last.number - 1  # the same line
         lines = Lines(stream, self.path, self.max_bytes, last.end, max(number, 0))
         return self._fed(stream, reader, Rows(lines, (), self._seen, last))
 

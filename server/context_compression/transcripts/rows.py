@@ -33,7 +33,7 @@ class Rows:
 
     Args:
         lines: the lines not read yet.
-        first: lines that were read before them, but not parsed.
+        first: lines that were taken from the stream before them.
         seen: the notes of earlier readings; this reading adds to them.
         last: the last line of the earlier readings.
     """

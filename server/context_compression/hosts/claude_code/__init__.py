@@ -1,12 +1,12 @@
-"""Claude Code: everything we know of it.
+"""Claude Code.
 
 about.py            its name, variables, folders
 transcript/         its transcripts
-current.py          which session is the conversation that calls us
-hooks/              its events, and our answers
+current.py          finds the transcript of the conversation that calls us
+hooks/              our answers to its events
 export.py           a view as a new session that it resumes
 configuration.py    its configuration, and our entry in it
-install_plugin.py   has Claude Code install our plugin
+install_plugin.py   installs our plugin through Claude Code
 plugin/             the plugin: server, hooks, a command, a skill
 """
 

@@ -1,4 +1,4 @@
-"""Claude Code: its configuration, and what keeps it from using our server or hooks."""
+"""Claude Code's configuration, and settings that keep it from using our server or hooks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def settings(machine: Machine) -> Path:
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
-    """What keeps Claude Code from starting our server or calling our hooks."""
+    """Findings on settings that keep Claude Code from starting our server or calling our hooks."""
     managed = json_in(Path(MANAGED_SETTINGS.get(machine.system, MANAGED_SETTINGS["linux"])))
     user = folder(machine) / "settings.json"
     project = machine.cwd / ".claude"

@@ -1,8 +1,9 @@
-"""Which transcript is the conversation of the Claude Code that started this process.
+"""Finds the transcript of the Claude Code conversation that calls us.
 
-The environment names the session of the start; after `/clear` the host goes on under a new id and
-the variable is stale. `sessions/<pid of the host>.json` is rewritten then. The proof is the tool
-call being answered: the host has it on disk about 100 ms after it began (seen in version 2.1.329).
+An environment variable names the session that the host started with. After `/clear` the host
+continues under a new id, so the variable is stale; `sessions/<pid of the host>.json` is rewritten.
+The proof is the tool call being answered. The host writes it to disk about 100 ms after it began
+(seen in version 2.1.329).
 """
 
 import re
@@ -25,22 +26,22 @@ from context_compression.transcripts.lines import parse, string
 from context_compression.transcripts.live_host import NEWEST, PATIENCE, STEP, LiveHost, uncertain
 
 SEARCHED = 4 * 1024 * 1024  # bytes at a transcript's end; a running call is among the newest rows
-GENERATIONS = 40  # parents looked at
+GENERATIONS = 40  # parent processes that are checked
 CALL = "claudecode/toolUseId"  # in the call's `_meta`
 
 
 def transcripts_here(caller: Caller) -> list[Candidate]:
-    """The sessions of this project, the one written last first."""
+    """The sessions of this project; the one written last comes first."""
     return _near(caller, _session_of_ancestor(_config(caller), caller.pid)).newest
 
 
 def find_current(caller: Caller) -> Path:
-    """The transcript of the conversation we are called from; a subagent's own, if it called.
+    """The transcript of the conversation we are called from; a subagent's own if it called.
 
-    Blocks for at most 0.3 s: call it in a worker thread.
+    Blocks for about 0.3 s at most, plus the time of reading: call it in a worker thread.
 
     Raises:
-        ConversationNotFound: not certain which transcript is ours.
+        ConversationNotFound: it is not certain which transcript is ours.
     """
     session = _session_of_ancestor(_config(caller), caller.pid)
     near = _near(caller, session)
@@ -51,12 +52,12 @@ def find_current(caller: Caller) -> Path:
             if path := _where_called(call, near, looked):
                 return path
             caller.wait(STEP)
-            near = _near(caller, session)  # the first turn makes the file
+            near = _near(caller, session)  # the file is created in the first turn
         raise uncertain(caller, "The tool call being answered stands in no transcript", near.newest)
     if session and near.running:
         return near.running[0].path
     if not session and near.started and near.newest[0] == near.started[0]:
-        return near.started[0].path  # were there a newer one, that may be ours since a `/clear`
+        return near.started[0].path  # a newer one might be ours since a `/clear`
     raise uncertain(caller, "It is not certain which transcript is the current one", near.newest)
 
 
@@ -65,11 +66,11 @@ class Near:
     """Transcripts that may be ours, newest first."""
 
     running: list[Candidate]
-    """Of the session now open in the process above us."""
+    """Transcripts of the session that is now open in the process above us."""
     started: list[Candidate]
-    """Of the session that the environment names."""
+    """Transcripts of the session that the environment names."""
     newest: list[Candidate]
-    """All of the same projects."""
+    """All transcripts of the same projects."""
 
 
 def _config(caller: Caller) -> Path:
@@ -88,9 +89,9 @@ def _near(caller: Caller, session: str | None) -> Near:
 
 
 def _session_of_ancestor(config: Path, pid: int) -> str | None:
-    """The session now open in the nearest process above us that is a Claude Code.
+    """The session that is open in the nearest Claude Code process above us.
 
-    In a container that may be process 1.
+    In a container that process may be process 1.
     """
     sessions = config / "sessions"
     if not sessions.is_dir():
@@ -100,8 +101,8 @@ def _session_of_ancestor(config: Path, pid: int) -> str | None:
             return None
         parent, began = _process(pid)
         about = as_object(parse(_tail(sessions / f"{pid}.json")))
-        # a host that crashed leaves its file, and its number may be another process's by now;
-        # process 1 is above everybody, and each container has its own
+        # a host that crashed leaves its file, and another process may have its id by now;
+        # process 1 is above every process, and each container has its own
         if about and (about.get("procStart", began) == began if began else pid > 1):
             return string(about, "sessionId") or None
         pid = parent
@@ -109,7 +110,7 @@ def _session_of_ancestor(config: Path, pid: int) -> str | None:
 
 
 def _process(pid: int) -> tuple[int, str]:
-    """A process's parent (0: unknown) and, on Linux, when it began, as the host notes it."""
+    """A process's parent (0: unknown) and, on Linux, its start time as the host records it."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return int(fields[1]), fields[19]  # `man proc_pid_stat`: ppid is 4th, starttime 22nd
@@ -124,7 +125,7 @@ def _process(pid: int) -> tuple[int, str]:
 
 
 def _transcripts(config: Path, session: str | None) -> list[Candidate]:
-    """The session's transcript, wherever the session was started; more than one if it moved."""
+    """The transcripts of a session in all projects; more than one if the session moved."""
     if not session or not re.fullmatch(r"[A-Za-z0-9_-]+", session):
         return []
     return files(config.glob(f"projects/*/{session}.jsonl"))
@@ -134,9 +135,9 @@ def _where_called(tool_use_id: str, near: Near, looked: dict[Path, int]) -> Path
     """The transcript that holds the call: a session's, or one of its subagents'.
 
     Args:
-        tool_use_id: id of the call.
-        near: where to look.
-        looked: sizes at which transcripts were searched in vain; filled.
+        tool_use_id: the id of the call.
+        near: the transcripts to search.
+        looked: by path, the size at which a transcript was searched in vain; it is updated.
     """
     mains = [*near.running, *near.started, *near.newest[:NEWEST]]
     for main in dict.fromkeys(candidate.path for candidate in mains):
@@ -149,7 +150,7 @@ def _where_called(tool_use_id: str, near: Near, looked: dict[Path, int]) -> Path
 
 
 def _calls(path: Path, tool_use_id: str, subagent: bool) -> bool:
-    """Whether the call is made in this very conversation; others may quote it."""
+    """Whether the call is made in this conversation; other conversations may quote it."""
     lines = (line for line in _tail(path).split(b"\n") if tool_use_id.encode() in line)
     for row in (row for line in lines for row in rows_of(line)):
         if row.get("type") == "assistant":

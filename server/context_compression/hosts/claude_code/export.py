@@ -1,7 +1,7 @@
 """New sessions for Claude Code: `claude --resume <id>` reads them from the project's folder.
 
-Each row needs its parent, its session and a message; the next request then holds exactly these
-messages (seen in version 2.1.329). Usage is zero: nothing was charged for this context yet.
+Each row needs its parent, its session and a message. The next request then holds exactly these
+messages (seen in version 2.1.329). Usage is zero, because no request was made with this context.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,12 +33,12 @@ def place(session: NewSession, home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def command(session: NewSession, path: Path) -> Sequence[str]:
-    """What resumes it."""
+    """The command that resumes the session."""
     return "claude", "--resume", session.session_id
 
 
 def rows(messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
-    """A row for each message, each the parent of the next."""
+    """A row for each message; each row is the parent of the next."""
     for number, message in enumerate(messages):
         answer = _of_assistant(message, session, number) if message.role == "assistant" else None
         yield {
@@ -56,7 +56,7 @@ def rows(messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
 
 
 def _marks(message: Message) -> Mapping[str, Any]:
-    """A summary is shown folded, and is not taken for the first prompt."""
+    """The marks of a summary: it is shown folded, and is not taken for the first prompt."""
     if message.role == "assistant" or not message.text.startswith(COMPRESSED):
         return {}
     return {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}

@@ -1,7 +1,7 @@
-"""Installs our plugin for Claude Code, the server with its hooks, by Claude Code's own command.
+"""Installation of our plugin, the server with its hooks, through Claude Code's own command.
 
 The plugin is a folder of this package. Claude Code registers that folder as a marketplace with one
-plugin, and runs the plugin from there: nothing is copied.
+plugin, and runs the plugin from there; nothing is copied.
 """
 
 import json
@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent / "plugin"
 MANIFEST = Path(".claude-plugin") / "plugin.json"
 MARKET = "context-compression"
 PLUGIN = f"context-compression@{MARKET}"
-PATIENCE = 60  # seconds for a command of Claude Code; it takes one
+PATIENCE = 60  # seconds for a command of Claude Code, which usually takes 1
 VARIABLE = re.compile(r"\$\{([^}:]+)(?::-([^}]*))?\}")
 
 
@@ -37,12 +37,12 @@ class Plugin:
 
     @classmethod
     def on(cls, machine: Machine) -> "Plugin | None":
-        """The plugin, where this package holds it and Claude Code's command is on the PATH."""
+        """The plugin, if this package holds it and Claude Code's command is on the PATH."""
         program = machine.which(str(CLAUDE_CODE.program))
         return cls(program, machine) if program and (FOLDER / MANIFEST).is_file() else None
 
     def install(self, server: Server, *, dry_run: bool = False) -> Done:
-        """Have Claude Code install it, unless it is installed from this folder already.
+        """Have Claude Code install the plugin, unless it is installed from this folder already.
 
         Raises:
             SetupError: Claude Code refused, or its settings cannot be read.
@@ -68,7 +68,9 @@ class Plugin:
         return Done(Change(path, before, after), Backups(self.machine.home).keep(backup))
 
     def uninstall(self, *, dry_run: bool = False) -> Done:
-        """Have Claude Code remove it; then its settings are as they were before.
+        """Have Claude Code remove the plugin.
+
+        If its settings did not change since `install`, they get their earlier content back.
 
         Raises:
             SetupError: Claude Code refused, or its settings cannot be read.
@@ -86,7 +88,7 @@ class Plugin:
         self._run(commands)
         backups = Backups(self.machine.home)
         backup = backups.of(path)
-        if backup and backup.is_of(there):  # the command leaves some of it
+        if backup and backup.is_of(there):  # the command leaves some of the plugin's settings
             Change(path, read(path), backup.before).carry_out()
         backups.forget(path)
         return Done(Change(path, there, read(path)))
@@ -115,12 +117,12 @@ class Plugin:
 
 
 def settings_file(machine: Machine) -> Path:
-    """The file in which Claude Code lists the plugins of a user."""
+    """The file in which Claude Code lists the user's plugins."""
     return folder(machine) / "settings.json"
 
 
 def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:
-    """The plugin's folder, and how Claude Code starts its server; `None` where there is none.
+    """The plugin's folder, and the entry of its server; `None` if it is not installed.
 
     Raises:
         SetupError: a file cannot be read.
@@ -140,7 +142,7 @@ def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:
 
 
 def _enabled(settings: Path) -> tuple[Path, bool] | None:
-    """The folder the plugin is run from, and whether it is switched on."""
+    """The folder that the plugin runs from, and whether it is switched on."""
     known = _object(settings)
     on = _at(known, "enabledPlugins", PLUGIN)
     path = _at(known, "extraKnownMarketplaces", MARKET, "source", "path")
@@ -148,7 +150,7 @@ def _enabled(settings: Path) -> tuple[Path, bool] | None:
 
 
 def _at(value: Any, *names: str) -> Any:
-    """The value at a path of names; `None` where there is none."""
+    """The value at a path of names; `None` if there is none."""
     for name in names:
         value = value.get(name) if is_object(value) else None
     return value
@@ -164,7 +166,7 @@ def _expanded(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def _object(path: Path) -> Mapping[str, Any]:
-    """The JSON object in a file; an empty one where there is none."""
+    """The JSON object in a file; empty if there is none."""
     data = read(path)
     try:
         value: Any = json.loads(data) if data and data.strip() else None

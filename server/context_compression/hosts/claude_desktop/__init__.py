@@ -1,4 +1,4 @@
-"""Claude Desktop: everything we know of it.
+"""Claude Desktop.
 
 configuration.py   its configuration, and our entry in it
 """

@@ -1,4 +1,4 @@
-"""Claude Desktop: its configuration."""
+"""Claude Desktop's configuration."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from context_compression.setup.machine import Machine
 
 
 def settings(machine: Machine) -> Path:
-    """Its configuration file; the packaged Windows application has a folder in place of AppData."""
+    """Its configuration file. On Windows, the packaged application has its own AppData folder."""
     name = "claude_desktop_config.json"
     if machine.system == "win32":
         local = machine.folder("LOCALAPPDATA") or machine.home / "AppData" / "Local"

@@ -1,13 +1,13 @@
-"""Codex: everything we know of it.
+"""Codex.
 
 about.py           its name, variables, folders
 transcript.py      its transcripts, called rollouts
 messages.py        messages from the items in a rollout
-current.py         which rollout is the conversation that calls us
-hooks.py           its events, and our answers
+current.py         finds the rollout of the conversation that calls us
+hooks.py           our answers to its events
 export.py          a view as a new session that it resumes
 configuration.py   its configuration, and our entry in it
-plugin/            the hooks that are merged into its own
+plugin/            the hooks that are merged into the user's own
 """
 
 from context_compression.moved import held_elsewhere

@@ -1,4 +1,4 @@
-"""What Codex is called, where it keeps its files, and the version this was seen in."""
+"""Names, variables and folders of Codex, and the version they were seen in."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,9 +9,9 @@ SEEN = "0.169.0"
 """The version that transcripts, hooks and exports were last seen working with."""
 
 HOME_VARIABLE = "CODEX_HOME"
-"""Moves `~/.codex`. Codex passes it on only where an entry's `env_vars` lists it."""
+"""Replaces `~/.codex`. Codex passes it on to a server only if the entry's `env_vars` lists it."""
 THREAD_VARIABLE = "CODEX_THREAD_ID"
-"""Set for the commands that Codex runs: the thread they run for."""
+"""Set for the commands that Codex runs: the id of their thread."""
 
 
 def home_folder(environ: Mapping[str, str], home: Path) -> Path:
@@ -20,5 +20,5 @@ def home_folder(environ: Mapping[str, str], home: Path) -> Path:
 
 
 def sessions_folder(environ: Mapping[str, str], home: Path) -> Path:
-    """`~/.codex/sessions`: a folder for each year, month and day, with the rollouts begun then."""
+    """`~/.codex/sessions`: a folder for each year, month and day, with that day's new rollouts."""
     return home_folder(environ, home) / "sessions"

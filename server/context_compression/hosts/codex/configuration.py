@@ -1,4 +1,4 @@
-"""Codex: its configuration, our entry in it, and what keeps Codex from using it."""
+"""Codex's configuration, our entry in it, and settings that keep Codex from using it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ def settings(machine: Machine) -> Path:
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
-    """What keeps Codex from starting our server or calling our hooks."""
+    """Findings on settings that keep Codex from starting our server or calling our hooks."""
     user = toml_in(host.file(machine))
     if in_project:
         project = as_object(as_object(user.get("projects")).get(str(machine.cwd)))
@@ -46,13 +46,13 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
     if any(hook.get("enabled") is False for hook in hook_states):
         state = f"Codex has some of our hooks in {file} switched off"
         yield Finding("hooks", False, state, "Start codex, type /hooks, and switch them on.")
-    elif not all(hook.get("trusted_hash") for hook in hook_states):  # as it is after an install
+    elif not all(hook.get("trusted_hash") for hook in hook_states):  # so after an install
         state = f"Codex does not trust our hooks in {file} yet, and so does not call them"
         yield Finding("hooks", None, state, "Start codex, type /hooks, and trust them.")
 
 
 def _keys_of_hooks(file: Path) -> Iterator[str]:
-    """The keys under which Codex keeps our hooks' state: `/…/hooks.json:post_tool_use:0:0`."""
+    """The keys of our hooks in Codex's `hooks.state`: `/…/hooks.json:post_tool_use:0:0`."""
     for event, groups in as_object(json_in(file).get("hooks")).items():
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower()
         for number, group in enumerate(groups if is_array(groups) else ()):

@@ -1,8 +1,8 @@
-"""Which rollout is the conversation of the Codex that started this process.
+"""Finds the rollout of the Codex conversation that calls us.
 
-The call says it itself: `_meta.threadId` (seen in version 0.169) stands in the file's name. Codex
-does not pass on CODEX_HOME; where it is set, our entry in config.toml needs
-`env_vars = ["CODEX_HOME"]`.
+The call names its thread in `_meta.threadId` (seen in version 0.169), and the thread's id is part
+of the file's name. Codex does not pass on CODEX_HOME; if the user sets it, our entry in config.toml
+needs `env_vars = ["CODEX_HOME"]`.
 """
 
 import re
@@ -22,21 +22,21 @@ from context_compression.transcripts.damaged_lines import row_in
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call, uncertain
 
-SEARCHED = 50  # rollouts, the newest ones, for those of this working directory
+SEARCHED = 50  # the newest rollouts that are searched for those of this working directory
 
 
 def rollouts_here(caller: Caller) -> list[Candidate]:
-    """The threads of this working directory, the one written last first."""
+    """The threads of this working directory; the one written last comes first."""
     folder = sessions_folder(caller.environ, caller.home)
     newest = sorted(folder.glob("*/*/*/rollout-*.jsonl"), reverse=True)[:SEARCHED]  # by date
     return files(path for path in newest if _cwd(path) == str(caller.cwd))
 
 
 def find_current(caller: Caller) -> Path:
-    """The thread we are called from; a subagent's own, if it called.
+    """The rollout of the thread we are called from; a subagent's own if it called.
 
     Raises:
-        ConversationNotFound: not certain which one it is.
+        ConversationNotFound: it is not certain which rollout is ours.
     """
     thread = caller.request.meta.get("threadId") or caller.environ.get(THREAD_VARIABLE)
     if not isinstance(thread, str) or not re.fullmatch(r"[A-Za-z0-9-]+", thread):

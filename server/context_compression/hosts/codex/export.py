@@ -1,7 +1,7 @@
-"""Codex: `codex exec resume <id>` finds the rollout by its name, whatever its folder says of days.
+"""New sessions for Codex: `codex exec resume <id>` finds a rollout by its name, in any folder.
 
-Seen in version 0.169.0: a `session_meta` and `response_item` rows are enough for the model; the
-`event_msg` rows are what people are shown, and the first of them names the session in a list.
+Seen in version 0.169.0: the model needs a `session_meta` and `response_item` rows only. Codex shows
+the `event_msg` rows to the user, and names the session in a list by the first of them.
 """
 
 import json
@@ -42,12 +42,12 @@ def place(session: NewSession, home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def command(session: NewSession, path: Path) -> Sequence[str]:
-    """What resumes it, with a screen; `codex exec resume <id> <prompt>` does without one."""
+    """The command that resumes it in a terminal; `codex exec resume <id> <prompt>` needs none."""
     return "codex", "resume", session.session_id
 
 
 def rows(messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
-    """What the session is, then each message as the items Codex makes of it."""
+    """A `session_meta` row, then the rows of each message."""
     about = {
         "id": session.session_id,
         "timestamp": session.time(),
@@ -63,7 +63,7 @@ def rows(messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
 
 
 def _items(message: Message) -> Iterator[tuple[str, Row]]:
-    """What people are shown of a message, and the items of the Responses API that it is."""
+    """The text that Codex shows to the user, and the message as items of the Responses API."""
     shown = message.text
     if message.role in SHOWN and shown and not shown.startswith((COMPRESSED, *FROM_CODEX)):
         yield "event_msg", {"type": SHOWN[message.role], "message": shown}
@@ -79,14 +79,14 @@ def _items(message: Message) -> Iterator[tuple[str, Row]]:
 
 
 def _message_item(message: Message, parts: list[Row]) -> Iterator[tuple[str, Row]]:
-    """Text and pictures between two calls or results."""
+    """A message item with the texts and images between two calls or results."""
     if parts:
         role = "developer" if message.role == "system" else message.role
         yield "response_item", {"type": "message", "role": role, "content": parts}
 
 
 def _part(block: Block, message: Message) -> Row | None:
-    """A block as a part of a message; `None` where it is an item of its own."""
+    """A block as a part of a message; `None` if it is an item of its own."""
     match block:
         case Text() | Document():
             kind = "output_text" if message.role == "assistant" else "input_text"

@@ -1,8 +1,8 @@
-"""Codex's hooks: its JSON, and its answers. Seen in version 0.169.0.
+"""Answers to Codex's hooks, in its own JSON. Seen in version 0.169.0.
 
-PostToolUse    a large result becomes its preview: the reason of a block is what the model sees
-PreCompact     all is archived before Codex summarises it
-SessionStart   after that: the ledger, and how to bring things back
+PostToolUse    a large result becomes its preview, as the reason of a block, which the model sees
+PreCompact     the complete conversation is archived before Codex summarises it
+SessionStart   after a compaction: the ledger, and how to restore originals
 """
 
 import json
@@ -25,7 +25,7 @@ from context_compression.workspace import Workspace
 
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any] | str:
-    """What Codex is told; `{}` where all shall stay as it is."""
+    """The answer to an event; `{}` changes nothing."""
     match string(event, "hook_event_name"):
         case "PostToolUse":
             return await in_thread(partial(_after_tool, workspace, event))
@@ -54,7 +54,7 @@ def _after_compaction(workspace: Workspace, event: Mapping[str, Any]) -> Mapping
 
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Everything archived, as long as the transcript has it; Codex takes no advice."""
+    """Archive the conversation while the transcript still has it. Codex takes no instructions."""
     if path := _transcript(workspace, string(event, "transcript_path")):
         transcript = Reading(path, Writers((rollouts,))).look()
         archive_all(workspace.of(transcript).session, transcript)
@@ -62,7 +62,7 @@ def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, An
 
 
 def _transcript(workspace: Workspace, named: str) -> Path | None:
-    """A rollout of this user's Codex; a hook's word is no reason to read anything else."""
+    """The path if it is a rollout of this user's Codex; a hook must not open any other file."""
     sessions = sessions_folder(workspace.environ, workspace.home)
     path = Path(named).resolve()
     inside = path.suffix == ".jsonl" and path.is_relative_to(sessions.resolve())
@@ -70,7 +70,7 @@ def _transcript(workspace: Workspace, named: str) -> Path | None:
 
 
 def _shown(response: Any) -> str | None:
-    """What the model would be shown of an answer; `None` where that is more than text."""
+    """The text of a tool's answer that the model would see; `None` if it is not only text."""
     if isinstance(response, str):
         return response
     parts = objects(as_object(response).get("content"))

@@ -1,4 +1,4 @@
-"""Cursor: everything we know of it.
+"""Cursor.
 
 configuration.py   its configuration, and our entry in it
 """

@@ -1,4 +1,4 @@
-"""Cursor: its configuration."""
+"""Cursor's configuration."""
 
 from context_compression.setup.host import Host, typed
 

@@ -1,10 +1,10 @@
-"""Gemini CLI: everything we know of it.
+"""Gemini CLI.
 
 about.py           its name, variables, folders
 transcript.py      its transcripts
 context.py         messages from their rows
-current.py         which session is the conversation that calls us
-hooks.py           its events, and our answers
+current.py         finds the transcript of the conversation that calls us
+hooks.py           our answers to its events
 configuration.py   its configuration, and our entry in it
 plugin/            the extension with our hooks
 """

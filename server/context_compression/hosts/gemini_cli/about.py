@@ -1,4 +1,4 @@
-"""What Gemini CLI is called, where it keeps its files, and the version this was seen in."""
+"""Names, variables and folders of Gemini CLI, and the version they were seen in."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,11 +9,11 @@ SEEN = "0.61.0"
 """The version that transcripts and hooks were last seen working with."""
 
 HOME_VARIABLE = "GEMINI_CLI_HOME"
-"""Stands for the user's home folder."""
+"""Names the folder that Gemini CLI uses in place of the user's home folder."""
 MARK_VARIABLE = "GEMINI_CLI"
-"""Set for everything that Gemini CLI starts."""
+"""Set for every program that Gemini CLI starts."""
 
 
 def settings_folder(environ: Mapping[str, str], home: Path) -> Path:
-    """`~/.gemini`; below GEMINI_CLI_HOME where that is set."""
+    """`~/.gemini`; below GEMINI_CLI_HOME if that is set."""
     return Path(environ.get(HOME_VARIABLE) or home) / ".gemini"

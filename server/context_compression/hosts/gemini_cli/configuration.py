@@ -1,4 +1,4 @@
-"""Gemini CLI: its configuration, and what keeps it from using our server or hooks."""
+"""Gemini CLI's configuration, and settings that keep it from using our server or hooks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ def settings(machine: Machine) -> Path:
 
 
 def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Finding]:
-    """What keeps Gemini CLI from starting our server or calling our hooks."""
+    """Findings on settings that keep Gemini CLI from starting our server or calling our hooks."""
     user = host.file(machine)
     merged = {
         **json_in(user),
@@ -44,7 +44,7 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
 
 
 def _is_trusted(user: Path, machine: Machine) -> bool:
-    """Whether the user trusts the folder; the decision about the nearest folder above it counts."""
+    """Whether the user trusts the folder. The decision for the nearest parent folder counts."""
     if machine.environ.get("GEMINI_CLI_TRUST_WORKSPACE") == "true":
         return True
     file = machine.folder("GEMINI_CLI_TRUSTED_FOLDERS_PATH") or user.parent / "trustedFolders.json"

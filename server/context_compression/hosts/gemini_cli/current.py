@@ -1,7 +1,7 @@
-"""Which session is the conversation of the Gemini CLI that started this process.
+"""Finds the session of the Gemini CLI conversation that calls us.
 
-It writes a call down only when the call has ended (seen in version 0.61), so nothing proves that a
-session is ours. But ours was written to since we were started: by the turn that calls us.
+Gemini CLI writes a call only when the call has ended (seen in version 0.61), so nothing proves that
+a session is ours. But the turn that calls us has written to our session since this process began.
 """
 
 import json
@@ -22,15 +22,15 @@ from context_compression.transcripts.live_host import LiveHost, uncertain
 
 
 def sessions_here(caller: Caller) -> list[Candidate]:
-    """The sessions of this working directory, the one written last first."""
+    """The sessions of this working directory; the one written last comes first."""
     return files(path for f in _folders(caller) for path in f.glob("chats/session-*.json*"))
 
 
 def find_current(caller: Caller) -> Path:
-    """The session we are called from.
+    """The transcript of the session we are called from.
 
     Raises:
-        ConversationNotFound: not certain which one it is.
+        ConversationNotFound: it is not certain which session is ours.
     """
     near = sessions_here(caller)
     recent = [session for session in near if session.written_at >= caller.began]
@@ -47,7 +47,7 @@ def find_current(caller: Caller) -> Path:
 
 
 def _folders(caller: Caller) -> list[Path]:
-    """Where the project's sessions are: under its short name, or, until 2026, its path's hash."""
+    """The folders of the project's sessions: by its short name, or, until 2026, its path's hash."""
     gemini = settings_folder(caller.environ, caller.home)
     cwd = str(caller.cwd)
     names = [sha256(cwd.encode()).hexdigest()]

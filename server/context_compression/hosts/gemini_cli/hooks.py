@@ -1,8 +1,8 @@
-"""Gemini CLI's hooks: its JSON, and its answers. Seen in version 0.61.0.
+"""Answers to Gemini CLI's hooks, in its own JSON. Seen in version 0.61.0.
 
-AfterTool      a large result becomes its preview: the reason of a denial is what the model sees
-BeforeModel    the texts of a request that is too long, in our view; calls and results stay
-SessionStart   of a session that goes on: what was archived, and how to bring it back
+AfterTool      a large result becomes its preview, as the reason of a denial, which the model sees
+BeforeModel    the texts of a request that is too long, compressed; calls and results stay
+SessionStart   of a resumed session: the list of what was archived, and how to restore it
 """
 
 import re
@@ -27,16 +27,16 @@ from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
 NAMES = {"read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch"}
-"""Our names for the tools of this host, as `hooks.tool_results.MIN_TOKENS` has them."""
+"""The names in `hooks.tool_results.MIN_TOKENS` for the tools of this host."""
 FENCE = ("<untrusted_context>\n", "\n</untrusted_context>")
-"""What Gemini CLI puts around what tools bring in from outside."""
+"""The marks that Gemini CLI puts around tool results from outside sources."""
 LEFT_OUT = f"{COMPRESSED} What stood here is part of the summary."
 ROLES = {"model": "assistant"}
 OWN = re.compile(r"(?:\s*<(session_context|hook_context)>.*?</\1>\s*)+", re.S)
 
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What Gemini CLI is told; `{}` where all shall stay as it is."""
+    """The answer to an event; `{}` changes nothing."""
     match string(event, "hook_event_name"):
         case "AfterTool":
             return await in_thread(partial(_after_tool, workspace, event))
@@ -72,7 +72,7 @@ def _after_resume(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
 
 
 def _text(content: Any) -> str | None:
-    """What a tool said, where it is text alone."""
+    """The text of a tool result; `None` if it is not only text."""
     if isinstance(content, str):
         return content
     parts = content if is_array(content) else [content]
@@ -88,7 +88,7 @@ def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
         for message in request.get("messages") or ()
     ]
     texts = [{"role": ROLES.get(role, "user"), "content": content} for role, _, content in shown]
-    # the texts alone are no conversation that a transcript has, so their record is one of its own
+    # no transcript has the texts alone as its conversation, so they get a session of their own
     about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
     view = view_to_send(session_of(workspace, about), texts)
     if view is None:
@@ -102,7 +102,7 @@ def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
 
 
 def _split(text: str) -> tuple[str, str]:
-    """What Gemini CLI itself put before a text of the user's, and the text; or all as the text."""
+    """The part that Gemini CLI put before a user's text (may be empty), and the text itself."""
     head = OWN.match(text)
     return (head[0], text[head.end() :]) if head and head.end() < len(text) else ("", text)
 
@@ -110,13 +110,14 @@ def _split(text: str) -> tuple[str, str]:
 def in_place(
     view: Sequence[Mapping[str, Any]], texts: Sequence[Mapping[str, str]]
 ) -> Iterator[Mapping[str, str]]:
-    """A view with as many texts as there were, each in the role it had.
+    """A view with as many texts as `texts`, each in the same role.
 
-    What is new stands in place of the first of the user's that left; of the others it is said that
-    they left. For a host that puts texts back by their number.
+    New texts replace the next user's text that left, or are put before the next text that stays.
+    Any other text that left becomes `LEFT_OUT`. This is for a host that puts texts back by their
+    number.
     """
     kept: dict[int, Mapping[str, str]] = {}
-    new: dict[int, list[str]] = {}  # by the place behind which it stands
+    new: dict[int, list[str]] = {}  # by the index of the text before it
     last = -1
     for part in positions_in(view, texts):
         if isinstance(part, int):

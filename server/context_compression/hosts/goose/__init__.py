@@ -1,4 +1,4 @@
-"""Goose: everything we know of it.
+"""Goose.
 
 configuration.py   its configuration, and our entry in it
 """

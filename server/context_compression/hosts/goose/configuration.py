@@ -1,4 +1,4 @@
-"""Goose: its configuration, and our entry in it."""
+"""Goose's configuration, and our entry in it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from context_compression.setup.machine import PROGRAM, Machine
 
 
 def entry(command: str, args: Sequence[str]) -> Value:
-    """Our entry. Goose calls servers extensions, and needs all of these keys."""
+    """Our entry. Goose calls servers extensions, and requires all of these keys."""
     return {
         "enabled": True,
         "type": "stdio",

@@ -1,12 +1,12 @@
-"""opencode: everything we know of it.
+"""opencode.
 
 about.py           its name, variables, folders
 transcript.py      its transcripts: a database, or exported sessions
-database.py        the database, read while opencode writes
-live.py            which messages are sent now
-context.py         what the model was sent, from its messages
-current.py         which session is the conversation that calls us
-hooks.py           its events, and our answers
+database.py        reads the database while opencode writes to it
+live.py            the messages that are in the context now
+context.py         Anthropic messages from opencode's messages
+current.py         finds the session of the conversation that calls us
+hooks.py           our answers to its events
 configuration.py   its configuration, and our entry in it
 plugin/            the plugin with our hooks
 """

@@ -1,4 +1,4 @@
-"""What opencode is called, where it keeps its files, and the version this was seen in."""
+"""Names, variables and folders of opencode, and the version they were seen in."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,18 +9,18 @@ SEEN = "1.18.33"
 """The version that transcripts and hooks were last seen working with."""
 
 DATA_VARIABLE = "XDG_DATA_HOME"
-"""Stands for `~/.local/share`, on every system."""
+"""Names the folder in place of `~/.local/share`, on every system."""
 DATABASE_VARIABLE = "OPENCODE_DB"
-"""The name of the database, where it is another than `DATABASE`."""
+"""Names the database file, if it is not `DATABASE`."""
 CONFIG_VARIABLE = "OPENCODE_CONFIG_DIR"
-"""Moves `~/.config/opencode`."""
+"""Names the folder in place of `~/.config/opencode`."""
 MARK_VARIABLE = "OPENCODE"
-"""Set for everything that opencode starts."""
+"""Set for every program that opencode starts."""
 DATABASE = "opencode.db"
 
 
 def data_folder(environ: Mapping[str, str], home: Path) -> Path:
-    """`~/.local/share/opencode`; below XDG_DATA_HOME where that is set."""
+    """`~/.local/share/opencode`; below XDG_DATA_HOME if that is set."""
     return Path(environ.get(DATA_VARIABLE) or home / ".local" / "share") / "opencode"
 
 

@@ -1,4 +1,4 @@
-"""opencode: its configuration, and our entry in it."""
+"""opencode's configuration, and our entry in it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,12 +20,12 @@ NAMES = ("opencode.json", "opencode.jsonc")
 
 
 def entry(command: str, args: Sequence[str]) -> Value:
-    """Our entry. The timeout, in ms, is for the start and for each call; the default is 5,000."""
+    """Our entry. The timeout in ms applies to the start and to each call; the default is 5,000."""
     return {"type": "local", "command": [command, *args], "enabled": True, "timeout": 120_000}
 
 
 def folder(machine: Machine) -> Path:
-    """`~/.config/opencode`: opencode follows the XDG rules on every system."""
+    """`~/.config/opencode`; opencode follows the XDG specification on every system."""
     return machine.folder(CONFIG_VARIABLE) or machine.config_home / "opencode"
 
 

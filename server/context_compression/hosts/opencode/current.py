@@ -1,7 +1,7 @@
-"""Which session is the conversation of the opencode that started this process.
+"""Finds the session of the opencode conversation that calls us.
 
-A running call stands in the database with its input (seen in version 1.18), so the session that
-makes the very call being answered is ours; a subagent's, if it called.
+The database holds a running call with its input (seen in version 1.18). So the session that makes
+the call being answered is ours; a subagent's own if it called.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from context_compression.transcripts.live_host import LiveHost, transcript_of_ca
 
 
 def sessions_here(caller: Caller) -> list[Candidate]:
-    """The sessions of this working directory, the one written last first."""
+    """The sessions of this working directory; the one written last comes first."""
     path = database_file(caller.environ, caller.home)
     if not path.is_file():
         return []
@@ -26,10 +26,10 @@ def sessions_here(caller: Caller) -> list[Candidate]:
 
 
 def find_current(caller: Caller) -> Path:
-    """The session we are called from.
+    """The path of the session we are called from: the database, followed by the session's id.
 
     Raises:
-        ConversationNotFound: not certain which one it is.
+        ConversationNotFound: it is not certain which session is ours.
     """
     return transcript_of_call(caller, sessions_here)
 

@@ -1,4 +1,7 @@
-"""opencode's database: read while the host writes, and only what changed since the last look."""
+"""Reader for opencode's database, which may read while the host writes.
+
+Later readings of a session load only the messages and parts that changed.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -18,13 +21,16 @@ if TYPE_CHECKING:
     import sqlite3  # loaded when it is used: few sessions need it
 
 SQLITE = b"SQLite format 3\0"
-PAGE = 50  # messages looked at together, the newest first
+PAGE = 50  # messages loaded together, the newest first
 
 T = TypeVar("T")
 
 
 def database_of(path: Path) -> tuple[Path, str | None] | None:
-    """The database a path leads to, and the session in it that it names; `None` for other files."""
+    """The database in a path, and the session that the path names; `None` for other files.
+
+    The session is `None` if the path is that of the database.
+    """
     for file, session in ((path, None), (path.parent, path.name)):
         try:
             if file.is_file():
@@ -37,7 +43,7 @@ def database_of(path: Path) -> tuple[Path, str | None] | None:
 
 @dataclass
 class SessionReading:
-    """One session in the database; messages and parts that did not change are not read again."""
+    """One session in a database; unchanged messages and parts are not read again."""
 
     database: Path
     session: str | None
@@ -46,7 +52,7 @@ class SessionReading:
     )
 
     def look(self) -> Transcript:
-        """The conversation as it stands now, while the host may be writing.
+        """The live conversation; the host may write to the database meanwhile.
 
         Raises:
             ConversationNotFound: there is no such session, or the path names none of several.
@@ -95,7 +101,7 @@ class SessionReading:
         rows: Sequence["sqlite3.Row"],
         used: dict[str, tuple[int, Object]],
     ) -> None:
-        """Look up what rows say, where they changed since we knew."""
+        """Load the data of rows that changed since the last reading."""
         for row in rows:
             id, updated = row["id"], row["time_updated"]
             known = self._known.get(id)
@@ -106,15 +112,17 @@ class SessionReading:
 
 
 def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
-    """What a look into the database gives; nothing is written, whatever the host does meanwhile.
+    """The result of `look`, which gets a read-only connection to the database.
+
+    Nothing is written, even if the host writes meanwhile.
 
     Raises:
-        TranscriptError: it cannot be read.
+        TranscriptError: the database cannot be read.
     """
     import sqlite3
 
-    # Opened read-only, a database in WAL mode that nobody has open would get the files for it. One
-    # that nobody has open does not change: then SQLite is told so, and leaves the folder alone.
+    # SQLite creates files next to a database in WAL mode that no process has open, even if it is
+    # opened read-only. Such a database does not change, so `immutable` avoids these files.
     unused = not database.with_name(f"{database.name}-wal").exists()
     problem: sqlite3.Error | None = None
     for options in ["mode=ro&immutable=1"] * unused + ["mode=ro"]:
@@ -123,10 +131,10 @@ def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
             with closing(sqlite3.connect(address, uri=True)) as db:
                 db.row_factory = sqlite3.Row
                 db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-                db.execute("BEGIN")  # all that is read is of one moment
+                db.execute("BEGIN")  # all reads see the same state
                 _refuse_views(database, db)
                 return look(db)
-        except sqlite3.Error as error:  # with `immutable` also where the host has just opened it
+        except sqlite3.Error as error:  # `immutable` also fails if the host has just opened it
             problem = error
     raise TranscriptError(
         f"{database} cannot be read as a database of opencode: {problem}. Pass another file."
@@ -134,7 +142,7 @@ def looking(database: Path, look: Callable[["sqlite3.Connection"], T]) -> T:
 
 
 def _refuse_views(database: Path, db: "sqlite3.Connection") -> None:
-    """A view may make up rows without end; the host has none."""
+    """Refuse a database with SQL views, which may produce endless rows; the host's has none."""
     views = db.execute("SELECT name FROM sqlite_master WHERE type = 'view' LIMIT 1").fetchone()
     if views is not None:
         raise TranscriptError(
@@ -144,7 +152,7 @@ def _refuse_views(database: Path, db: "sqlite3.Connection") -> None:
 
 
 def title_of(database: Path, session: str | None) -> str:
-    """What the host calls a session.
+    """The title of a session; empty if there is none.
 
     Raises:
         TranscriptError: the database cannot be read.
@@ -169,9 +177,9 @@ def _which(why: str, database: Path, db: "sqlite3.Connection") -> ConversationNo
 def sessions(
     database: Path, db: "sqlite3.Connection", where: str, values: Sequence[str]
 ) -> list[Candidate]:
-    """The newest sessions that fulfil a condition."""
+    """The newest sessions that meet an SQL condition, `LISTED` at most."""
     rows = db.execute(
-        f"SELECT id, title, time_updated FROM session WHERE {where} "  # our own words
+        f"SELECT id, title, time_updated FROM session WHERE {where} "  # never from outside
         f"ORDER BY time_updated DESC LIMIT {LISTED}",
         values,
     )

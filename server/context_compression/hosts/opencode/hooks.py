@@ -1,10 +1,11 @@
-"""opencode's events, as our plugin passes them on: what it answers is in opencode's own shapes.
+"""Answers to opencode's events, in opencode's own formats. Our plugin passes the events on.
 
-tool.execute.after     tool, callID, args, text, shown            {"text": …}
-messages.transform     messages, before every request             {"messages": […]}
-session.compacting     before opencode has a model summarise it   {"context": …}
+Event                  its fields, or when it comes                the answer
+tool.execute.after     tool, callID, args, text, shown             {"text": …}
+messages.transform     messages, before every request              {"messages": […]}
+session.compacting     before opencode lets a model summarise      {"context": …}
 
-All with session_id, and where they are known model and window. Seen in version 1.18.33.
+Every event has `session_id`, and `model` and `window` if they are known. Seen in version 1.18.33.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,11 +41,11 @@ from context_compression.workspace import Workspace
 Row = Mapping[str, Any]
 """`{"info": …, "parts": […]}`."""
 NAMES = {"read": "Read", "task": "Task", "webfetch": "WebFetch"}
-"""Our names for the tools of this host, as `hooks.tool_results.MIN_TOKENS` has them."""
+"""The names in `hooks.tool_results.MIN_TOKENS` for the tools of this host."""
 
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What opencode is told; `{}` where all shall stay as it is."""
+    """The answer to an event; `{}` changes nothing."""
     return await in_thread(partial(_answer, workspace, event))
 
 
@@ -69,7 +70,7 @@ def _answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
-    """What a summary shall keep; all that it may leave out is archived first."""
+    """Instructions for the host's summary; the complete conversation is archived first."""
     if workspace.access.read_host_transcripts:
         session = folder_name(string(event, "session_id"))
         database = database_file(workspace.environ, workspace.home)
@@ -80,20 +81,20 @@ def _archived(workspace: Workspace, event: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Original:
-    """A message as opencode gave it, and how many of ours it makes."""
+    """A message of opencode, and the number of Anthropic messages that it makes."""
 
     row: Row
     messages: int
 
 
 class History:
-    """The conversation as opencode holds it, and as we do."""
+    """A conversation as opencode's messages, and as Anthropic messages."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         context = Context()
-        self._rows: dict[int, Original] = {}  # by the first message they make
-        self._about: dict[str, Mapping[str, Any]] = {}  # by role, of the newest
-        self._reasoning: dict[str, Row] = {}  # parts by their text: they carry the provider's seal
+        self._rows: dict[int, Original] = {}  # by the index of the first message they make
+        self._about: dict[str, Mapping[str, Any]] = {}  # by role: `info` of the newest message
+        self._reasoning: dict[str, Row] = {}  # by text: parts with the provider's signature
         for row in rows:
             info, parts = as_object(row.get("info")), objects(row.get("parts"))
             start = len(context.messages)
@@ -106,7 +107,7 @@ class History:
         self.messages = context.messages
 
     def laid_out(self, view: Sequence[Mapping[str, Any]]) -> list[Row]:
-        """A view as opencode's messages: what stays whole is the very message it gave."""
+        """A view as opencode's messages; unchanged messages are the original objects."""
         parts = positions_in(view, self.messages)
         rows: list[Row] = []
         new: list[Message] = []
@@ -127,7 +128,7 @@ class History:
     def _original(
         self, parts: Sequence[int | Mapping[str, Any]], position: int
     ) -> "Original | None":
-        """The message of opencode's all of which stands at a position of a view."""
+        """The opencode message whose messages are all at a position of a view; `None` if none."""
         first = parts[position]
         original = self._rows.get(first) if isinstance(first, int) else None
         if original is None or not isinstance(first, int):
@@ -136,7 +137,7 @@ class History:
         return original if there == list(range(first, first + original.messages)) else None
 
     def _made(self, messages: Sequence[Message]) -> Iterator[Row]:
-        """New messages; the results of a step stand in that of its calls."""
+        """New opencode messages; tool results become part of the message with their calls."""
         results = {result.call_id: result for message in messages for result in message.results}
         for message in messages:
             role = "assistant" if message.role == "assistant" else "user"
@@ -167,7 +168,7 @@ class History:
 
 
 def _state(call: ToolCall, result: ToolResult | None) -> Row:
-    """A call with its result."""
+    """The `state` of a tool part: the call's input, and its result if there is one."""
     state = {"input": arguments(call), "title": "", "metadata": {}, "time": {"start": 0, "end": 0}}
     if result is None:
         return state | {"status": "pending"}

@@ -1,4 +1,4 @@
-"""Which messages of an opencode session are sent now: a summary, what it kept, what came after."""
+"""The live messages of an opencode session: a summary, kept messages, and those that followed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,26 +19,29 @@ class Message:
 
     @property
     def compaction(self) -> Object | None:
-        """The part that asks for a summary."""
+        """The part that requests a summary; `None` if there is none."""
         if self.about.get("role") != "user":
             return None
         return next((part for part in self.parts if part.get("type") == "compaction"), None)
 
     @property
     def parent(self) -> str:
-        """The user's message that an answer is to."""
+        """The id of the user's message that this message answers."""
         return string(self.about, "parentID")
 
     @property
     def is_summary(self) -> bool:
-        """Whether it is a summary that came to an end."""
+        """Whether it is a complete summary."""
         about = self.about
         ended = about.get("finish") and not about.get("error")
         return bool(about.get("role") == "assistant" and about.get("summary") and ended)
 
 
 def not_reverted(newest_first: Iterable[Message], revert: Object) -> Iterator[Message]:
-    """Without what the user took back; the host removes it before the next request."""
+    """The messages without those that the user reverted.
+
+    The host itself removes reverted messages before the next request.
+    """
     first, part = string(revert, "messageID"), string(revert, "partID")
     for message in newest_first:  # ids grow with time
         if not first or message.id < first:
@@ -49,9 +52,9 @@ def not_reverted(newest_first: Iterable[Message], revert: Object) -> Iterator[Me
 
 
 def live_messages(newest_first: Iterable[Message]) -> tuple[list[Message], set[str]]:
-    """The messages that are sent, in that order, and which are new since the last compaction."""
+    """The messages in the order they are sent, and the ids of those since the last compaction."""
     taken: list[Message] = []
-    answered: set[str] = set()  # users' messages that ask for a summary and have got one
+    answered: set[str] = set()  # users' messages that a summary answers
     until = ""
     for message in newest_first:
         taken.append(message)
@@ -73,7 +76,7 @@ def live_messages(newest_first: Iterable[Message]) -> tuple[list[Message], set[s
 
 
 def _with_kept_behind(messages: list[Message]) -> list[Message]:
-    """The messages that a compaction kept are sent behind its summary."""
+    """The messages, with those that a compaction kept moved after its summary."""
     ids = [message.id for message in messages]
     tails = [string(message.compaction or {}, "tail_start_id") for message in messages]
     place = max((n for n, tail in enumerate(tails) if tail), default=len(ids))

@@ -1,4 +1,4 @@
-"""What Pi is called, and where it keeps its files. All of it was last seen in version 0.87.1."""
+"""Names, variables and folders of Pi; all were last seen in version 0.87.1."""
 
 import re
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ MCP_SINCE = (0, 99)
 """The first version that starts MCP servers."""
 
 AGENT_VARIABLE = "PI_CODING_AGENT_DIR"
-"""Moves `~/.pi/agent`."""
+"""Names the folder in place of `~/.pi/agent`."""
 SESSIONS_VARIABLE = "PI_CODING_AGENT_SESSION_DIR"
-"""A folder for the sessions of all projects together."""
+"""Names one folder for the sessions of all projects."""
 MARK_VARIABLE = "PI_CODING_AGENT"
-"""Set for everything that Pi starts."""
+"""Set for every program that Pi starts."""
 
 
 def agent_folder(environ: Mapping[str, str], home: Path) -> Path:
@@ -23,6 +23,6 @@ def agent_folder(environ: Mapping[str, str], home: Path) -> Path:
 
 
 def sessions_folder(environ: Mapping[str, str], home: Path, project: Path) -> Path:
-    """The sessions of a project: `/home/me/app` -> `~/.pi/agent/sessions/--home-me-app--`."""
+    """The folder of a project's sessions: `~/.pi/agent/sessions/--home-me-app--`."""
     name = re.sub(r"[/\\:]", "-", re.sub(r"^[/\\]", "", str(project)))
     return agent_folder(environ, home) / "sessions" / f"--{name}--"

@@ -1,4 +1,4 @@
-"""Pi: its configuration, and our entry in it."""
+"""Pi's configuration, and our entry in it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ PLUGIN = Path(__file__).parent / "plugin"
 
 
 def entry(command: str, args: Sequence[str]) -> Value:
-    """Our entry. The model sees only tools that are `direct`; others are for scripts."""
+    """Our entry. The model sees only `direct` tools; other tools are for scripts."""
     return {**plain(command, args), "exposure": "direct"}
 
 

@@ -106,7 +106,7 @@ class Context:
         self._results.append(block)
 
     def _tell(self, message: Mapping[str, Any]) -> None:
-        """Change the system prompt and the tools as a system message says."""
+        """Apply a system message to the system prompt and the tools."""
         if message.get("replace"):
             self._prompts, self._sections, self.tools = [], {}, {}
         content = message.get("content")

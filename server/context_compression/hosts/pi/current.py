@@ -1,7 +1,7 @@
-"""Which session is the conversation of the Pi that started this process.
+"""Finds the session of the Pi conversation that calls us.
 
-Pi writes a call down before it runs it (seen in version 0.87), so the session that makes the very
-call being answered is ours.
+Pi writes a call to the session before it runs it (seen in version 0.87). So the session that makes
+the call being answered is ours.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ from context_compression.transcripts.live_host import LiveHost, transcript_of_ca
 
 
 def sessions_here(caller: Caller) -> list[Candidate]:
-    """The sessions of this working directory, the one written last first."""
+    """The sessions of this working directory; the one written last comes first."""
     paths = list(sessions_folder(caller.environ, caller.home, caller.cwd).glob("*.jsonl"))
     if shared := caller.environ.get(SESSIONS_VARIABLE):
         paths += [path for path in Path(shared).glob("*.jsonl") if _cwd(path) == str(caller.cwd)]
@@ -29,10 +29,10 @@ def sessions_here(caller: Caller) -> list[Candidate]:
 
 
 def find_current(caller: Caller) -> Path:
-    """The session we are called from.
+    """The transcript of the session we are called from.
 
     Raises:
-        ConversationNotFound: not certain which one it is.
+        ConversationNotFound: it is not certain which session is ours.
     """
     return transcript_of_call(caller, sessions_here)
 

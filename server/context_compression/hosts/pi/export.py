@@ -1,7 +1,7 @@
-"""Pi: `pi --session <file>` opens any file; its lists show those in the project's folder.
+"""New sessions for Pi: `pi --session <file>` opens any file.
 
-The format is documented (session-format.md of version 0.87.1). Its versions of a model's provider
-and API only matter for taking the session's model up again.
+Pi's lists show the sessions in the project's folder. The format is documented (session-format.md of
+version 0.87.1). The names of a model's provider and API matter only if Pi resumes with that model.
 """
 
 import re
@@ -29,7 +29,7 @@ from context_compression.transcripts.portable_messages import arguments, as_user
 __all__ = ["DOCUMENTS", "NAME", "THINKING", "command", "place", "rows"]
 
 DOCUMENTS = THINKING = False
-PROVIDERS = {  # by how the names of their models begin
+PROVIDERS = {  # by the beginning of their models' names
     "claude": ("anthropic", "anthropic-messages"),
     "gemini": ("google", "google-generative-ai"),
 }
@@ -49,14 +49,14 @@ def place(session: NewSession, home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def command(session: NewSession, path: Path) -> Sequence[str]:
-    """What resumes it."""
+    """The command that resumes the session."""
     return "pi", "--session", str(path)
 
 
 def rows(messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
-    """What the session is, then a row for each message and each result, each below the one before.
+    """A `session` row, then the rows of the messages; each row is the parent of the next.
 
-    Results have rows of their own, with their tools' names.
+    Tool results have rows of their own, with their tools' names.
     """
     about = {"id": session.session_id, "timestamp": session.time(), "cwd": str(session.project)}
     yield {"type": "session", "version": 3, **about}
@@ -74,12 +74,12 @@ def rows(messages: Sequence[Message], session: NewSession) -> Iterator[Row]:
 
 
 def entries(message: Message, names: Mapping[str, str], by: Mapping[str, str]) -> Iterator[Row]:
-    """The messages that Pi makes of one.
+    """A message as Pi's messages: one for each tool result, and one for the other blocks.
 
     Args:
-        message: as we have it.
-        names: of the tools, by the ids of their calls.
-        by: what an answer is said to be by: provider, API, model.
+        message: the message.
+        names: the names of the tools, by the ids of their calls.
+        by: the provider, API and model to name in an assistant message.
     """
     if message.role == "assistant":
         stop = "toolUse" if message.calls else "stop"
@@ -100,7 +100,7 @@ def entries(message: Message, names: Mapping[str, str], by: Mapping[str, str]) -
 
 
 def by_model(model: str | None) -> Mapping[str, str]:
-    """The provider and the API that are Pi's usual ones for a model."""
+    """The model, with the provider and the API that Pi usually has for it."""
     model = model or "unknown"
     known = (names for start, names in PROVIDERS.items() if model.startswith(start))
     provider, api = next(known, OTHERS)

@@ -1,11 +1,12 @@
-"""Pi's events, as our extension passes them on: what it answers is in Pi's own shapes.
+"""Answers to Pi's events, in Pi's own formats. Our extension passes the events on.
 
-tool_result             toolName, toolCallId, input, text, shown        {"text": …}
-context                 messages, before every request             {"messages": […]}
-session_before_compact  messages that shall leave, previousSummary, focus, reason
-                                                                   {"summary": …}
+Event                   its fields                                       the answer
+tool_result             toolName, toolCallId, input, text, shown         {"text": …}
+context                 messages, before every request                   {"messages": […]}
+session_before_compact  messages that are to be summarised,              {"summary": …}
+                        previousSummary, focus, reason
 
-All with session_id, and where Pi knows them model and window. Seen in version 0.87.1.
+Every event has `session_id`, and `model` and `window` if Pi knows them. Seen in version 0.87.1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,12 +28,12 @@ from context_compression.workspace import Workspace
 Event = Mapping[str, Any]
 Row = Mapping[str, Any]
 NAMES = {"read": "Read"}
-"""Our names for the tools of this host, as `hooks.tool_results.MIN_TOKENS` has them."""
+"""The names in `hooks.tool_results.MIN_TOKENS` for the tools of this host."""
 SUMMARIES = ("compactionSummary", "branchSummary")
 
 
 async def answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
-    """What Pi is told; `{}` where all shall stay as it is."""
+    """The answer to an event; `{}` changes nothing."""
     return await in_thread(partial(_answer, workspace, event))
 
 
@@ -63,16 +64,16 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
 
 
 def _shall_compact(session: Session, event: Event) -> bool:
-    """Whether somebody asked for it, or it may be done unasked."""
+    """Whether the user requested the compaction, or compression is automatic."""
     return session.settings.auto_compress or event.get("reason") == "manual"
 
 
 class History:
-    """The conversation as Pi holds it, and as we do."""
+    """A conversation as Pi's messages, and as Anthropic messages."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         context = Context()
-        self._rows: dict[int, list[Row]] = {}  # by the message they are in
+        self._rows: dict[int, list[Row]] = {}  # by the index of the message they are in
         self._by: Mapping[str, str] = by_model(None)
         for row in rows:
             context.add(_entry(row), kept=False, charged=False)
@@ -83,7 +84,7 @@ class History:
         self._began = rows[0].get("timestamp", 0) if rows else 0
 
     def laid_out(self, view: Sequence[Mapping[str, Any]]) -> list[Row]:
-        """A view as Pi's messages: what stays is the very row that Pi gave."""
+        """A view as Pi's messages; unchanged messages are the original objects."""
         names = {call.id: call.name for m in parse(self.messages).messages for call in m.calls}
         rows: list[Row] = []
         for part in positions_in(view, self.messages):
@@ -96,7 +97,7 @@ class History:
 
 
 def _entry(row: Row) -> dict[str, Any]:
-    """A message of Pi's as an entry of its sessions."""
+    """A message of Pi as an entry of its sessions."""
     if row.get("role") in SUMMARIES:
         return {"type": "branch_summary", "summary": row.get("summary")}
     return {"type": "message", "message": row}

@@ -1,4 +1,4 @@
-"""VS Code: everything we know of it.
+"""VS Code.
 
 configuration.py   its configuration, and our entry in it
 """

@@ -1,4 +1,4 @@
-"""VS Code: its configuration."""
+"""VS Code's configuration."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from context_compression.setup.machine import Machine
 
 
 def settings(machine: Machine) -> Path:
-    """The file of the default profile."""
+    """The configuration file of the default profile."""
     return machine.applications / "Code" / "User" / "mcp.json"
 
 

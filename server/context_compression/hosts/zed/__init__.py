@@ -1,4 +1,4 @@
-"""Zed: everything we know of it.
+"""Zed.
 
 configuration.py   its configuration, and our entry in it
 """

@@ -1,4 +1,4 @@
-"""Zed: its configuration."""
+"""Zed's configuration."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from context_compression.setup.machine import Machine
 
 
 def settings(machine: Machine) -> Path:
-    """Its configuration file; on macOS in `~/.config` too, but XDG_CONFIG_HOME is ignored there."""
+    """Its configuration file. macOS also has it in `~/.config`, but ignores XDG_CONFIG_HOME."""
     if machine.system == "win32":
         return machine.applications / "Zed" / "settings.json"
     home = machine.config_home if machine.system == "linux" else machine.home / ".config"

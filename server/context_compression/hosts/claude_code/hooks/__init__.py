@@ -1,14 +1,14 @@
-"""Claude Code's hooks: what it asks while it works.
+"""Answers to Claude Code's hooks.
 
-    outputs.py     tool results, each in a shape of its own
-    where.py       which conversation an event is about
-    compaction.py  a compaction answered with our view; what a compaction of its own is told
-    rows.py        the conversation as its function hooks hold it
+    outputs.py     tool results, in the format of each tool
+    where.py       the conversation of an event
+    compaction.py  our answers before, at and after a compaction
+    rows.py        a view as the rows that function hooks use
 
 PostToolUse        a large result becomes its preview
-session.compact    function hook: our view in place of the conversation
-PreCompact         where that did not answer: archive it all, and say what a summary shall keep
-SessionStart       after such a compaction: the ledger, and how to bring things back
+session.compact    function hook: our view replaces the conversation
+PreCompact         if that gave no answer: archive everything, and say what a summary must keep
+SessionStart       after such a compaction: the ledger, and how to restore originals
 """
 
 import json
@@ -28,7 +28,7 @@ from context_compression.workspace import Workspace
 
 
 async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any] | str:
-    """What the host is told; `{}` where all shall stay as it is."""
+    """The answer to an event; `{}` changes nothing."""
     match string(event, "hook_event_name"):
         case "PostToolUse":
             return await in_thread(partial(after_tool, workspace, event))
@@ -43,7 +43,7 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
 
 
 def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
-    """The result in a smaller form, where it is large."""
+    """The preview of a large tool result, as the host's answer; `{}` for other results."""
     tool, about = string(event, "tool_name"), where(workspace, event)
     response = _unpacked(tool, event.get("tool_response"))
     output = output_of(tool, response, about.results)
@@ -62,9 +62,9 @@ def after_tool(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _unpacked(tool: str, value: Any) -> Any:
-    """A value that the host has put into a string: `mcp_tool` hooks write objects as JSON.
+    """A value that the host wrote as a string, parsed: `mcp_tool` hooks write objects as JSON.
 
-    An answer of an MCP server may itself be JSON, and then it is to stay the text that it is.
+    The text of an MCP server's answer may itself be JSON; it then stays a text.
     """
     if not isinstance(value, str):
         return value

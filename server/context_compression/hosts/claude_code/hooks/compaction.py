@@ -1,4 +1,4 @@
-"""A compaction of Claude Code: answered with our view, or accompanied where the host does it."""
+"""Compactions of Claude Code: answered with our view, or prepared for the host's own summary."""
 
 import time
 from collections.abc import Mapping
@@ -23,17 +23,19 @@ from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
 
-PATIENCE = 0.3  # seconds to wait for the host to write its last rows down; it takes 0.1
+PATIENCE = 0.3  # seconds to wait until the host has written its last rows; it takes 0.1
 STEP = 0.03
 
 
 async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"messages": …}`: our view, as `rows.Row`s; `{}` where the host shall do it itself.
+    """`{"messages": …}` with our view as `rows.Row`s; `{}` if the host must compact by itself.
+
+    A view that would be over the threshold again is undone, and the answer is `{}`.
 
     Args:
-        workspace: to work in.
-        event: `handles` of the rows to be compacted, in order; `trigger`, `instructions`, `window`
-            (tokens), beside what all events have.
+        workspace: the workspace with the settings and the store.
+        event: `handles` of the rows to be compacted, in order; `trigger`, `instructions` and
+            `window` (tokens), in addition to the fields of all events.
     """
     path = where(workspace, event).transcript
     handles = [str(handle) for handle in event.get("handles") or ()]
@@ -63,7 +65,10 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
 
 
 def _for_messages(settings: Settings, transcript: Transcript, window: Any) -> Settings:
-    """The settings for what a compaction can change: the messages, and their part of the window."""
+    """The settings with the token budget of the messages alone.
+
+    System prompt and tools take a part of the window, and a compaction cannot change them.
+    """
     counter = Counter(transcript.model)
     overhead = counter.system(transcript.system) + counter.tools(transcript.tools)
     budget = for_model(settings, transcript.model).token_budget
@@ -74,7 +79,7 @@ def _for_messages(settings: Settings, transcript: Transcript, window: Any) -> Se
 
 
 def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
-    """What the host's summary shall keep; all that it may leave out is archived first."""
+    """Instructions for the host's summary; the complete conversation is archived first."""
     path = where(workspace, event).transcript
     if path is not None:
         transcript = read_own(path)
@@ -83,14 +88,14 @@ def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
 
 
 def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
-    """What the host shall add to a history it has compacted."""
+    """The text that the host adds to a history it has compacted; `{}` if there is none."""
     text = message_after_compaction(workspace, where(workspace, event).id)
     output = {"hookEventName": "SessionStart", "additionalContext": text}
     return {"hookSpecificOutput": output} if text else {}
 
 
 def _written(path: Path, newest: str) -> Transcript:
-    """The conversation, once its newest row is in the transcript; or after some patience."""
+    """The conversation, as soon as the newest row is in the transcript, or after `PATIENCE`."""
     for _ in range(round(PATIENCE / STEP)):
         transcript = read_own(path)
         if any(newest in uuids for uuids in transcript.rows):

@@ -1,8 +1,9 @@
-"""What Claude Code's tools answer, each in a shape of its own: to text, and back.
+"""Outputs of Claude Code's tools as text, and texts as outputs in the tool's own format.
 
-A replacement in another shape is ignored by the host. So what we do not know is left alone; it is
-also short, or it must be read whole (skills, tool definitions, edits). Shapes of 2.1.329, those of
-Grep and Glob from its type file: its builds for Linux and macOS search with Bash.
+The host ignores a replacement in another format, so outputs in unknown formats stay as they are.
+They are also short, or must be read in full (skills, tool definitions, edits). The formats are from
+2.1.329. Those of Grep and Glob are from its type file: its builds for Linux and macOS search with
+Bash.
 """
 
 import json
@@ -15,21 +16,21 @@ from typing import Any
 from context_compression.conversation.messages import is_array, is_object
 
 SHOWN = 2_000
-"""Characters that the host shows of an answer which it has put into a file."""
+"""Characters that the host shows of an output that it saved to a file."""
 MOST_BYTES = 4_000_000
-"""Of such a file, that a hook takes the time for."""
+"""The most bytes of such a file that a hook reads, as it must answer quickly."""
 SAVED = re.compile(r"Output has been saved to (.+?)\.\n")
 BLOCKS = ("text", "image", "audio", "resource", "resource_link")
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a tool answered.
+    """The output of a tool.
 
     Attributes:
-        text: all of it.
-        becomes: the answer in the tool's own shape, with another text.
-        shown: what the model would be shown, where that is not the text.
+        text: the full text.
+        becomes: gives the output in the tool's own format, with another text.
+        shown: the text that the model would see, if it is not the full text.
     """
 
     text: str
@@ -38,13 +39,13 @@ class Output:
 
 
 def output_of(tool: str, response: Any, results: Path | None) -> Output | None:
-    """What a tool answered, where its shape is known and its text can be replaced.
+    """The output of a tool; `None` if its format is unknown or its text cannot be replaced.
 
     Args:
-        tool: its name.
-        response: as the host's hook says it.
-        results: the folder into which the host puts long answers of this session; `None` where
-            nothing may be read there.
+        tool: the name of the tool.
+        response: the output as the host's hook passes it.
+        results: the folder in which the host saves long outputs of this session; `None` if it must
+            not be read.
     """
     match tool, response:
         case "Bash", {"stdout": str(), "stderr": str()} if not response.get("isImage"):
@@ -72,14 +73,14 @@ def _shell(response: Mapping[str, Any], results: Path | None) -> Output | None:
     if path := response.get("persistedOutputPath"):
         full_text = _saved(path, results)
         if full_text is None:
-            return None  # the host shows its beginning and where it is
+            return None  # the host shows the beginning of the file, and its path
         text, shown = full_text, text[:SHOWN]
     kept = {key: response[key] for key in response if not key.startswith("persistedOutput")}
     return Output(text, lambda new: {**kept, "stdout": new, "stderr": ""}, shown)
 
 
 def _of_server(response: Any, results: Path | None) -> Output | None:
-    """An answer of an MCP server: blocks, a text, or the place where the host has put it."""
+    """The output of an MCP server: blocks, a text, or a message with the file that holds it."""
     if is_content(response):
         return _blocks(response, lambda new: new)
     if is_object(response):
@@ -93,7 +94,7 @@ def _of_server(response: Any, results: Path | None) -> Output | None:
 
 
 def _blocks(blocks: Any, becomes: Callable[[list[Any]], Any]) -> Output:
-    """Blocks of content: one text in place of all texts, the others stay."""
+    """The output for content blocks: one text replaces all texts, and other blocks stay."""
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     others = [block for block in blocks if block["type"] != "text"]
     joined = "".join(texts)  # as the host joins them for the model
@@ -101,7 +102,7 @@ def _blocks(blocks: Any, becomes: Callable[[list[Any]], Any]) -> Output:
 
 
 def is_content(value: Any) -> bool:
-    """Whether these are blocks of content, as MCP has them."""
+    """Whether a value is a list of content blocks as MCP defines them."""
     return is_array(value) and all(
         is_object(block)
         and block.get("type") in BLOCKS
@@ -111,13 +112,13 @@ def is_content(value: Any) -> bool:
 
 
 def _lines(text: str) -> dict[str, Any]:
-    """What Read says beside a content."""
+    """The fields of Read's output for a content: the text and its line numbers."""
     count = text.count("\n") + 1
     return {"content": text, "numLines": count, "startLine": 1, "totalLines": count}
 
 
 def _saved(path: Any, results: Path | None) -> str | None:
-    """What the host has put into a file, where it is one of this session and is text."""
+    """The text of a file that the host saved; `None` if it is not text or not of this session."""
     if results is None or not isinstance(path, str):
         return None
     try:

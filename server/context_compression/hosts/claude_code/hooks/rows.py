@@ -1,11 +1,11 @@
-"""A conversation as Claude Code's function hooks hold it: rows that stay by their handle, or new.
+"""A view as the rows of Claude Code's function hooks: handles of kept rows, and new rows.
 
     {"role": "user", "text": "…", "toolUses": [], "toolResults": [{"tool_use_id", "text", …}]}
 
-The handle of a row is the id of its line in the transcript, and a row that stays stays whole, with
-its pictures. But a tool step that stays by its handles hangs off its old lines, and a session that
-is resumed follows them back past the compaction (seen in 2.1.329). So those are written anew; what
-new rows cannot say, thinking, is only needed in the turn that is running.
+The handle of a row is the id of its line in the transcript. A row kept by its handle stays
+complete, with its images. But a tool step kept by its handles still follows its old lines, and a
+resumed session walks them back past the compaction (seen in 2.1.329). So tool steps become new
+rows. New rows cannot hold thinking, which is only needed in the running turn.
 """
 
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ from context_compression.conversation.messages import Message, Text, Thinking, T
 from context_compression.transcripts.transcript import Transcript
 
 Row: TypeAlias = int | dict[str, Any]
-"""The number of a row that stays, or a new row."""
+"""The number of a kept row, or a new row."""
 
 LEFT_OUT = "<system-reminder>What is not text was left out here; it is archived.</system-reminder>"
 
 
 def rows_of(result: Result, transcript: Transcript, handles: Sequence[str]) -> list[Row] | None:
-    """The rows of a view; `None` where handles do not say which rows of the transcript they mean.
+    """The rows of a view; `None` if no handle is the id of a row in the transcript.
 
     Args:
-        result: of the compression of the transcript's messages.
+        result: the result of compressing the transcript's messages.
         transcript: the conversation.
-        handles: of the host's rows, in order.
+        handles: the handles of the host's rows, in order.
     """
     numbers = {handle: number for number, handle in enumerate(handles)}
     made_of = [sorted(numbers[u] for u in uuids if u in numbers) for uuids in transcript.rows]
@@ -49,11 +49,11 @@ def rows_of(result: Result, transcript: Transcript, handles: Sequence[str]) -> l
                 rows += made_of[index]
             elif made_of[index]:
                 rows.append(new_row(message))
-    return rows + list(range(written + 1, len(handles)))  # the newest, not yet written down
+    return rows + list(range(written + 1, len(handles)))  # the newest, not yet in the transcript
 
 
 def new_row(message: Message) -> dict[str, Any]:
-    """A message as the host takes it. What the host put into it, it puts there again."""
+    """A message as a new row, without the host's own notes, which the host adds again."""
     texts = [block.text for block in message.blocks if isinstance(block, Text)]
     texts = [text for text in texts if not text.lstrip().startswith(HOST_NOTES)]
     if not _is_text(message):
@@ -75,7 +75,7 @@ def _needs_handle(message: Message, *, running: bool) -> bool:
 
 
 def _is_text(message: Message) -> bool:
-    """Whether a new row can say all of it, but for thinking."""
+    """Whether a new row can hold the message, apart from thinking."""
     parts = [part for result in message.results for part in result.content]
     return all(
         isinstance(block, Text | Thinking | ToolCall | ToolResult)

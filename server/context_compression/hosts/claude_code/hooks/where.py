@@ -1,4 +1,4 @@
-"""Which conversation an event of Claude Code is about, and where the host keeps it."""
+"""The conversation of a Claude Code event, and its transcript."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ class Where:
     """The conversation of an event.
 
     Attributes:
-        id: of our session for it: the host's own id.
-        transcript: where the host writes it down; `None` where that may not be read.
+        id: the id of our session for it, which is the host's own id.
+        transcript: the host's transcript; `None` if it must not be read.
     """
 
     id: str
@@ -31,7 +31,7 @@ class Where:
 
     @property
     def results(self) -> Path | None:
-        """The folder of answers that were too long for the host."""
+        """The folder in which the host saves outputs that are too long for it."""
         return self.transcript and self.transcript.with_suffix("") / "tool-results"
 
 
@@ -39,7 +39,7 @@ def where(workspace: Workspace, event: Mapping[str, Any]) -> Where:
     """The conversation of an event.
 
     Raises:
-        TranscriptError: the event names none.
+        TranscriptError: the event names no conversation.
     """
     named = string(event, "transcript_path")
     id = string(event, "session_id") or Path(named).stem
@@ -49,7 +49,7 @@ def where(workspace: Workspace, event: Mapping[str, Any]) -> Where:
 
 
 def recent_messages(transcript: Path | None) -> tuple[list[Message], str | None]:
-    """The last texts and calls of a conversation, without results; and which model it speaks to."""
+    """The last texts and calls of a conversation, without results, and the model's name."""
     messages: list[Message] = []
     model = None
     for row in _last_rows(transcript) if transcript else ():
@@ -68,7 +68,7 @@ def recent_messages(transcript: Path | None) -> tuple[list[Message], str | None]
 
 
 def _readable(workspace: Workspace, named: str) -> Path | None:
-    """A transcript of this user's host; a hook's word is no reason to read anything else."""
+    """The path if it is a transcript of this user's host; a hook must not open any other file."""
     projects = projects_folder(workspace.environ, workspace.home)
     path = Path(named).resolve()
     inside = path.suffix == ".jsonl" and path.is_relative_to(projects.resolve())
@@ -83,4 +83,4 @@ def _last_rows(transcript: Path) -> Iterator[Mapping[str, Any]]:
             lines = file.read().split(b"\n")
     except OSError:
         return
-    yield from (row for line in lines for row in rows_of(line))  # the first may be half a line
+    yield from (row for line in lines for row in rows_of(line))  # the first line may be cut

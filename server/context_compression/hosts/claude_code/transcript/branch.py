@@ -40,7 +40,7 @@ class Branch:
     is_rewound: bool = False
     """Whether the branch goes back to before a compaction."""
     begins_in_the_middle: bool = False
-    """Whether the parent of the very first row is not in the file."""
+    """Whether the branch has no compaction, and its first row's parent is not in the file."""
 
 
 def live_branch(rows: Mapping[str, Row]) -> Branch:

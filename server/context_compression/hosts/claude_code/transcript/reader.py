@@ -1,4 +1,4 @@
-"""Reader for one Claude Code transcript: takes it row by row, and gives the live conversation."""
+"""Reader for one Claude Code transcript: takes row after row, and gives the live conversation."""
 
 from collections import Counter
 from collections.abc import Mapping
