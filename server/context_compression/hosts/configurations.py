@@ -16,4 +16,4 @@ HOSTS = (
     PI, CURSOR, VSCODE, ZED, GOOSE,
 )  # fmt: skip
 BY_NAME = {host.name: host for host in HOSTS}
-"""By the name that the user types."""
+"""The hosts by the name that the user types."""

@@ -18,7 +18,7 @@ __all__ = ["EXPORTERS", "Exported", "NewSession", "export"]
 
 HOSTS: tuple[Exporter, ...] = (claude_code, codex, pi)
 EXPORTERS = {exporter.NAME: exporter for exporter in HOSTS}
-"""By the host's name."""
+"""The exporters by the name of their host."""
 
 
 @dataclass(frozen=True)

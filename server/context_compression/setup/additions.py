@@ -73,8 +73,8 @@ class Entry:
     """The entry that makes a host start our server.
 
     Attributes:
-        path: of the file.
-        format: of the file.
+        path: the file.
+        format: the format of the file.
         under: the section that holds the entries.
         our_entry: the value that the entry should have.
         strict: whether the host accepts JSON without comments only.
@@ -125,7 +125,7 @@ class Hooks:
     """Hooks in a JSON file, as Claude Code and Codex have them: lists of groups by event.
 
     Attributes:
-        path: of the file.
+        path: the file.
         groups: our groups, by event.
         strict: whether the host accepts JSON without comments only.
     """
@@ -173,8 +173,8 @@ class Script:
     """A file of our own: a program that the host runs.
 
     Attributes:
-        path: of the file.
-        content: of it.
+        path: the file.
+        content: its content.
     """
 
     path: Path

@@ -68,7 +68,7 @@ class Backup:
     """A file before our change.
 
     Attributes:
-        path: of the file.
+        path: the file.
         before: its content; `None` if there was no file.
         written: the hash of the content that we wrote.
         folders: the folders that we created for it, the outermost first.

@@ -42,8 +42,8 @@ def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False)
         dry_run: change nothing, and return the changes that would be made.
 
     Raises:
-        SetupError: a file cannot be parsed, read or written. Each addition is tried before the
-            first file is written, so files change only if writing itself fails.
+        SetupError: a file cannot be parsed, read or written. All changes are computed before the
+            first file is written, so other files have changed only if writing failed.
     """
     rehearsed = [Done(_install_change(addition)) for addition in additions]
     return (

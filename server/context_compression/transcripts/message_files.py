@@ -150,7 +150,10 @@ def _checked(path: Path, messages: list[dict[str, Any]], document: Any) -> Conve
 
 
 def _by_name(path: Path, value: Any, document: Any = None) -> str | None:
-    """The error for a known format that is not read, or `None`; the document's own goes first."""
+    """The error for a value in a known format that is not read; `None` for other values.
+
+    If `document` is in such a format as well, the error names that one.
+    """
     reason = refusal(value)
     return f"{path} cannot be read. {refusal(document) or reason}" if reason else None
 

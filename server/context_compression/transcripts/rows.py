@@ -20,7 +20,7 @@ class Seen:
     malformed: list[int] = field(default_factory=list[int])
     """The numbers of lines without a row."""
     damaged: list[int] = field(default_factory=list[int])
-    """The numbers of damaged lines with rows: other bytes, or no line break, between the rows."""
+    """The numbers of damaged lines that hold rows."""
     likeness: Likeness = field(default_factory=Likeness)
     """The common features of the first rows."""
 

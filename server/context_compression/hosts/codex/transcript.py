@@ -3,7 +3,7 @@
 Each line is a row: `{"timestamp": …, "type": …, "payload": …}`. The payload by type:
 
 session_meta        id (of the thread), cwd, cli_version, base_instructions.text: the system prompt.
-                    A fork has its parent's after its own.
+                    A fork also has its parent's row, after its own.
 turn_context        model, cwd
 response_item       an item sent to the model or received from it, as in the Responses API
 compacted           replacement_history: items that replace everything before
@@ -13,8 +13,8 @@ event_msg           task_started {model_context_window}; thread_rolled_back {num
 token_usage_record  usage, thread_token_usage: the same, directly after the response (0.169)
 
 Items become Anthropic messages. All items of the model between two inputs are one message, and the
-outputs of its calls are the next. Reasoning becomes a thinking block. Encrypted reasoning is the
-block's signature, and the block then also has a `summary`. Seen in versions 0.139 to 0.169.
+outputs of its calls are the next. Reasoning becomes a thinking block. Encrypted reasoning becomes
+the block's signature, next to `summary` if there is one. Seen in versions 0.139 to 0.169.
 
     messages.py   the messages that items make
     current.py    which rollout belongs to the host that started us

@@ -44,7 +44,7 @@ def hindrances(host: Host, machine: Machine, in_project: bool) -> Iterator[Findi
 
 
 def _is_trusted(user: Path, machine: Machine) -> bool:
-    """Whether the user trusts the folder. The decision for the nearest parent folder counts."""
+    """Whether the user trusts the folder; without a decision on it, the nearest parent's counts."""
     if machine.environ.get("GEMINI_CLI_TRUST_WORKSPACE") == "true":
         return True
     file = machine.folder("GEMINI_CLI_TRUSTED_FOLDERS_PATH") or user.parent / "trustedFolders.json"

@@ -74,7 +74,7 @@ def _for_messages(settings: Settings, transcript: Transcript, window: Any) -> Se
     budget = for_model(settings, transcript.model).token_budget
     if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
         budget = window
-    own = {"summary_role": "user"}  # the host's system prompt is its own
+    own = {"summary_role": "user"}  # we cannot add to the host's system prompt
     return settings.changed({**own, "token_budget": max(1, budget - overhead)})
 
 
