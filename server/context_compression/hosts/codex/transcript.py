@@ -17,7 +17,7 @@ outputs of its calls are the next. Reasoning becomes a thinking block. Encrypted
 the block's signature, next to `summary` if there is one. Seen in versions 0.139 to 0.169.
 
     messages.py   the messages that items make
-    current.py    which rollout belongs to the host that started us
+    current.py    finds the rollout of the conversation that calls us
 """
 
 from collections import Counter

@@ -15,7 +15,7 @@ model, nor are thoughts. Until 2026 a session was one JSON object, rewritten eac
 `{"sessionId", "projectHash", "messages"}`. Seen in versions of January 2026 and in 0.61.
 
     context.py   the messages that rows make
-    current.py   which session belongs to the host that started us
+    current.py   finds the session of the conversation that calls us
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Reader for opencode's database, which may read while the host writes.
+"""Reader for opencode's database. The host may write to the database meanwhile.
 
 Later readings of a session load only the messages and parts that changed.
 """

@@ -128,7 +128,7 @@ class History:
     def _original(
         self, parts: Sequence[int | Mapping[str, Any]], position: int
     ) -> "Original | None":
-        """The opencode message whose messages are all at a position of a view; `None` if none."""
+        """The original at a position of a view, if the view has all of it; else `None`."""
         first = parts[position]
         original = self._rows.get(first) if isinstance(first, int) else None
         if original is None or not isinstance(first, int):

@@ -6,7 +6,7 @@ Each line is an entry:
 {"type": …, "id": …, "parentId": …, …}                          the others, by type:
 
 message         message: role user, assistant, toolResult, system, bashExecution or custom; with
-                usage and stopReason if by the assistant (not sent if aborted or failed)
+                usage and stopReason if by the assistant (aborted and failed ones are not sent)
 compaction      summary, firstKeptEntryId, systemMessage: earlier entries leave the context,
                 except those from firstKeptEntryId on
 branch_summary  summary: of a branch that the user left
@@ -20,7 +20,7 @@ other. System messages patch the prompt by section, and add and remove tools. Se
 to 0.87 (format 1 and 3), documented for format 3 in the package's `docs/session-format.md`.
 
     context.py   the messages that entries make
-    current.py   which session belongs to the host that started us
+    current.py   finds the session of the conversation that calls us
 """
 
 from collections import Counter
