@@ -172,7 +172,7 @@ PATCH = re.compile(
 
 
 def of_patch(text: str, folder: str = "") -> list[FileAction]:
-    """The actions of a patch, which is an `apply_patch` (`*** Update File: a`) or a unified diff."""
+    """The actions of a patch: an `apply_patch` (`*** Update File: a`) or a unified diff."""
     actions: list[FileAction] = []
     for m in PATCH.finditer(text):
         path = clean(m["path"] or "", folder)
