@@ -11,7 +11,7 @@ Join: TypeAlias = Literal["nothing", "calls", "turns with calls", "all"]
 """Which neighbouring messages of one role are joined into one message:
 
 nothing           none: the provider takes them separately, or joins them itself
-calls             the assistant's from the first call on, if the last one does not call
+calls             the assistant's from the first call on, if others of its turn follow that call
 turns with calls  the assistant's if one of them calls a tool, and the results of a turn
 all               all of them
 """

@@ -62,8 +62,8 @@ def _sentences(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 def constraints(text: str) -> list[str]:
     """The sentences of a text that state a constraint.
 
-    A question is a constraint only if it addresses the model (`you`, `please`) or ends with a tag
-    (`Never push to main, ok?`).
+    A question is a constraint only if it addresses the model (`you`, `please`), or if it is a
+    certain rule with a tag (`Never push to main, ok?`).
     """
     return [text[start:stop] for start, stop in _constraints(text, 0, len(text))]
 

@@ -43,7 +43,7 @@ EXIT_STATUS = re.compile(
 )
 """An exit status in lower-case text."""
 STATUS_CHARS = 300
-"""Characters at the beginning and the end of an output that are searched for its exit status."""
+"""How many characters at each end of an output are searched for its exit status."""
 FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
 """A short result that is only an error, from a tool that sets no error flag."""
 PASS_OR_FAIL = (" pass", " fail")

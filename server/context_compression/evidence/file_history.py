@@ -129,11 +129,14 @@ class FileHistory:
 
 
 def last_part(path: str) -> str:
-    """`last_part("src/a.py")` -> `"a.py"`."""
+    """The file name of a path: `last_part("src/a.py")` -> `"a.py"`."""
     return path.rpartition("/")[2].rpartition("\\")[2]
 
 
 def ends_of(path: str) -> Iterator[str]:
-    """`ends_of("/src/app/a.py")` -> `"src/app/a.py"`, `"app/a.py"`, `"a.py"`."""
+    """The endings of a path, for at most `MOST_FOLDERS` parts.
+
+    `ends_of("/src/app/a.py")` -> `"src/app/a.py"`, `"app/a.py"`, `"a.py"`
+    """
     parts = re.split(r"[/\\]", path)[-MOST_FOLDERS:]
     return ("/".join(parts[first:]) for first in range(1, len(parts)))

@@ -116,7 +116,7 @@ def cutter_for(texts: Sequence[str], *, prose: bool = False) -> Cutter:
 
 
 def keep(cutter: Cutter) -> None:
-    """Keep a cutter for the next compression; a cutter that has grown too large is cleared."""
+    """Keep a cutter for the next compression, or clear it if it has grown too large."""
     if max(len(cutter.starts), len(cutter.numbering)) > measured.MOST_KEPT:
         cutter.clear()
     elif cutter.starts:

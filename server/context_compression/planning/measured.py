@@ -23,7 +23,7 @@ TEXT_WITH_REF_CHARS = 400
 PIECE_CHARS, LONGEST_PIECE_CHARS = 80, 400
 """The usual and the largest length of a piece, which is a line or a few short lines."""
 MOST_KEPT = 50_000
-"""The most pieces, or words, of a cutter that is kept with its texts: about a million tokens."""
+"""The most pieces, and the most words, of a cutter that is kept: about a million tokens."""
 KEPT_CUTTERS = 4
 """How many cutters are kept, because several conversations may take turns."""
 KNOWN_SHARE = 0.5

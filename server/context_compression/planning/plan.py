@@ -137,7 +137,7 @@ class Plan:
 
     @cached_property
     def open_step(self) -> range | None:
-        """The last tool step, if the model has not answered its results yet; else `None`."""
+        """The last tool step if it lacks results, or the model has not seen them; else `None`."""
         if not self.steps:
             return None
         last = self.steps[-1]
@@ -192,7 +192,7 @@ class Plan:
         return frozenset(kept)
 
     def is_cut(self, index: int) -> bool:
-        """Whether a kept part may begin at `index`, so that no call is separated from a result."""
+        """Whether a kept part may begin at `index`: not within a tool step or at its results."""
         if not self.head <= index < len(self.messages):
             return index == len(self.messages)
         message, step = self.messages[index], self.step_of(index)
@@ -273,7 +273,7 @@ class Plan:
 
 
 def _texts_with_mentions(message: Message, counter: Counter) -> Iterator[str]:
-    """The texts of a message whose words count as used."""
+    """The texts of a message whose evidence words count as used."""
     if message.role == "assistant":
         yield message.text
     elif counter.text(words := user_words(message)) <= measured.MENTIONED_TOKENS:

@@ -79,7 +79,7 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
         smallest,
         # the last turns only, fewer and fewer
         *(Level(turn, max(turn, fewest), clipped, skeletons=False) for turn in turns),
-        # what is anchored, with previews; then the floor
+        # the anchored messages with previews, then the smallest view
         Level(end, end, clipped, spare=measured.FEWEST_SPARE),
         Level(end, end, Form.LEAST, spare=float("-inf")),
     )

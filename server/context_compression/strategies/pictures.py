@@ -178,7 +178,7 @@ class Showing:
         for picture in self._others:
             price = (
                 picture.tokens + measured.GAP_MARK_TOKENS
-            )  # it may stand between two that shared a mark
+            )  # it may be between two pictures that shared a mark
             fits = price <= room and len(self.shown) - before < most
             if fits and (picture.recent or not recent):
                 room -= picture.tokens

@@ -71,7 +71,8 @@ class Counter:
         """A counter for a model, or with the caller's own function.
 
         Args:
-            model: the name of the model; default: the older Claude family.
+            model: the name of the model; default: the older Claude family, or with `counter` the
+                family `ANY`.
             counter: a function that takes a text and returns its number of tokens.
 
         Raises:

@@ -12,7 +12,7 @@ known.
     bedrock.py        Bedrock Converse
     ai_sdk.py         ModelMessages of Vercel's AI SDK
 
-    reading.py        `parse`: dicts in, a `Conversation` out
+    reading.py        `parse`, which reads dicts into a `Conversation`
     conversation.py   `Conversation`: messages as values, and the dialect they came in
     dialect.py        `Format`, the protocol of all dialects, and `detect`
     checks.py         checks of messages, and the errors for those that are refused

@@ -47,8 +47,8 @@ RESPONSE_KEYS = ("output", "result", "error", "content")
 def certainty(message: Mapping[str, Any]) -> int:
     """How surely a message is of this dialect.
 
-    2 if a part is a string or has a key of this dialect. 1 if `parts` is a string, or if no part
-    has a `type`. Else 0.
+    0 without `parts`, with a `content`, or if a part has a `type`. Otherwise 2 if a part is a
+    string or has a key of this dialect, else 1. If `parts` is a string, always 1.
     """
     parts = message.get("parts")
     if isinstance(parts, str):

@@ -1,4 +1,4 @@
-"""`parse`: dicts in, a `Conversation` out."""
+"""`parse`, which reads dicts into a `Conversation`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

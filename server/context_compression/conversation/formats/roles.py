@@ -13,5 +13,5 @@ ROLES: Mapping[str, Role] = {
 
 
 def role_of(message: Mapping[str, Any]) -> Role:
-    """`{"role": "model", …}` -> `"assistant"`."""
+    """The role of a message: `{"role": "model", …}` -> `"assistant"`."""
     return ROLES[message["role"]]

@@ -226,7 +226,8 @@ class Pairing:
         else:
             settled = [*notes, *answers]
         of_user = self._rules.results_role == "user"
-        if of_user and settled and others and settled[-1][0] == others[0][0]:  # it may hold both
+        # a user message may hold both results and other blocks
+        if of_user and settled and others and settled[-1][0] == others[0][0]:
             (_, first), (index, second) = settled.pop(), others[0]
             both = [*first.blocks, *second.blocks]
             others[0] = index, second if index is None else _holding(exchange[index], both)
