@@ -1,29 +1,29 @@
 """One compression: from a request to a result, in memory.
 
-Here lives the order of the work. How a conversation is made smaller lives in `strategies`; how
-edits are applied, in `planning`; what is kept on disk, in `session` and `store`.
+This package holds the order of the work. `strategies` make a conversation smaller, `planning`
+applies their edits, and `session` and `store` keep data on disk.
 
-The way of one call, `compress(messages)`:
+The path of one call, `compress(messages)`:
 
-    library/functions.py    makes a `CompressionRequest` of the arguments
-    compression/run.py      drives the steps, and asks a model when they need a summary
+    library/functions.py    makes a `CompressionRequest` from the arguments
+    compression/run.py      drives the steps, and asks a model if they need a summary
     compression/steps.py    runs strategies until the conversation fits
     strategies/<name>.py    proposes edits
-    compression/prepared.py has them applied, to count what is left
-    planning/edits.py       applies them: here messages are replaced
+    compression/prepared.py has the edits applied and counts the view
+    planning/edits.py       applies the edits, which replaces messages
     compression/outcome.py  makes the `Result`
 
-The modules of this room:
+The modules of this package:
 
     request.py      `CompressionRequest`
     run.py          `compress` and `acompress`
     steps.py        the strategies, in their order
     prepared.py     `PreparedConversation`: read, repaired and counted
-    target.py       what to come down to, whether anything is due, and the plan for it
-    outcome.py      edits, made into a result
+    target.py       the target, whether a compression is due, and the plan for it
+    outcome.py      the result of edits
     accounting.py   which messages were kept, edited or dropped, and their refs
     result.py       `Result`
     loss.py         the loss report: which evidence is still in the view
-    forecast.py     what a summary would cost, and whether it pays
-    thinking.py     a compression that drops the model's thinking alone
+    forecast.py     the cost of a summary, and whether it pays
+    thinking.py     a compression that drops only the model's thinking
 """

@@ -1,4 +1,4 @@
-"""Which messages a view keeps, edits or drops, and under which ref each original is archived."""
+"""`Accounting`: which messages a view keeps, edits or drops, and the refs of their originals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,9 +20,9 @@ class Accounting:
     """Follows messages from the input into a view.
 
     Attributes:
-        gone: indices of the input messages that are not in the view as they came.
-        dropped: those of them of which nothing is in the view.
-        refs: what each ref stands for that `archive` and `add` gave to an original.
+        gone: the indices of the input messages that are not in the view unchanged.
+        dropped: the indices of the `gone` messages that are not in the view in any form.
+        refs: the meaning of each ref that `archive` and `add` gave to an original.
         originals: the originals by their ref.
     """
 
@@ -37,10 +37,10 @@ class Accounting:
         """Compare the stages of a conversation.
 
         Args:
-            raw: the input messages as they came.
-            messages: the same as they were read.
-            planned: the same repaired, as the plan has them.
-            view: what edits made of these.
+            raw: the input messages.
+            messages: the same messages as values.
+            planned: the same messages after their repair, as in the plan.
+            view: the planned messages after edits.
             ref_of: gives refs to originals.
         """
         self._raw, self._messages, self._planned, self._view = raw, messages, planned, view
@@ -67,12 +67,12 @@ class Accounting:
         return {place for place, origin in enumerate(self._planned.origins) if origin in gone}
 
     def index_at(self, place: int) -> int:
-        """The index of the first input message at or behind a place among the planned ones."""
+        """The index of the first input message at or after a position in the planned messages."""
         following = (index for index in self._planned.origins[place:] if index is not None)
         return next(following, len(self._raw))
 
     def previews(self, archive: Archive) -> tuple[str, ...]:
-        """Hashes of the results that this compression shortened to previews."""
+        """The hashes of the previews to which this compression shortened results."""
         before = self._planned.messages
         return tuple(
             ref
@@ -82,7 +82,7 @@ class Accounting:
         )
 
     def reasons(self) -> dict[int, str]:
-        """Why each input message changed, by index."""
+        """The reason why each `gone` input message changed, by index."""
         reasons: dict[int, str] = {}
         for edit in self._view.edits:
             for place in range(edit.start, edit.stop):
@@ -93,9 +93,10 @@ class Accounting:
         return {index: reasons.get(index, "repaired") for index in self.gone}
 
     def archive(self, repaired: Repaired, sent: Sequence[Message]) -> None:
-        """Give refs to each message that left the view, and to each long text in it.
+        """Give refs to each message that is gone from the view, and to each long text in it.
 
-        A text that a repair wrote gets one too, where the view lacks its block: it may quote it.
+        A text that a repair wrote gets a ref too if its block is not in the view, because the view
+        may quote it.
 
         Args:
             repaired: the conversation after its repair, without the system prompt's summary.
@@ -104,7 +105,7 @@ class Accounting:
         repaired_names = {call.id: call.name for m in repaired.messages for call in m.calls}
         gone, names = {*self.gone}, dict(repaired_names)
         for index, message in enumerate(self._messages):
-            names |= {call.id: call.name for call in message.calls}  # an id may come twice
+            names |= {call.id: call.name for call in message.calls}  # an id may occur twice
             if index not in gone:
                 continue
             self.add(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
@@ -118,7 +119,7 @@ class Accounting:
                         self.add(text, Ref(f"{what}, repaired", ()))
 
     def add(self, original: Any, meaning: Ref) -> None:
-        """Give a ref to an original; one that has a ref already keeps its meaning."""
+        """Give a ref to an original; an original that already has a ref keeps its meaning."""
         ref = self._ref_of(original)
         self.refs.setdefault(ref, replace(meaning, sha256=self._ref_of.digest(ref)))
         self.originals.setdefault(ref, original)
@@ -128,11 +129,11 @@ def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple
     """The texts of a message that get a ref of their own: tool results and long texts.
 
     Args:
-        message: whose texts.
-        names: of the tools, by the id of a call.
+        message: the message.
+        names: the names of the tools, by call id.
 
     Yields:
-        The index of the block, its text, and what it is in a few words: `(1, "…", "Bash result")`.
+        The index of the block, its text, and a description: `(1, "…", "Bash result")`.
     """
     for slot, block in enumerate(message.blocks):
         if isinstance(block, ToolResult) and block.text:
@@ -142,7 +143,7 @@ def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple
 
 
 def first_difference(before: Messages, after: Messages) -> int | None:
-    """The index of the first message that is not the same object in both, or `None`."""
+    """The index of the first message that is not the same object in both; `None` if all are."""
     for index, message in enumerate(after):
         if index >= len(before) or message is not before[index]:
             return index

@@ -1,4 +1,4 @@
-"""What a summary would cost, and whether it pays; no model is asked."""
+"""A forecast of the cost of a summary, and whether it pays; no model is asked."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,18 +15,19 @@ from context_compression.tokens import Counter
 from context_compression.tokens.usage import Messages
 
 ASSUMED_SHARE = 0.2
-"""Assumed size of a summary that is not written yet, as a share of its source and of a target."""
+"""The assumed size of a summary that is not written yet, as a share of its source, and at most this
+share of a target."""
 CONVERSATION = re.compile(r"<conversation>\n(.*)\n</conversation>", re.S)
 
 
 @dataclass
 class PlaceholderSummarizer:
-    """A `Summarizer` that answers with filler of the size a summary would have.
+    """A `Summarizer` that answers with filler of the size that a summary would have.
 
     Attributes:
-        tokens: of a summary, at most.
-        requests: all it received.
-        written: tokens of all its answers.
+        tokens: the most tokens of a summary.
+        requests: all requests it received.
+        written: the tokens of all its answers.
     """
 
     tokens: int
@@ -35,12 +36,12 @@ class PlaceholderSummarizer:
 
     @classmethod
     def of(cls, options: Mapping[str, Any], most: int) -> Self:
-        """One for a compression with these options; a small target leaves less room."""
+        """A placeholder for a compression with these options; a small target leaves less room."""
         target = options.get("target_tokens")
         return cls(most if target is None else min(most, int(ASSUMED_SHARE * target)))
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
-        """A sentence that says it is none, and filler."""
+        """A sentence that says it stands in for a summary, and filler."""
         self.requests.append(request)
         source_tokens = Counter().text(conversation_in(request))
         tokens = max(1, min(self.tokens, int(ASSUMED_SHARE * source_tokens)))
@@ -50,19 +51,19 @@ class PlaceholderSummarizer:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a summary would cost.
+    """The cost of a summary.
 
     Attributes:
         messages: how many messages it would replace.
-        tokens: of those messages.
+        tokens: the tokens of those messages.
         calls: how many requests to the model it takes.
-        input_tokens: of all these requests.
-        max_output_tokens: of all the answers, at most.
-        summary_tokens: the assumed size of the answers.
+        input_tokens: the tokens of all these requests.
+        max_output_tokens: the most tokens of all answers.
+        summary_tokens: the assumed tokens of all answers.
         cached: how many messages a prompt cache still covers afterwards.
-        written_anew: tokens of the other messages, which go into the cache again.
-        pays_after: how many further requests, with a prompt cache in use, make the compression
-            cheaper than none; `None` where none do.
+        written_anew: the tokens of the other messages, which are written to the cache again.
+        pays_after: after how many further requests, with a prompt cache in use, the compression is
+            cheaper than no compression; `None` if it never is.
     """
 
     messages: int
@@ -85,17 +86,18 @@ def forecast_summary(
     most: int,
     by_caller: bool = False,
 ) -> tuple[Result, Forecast | None]:
-    """The result a compression would have, and what its summary would cost.
+    """The result that a compression would have, and the cost of its summary.
 
-    The forecast is `None` where no summary would be written.
+    The forecast is `None` if no summary would be written.
 
     Args:
-        preview: `Session.preview`; must not be called in an event loop.
-        messages: to compress.
-        options: of the compression.
-        counter: counts as `preview` does.
-        most: tokens of a summary.
-        by_caller: whether the calling agent writes it: that has the conversation in its context.
+        preview: `Session.preview`; it must not be called in an event loop.
+        messages: the messages to compress.
+        options: the options of the compression.
+        counter: counts in the same tokens as `preview`.
+        most: the most tokens of a summary.
+        by_caller: whether the calling agent writes the summary. It has the conversation in its
+            context already, so only the instructions count as input.
     """
     placeholder = PlaceholderSummarizer.of(options, most)
     result = preview(messages, summarizer=placeholder, **options)
@@ -131,7 +133,7 @@ def _forecast(
 
 
 def cache_sentence(forecast: Forecast) -> str:
-    """Whether the compression pays with a prompt cache, in a sentence."""
+    """A sentence on whether the compression pays with a prompt cache."""
     pays = "it never pays back"
     stay = "stays" if forecast.cached == 1 else "stay"
     are = "is" if forecast.written_anew == 1 else "are"
@@ -146,6 +148,6 @@ def cache_sentence(forecast: Forecast) -> str:
 
 
 def conversation_in(request: SummaryRequest) -> str:
-    """The conversation in a request, as text."""
+    """The text of the conversation in a request; the complete prompt if it marks none."""
     match = CONVERSATION.search(request.prompt)
     return match[1] if match else request.prompt

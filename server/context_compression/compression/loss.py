@@ -1,4 +1,4 @@
-"""The loss report: which evidence a compression kept in the view, and which left it."""
+"""The loss report: how much evidence a compression kept in the view."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from context_compression.evidence.lexicon import Lexicon
 from context_compression.planning.edits import View
 
 NEVER_QUOTED = ("paths", "numbers")
-"""Classes in which finding an item inside a text proves nothing: `10` is found in `2101`."""
+"""Classes whose items may occur in a text by chance, as `10` does in `2101`."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Loss:
 
     Attributes:
         total: how many distinct items the conversation held.
-        retained: still in the view.
-        recoverable: not in the view, but in an original under a ref.
-        lost: neither.
+        retained: how many are still in the view.
+        recoverable: how many are not in the view, but in an original under a ref.
+        lost: how many are neither.
     """
 
     total: int = 0
@@ -36,9 +36,9 @@ def loss_report(
     """How much evidence of each class is retained, recoverable from originals, or lost.
 
     Args:
-        messages: the conversation before.
-        view: the conversation after.
-        archived: indices of the messages whose originals are kept.
+        messages: the conversation before the compression.
+        view: the conversation after the compression.
+        archived: the indices of the messages whose originals are kept.
     """
     covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
     written = [message for edit in view.edits for message in edit.becomes]
@@ -46,7 +46,7 @@ def loss_report(
     total, shown, kept = _no_facts(), _no_facts(), _no_facts()
     for index, message in enumerate(messages):
         if message.source is None:
-            continue  # a repair put it there: it is nobody's evidence
+            continue  # a repair added it, so it is not evidence
         evidence = facts(message, lexicon, questions)
         _add(total, evidence)
         if index not in covered:
@@ -59,7 +59,7 @@ def loss_report(
     report: dict[Class, Loss] = {}
     for name in CLASSES:
         retained = total[name] & shown[name]
-        if name not in NEVER_QUOTED:  # what our notes quote is in the view, too
+        if name not in NEVER_QUOTED:  # quotes in our notes are in the view, too
             retained |= {item for item in total[name] - retained if item in quotations}
         recoverable = (total[name] - retained) & kept[name]
         lost = len(total[name]) - len(retained) - len(recoverable)
@@ -68,7 +68,7 @@ def loss_report(
 
 
 class Quotations:
-    """The texts of messages, to look up whether they quote something."""
+    """The texts of messages, in which quoted items are looked up."""
 
     def __init__(self, messages: Iterable[Message]) -> None:
         self._text = "\n".join(
@@ -77,10 +77,9 @@ class Quotations:
         self._words = {*self._text.split()}
 
     def __contains__(self, item: str) -> bool:
-        """Whether they quote `item` word for word.
+        """Whether the texts quote `item` word for word.
 
-        All its words but the first and last are looked up before the text is searched: that is
-        fast.
+        All words but the first and last are looked up before the text is searched, which is fast.
         """
         return self._words.issuperset(item.split()[1:-1]) and item in self._text
 

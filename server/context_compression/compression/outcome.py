@@ -1,4 +1,4 @@
-"""Makes the `Result` of the edits that strategies proposed."""
+"""`Outcome`, and the `Result` made of the edits that strategies proposed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,15 +19,15 @@ from context_compression.strategies.floor import Floor
 
 @dataclass(frozen=True)
 class Outcome:
-    """Edits of a prepared conversation, and how they came about.
+    """Edits of a prepared conversation, with the strategies that proposed them.
 
     Attributes:
-        edits: over the planned messages.
-        strategy: the one that proposed them.
+        edits: edits of the planned messages.
+        strategy: the strategy that proposed them.
         steps: every strategy that ran, in order.
-        target: in tokens; `None` where there was none.
-        floor: the smallest view, where the target was missed; else `None`.
-        notes: for the caller, in plain words.
+        target: the target in tokens; `None` if there was none.
+        floor: the smallest view, if the target was missed; else `None`.
+        notes: sentences for the caller, in plain words.
     """
 
     edits: Sequence[Edit]
@@ -39,24 +39,24 @@ class Outcome:
 
 
 def unchanged(prepared: PreparedConversation, *notes: str, floor: Floor | None = None) -> Result:
-    """The conversation as it is, repaired where it was broken.
+    """The result without a compression; a broken conversation is repaired.
 
     Args:
         prepared: the conversation.
-        notes: why nothing was compressed.
-        floor: the smallest view, where a target is missed.
+        notes: the reasons why nothing was compressed.
+        floor: the smallest view, if a target is missed.
     """
     outcome = Outcome((), "none", (), prepared.request.target_tokens, floor, notes)
     return (applied if prepared.planned.repairs else _as_it_came)(prepared, outcome)
 
 
 def applied(prepared: PreparedConversation, outcome: Outcome) -> Result:
-    """The result once the edits are applied; a store keeps the originals before it counts.
+    """The result with the edits applied; a store keeps the originals before it is returned.
 
     Edits that free nothing are not applied.
 
     Raises:
-        StoreError: the originals could not be kept.
+        StoreError: the store could not keep the originals.
     """
     view, tokens = prepared.view(outcome.edits)
     after = prepared.fixed_tokens + tokens
@@ -139,14 +139,14 @@ def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after
 
 
 def _bound_thinking(messages: Sequence[Message]) -> int:
-    """How many blocks of thinking are bound to what stands before them."""
+    """The number of thinking blocks that are bound to everything before them."""
     return sum(isinstance(block, Thinking) and block.bound for m in messages for block in m.blocks)
 
 
 def _as_given(
     messages: list[dict[str, Any]], raw: Sequence[Any], given: Sequence[Any]
 ) -> list[dict[str, Any]]:
-    """The messages; each unedited one as the object of a provider's library that was given."""
+    """The messages, with each unedited message as the caller's own object."""
     if raw is given or isinstance(given, Conversation):
         return messages
     objects = {id(as_dict): as_given for as_dict, as_given in zip(raw, given, strict=True)}

@@ -1,4 +1,4 @@
-"""`PreparedConversation`: what strategies get to work on: read, repaired, counted, planned."""
+"""`PreparedConversation`: a conversation that was read, repaired, counted and planned."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -40,8 +40,8 @@ from context_compression.tokens import (
 COMPETING = ("auto", "offload", "extract")
 """Strategies that choose among the pieces of texts."""
 SURELY_LONG = 6
-"""Characters for each token of the target from which on a conversation is surely over the target:
-hardly any text has so many characters to a token."""
+"""With more characters per token of the target than this, a conversation is surely over the target,
+because hardly any text has so many characters per token."""
 
 
 class PreparedConversation:
@@ -49,29 +49,29 @@ class PreparedConversation:
 
     Attributes:
         request: the arguments of this compression.
-        settings: those that apply, the model's window among them.
-        strategy: by name, or `auto`.
+        settings: the settings that apply, with the model's context window.
+        strategy: the name of the strategy, or `auto`.
         counter: counts in the model's tokens.
         conversation: the messages as they were read.
-        rules: what the provider refuses.
-        repaired: the messages as a provider takes them.
-        planned: the same with an earlier summary, which the system prompt held, as one of the
-            messages. Strategies see these.
-        prompt: the system prompt, apart from that summary.
-        overhead: tokens outside the messages: of the system prompt and of the tool schemas, by
-            name.
-        fixed_tokens: the sum of these.
-        plan: without a limit of tokens.
-        tokens_before: of the messages and the overhead.
-        warnings: for the caller, in plain words: pins that match nothing, summaries that failed.
+        rules: the rules of the provider.
+        repaired: the messages after their repair, which a provider accepts.
+        planned: the repaired messages with the earlier summary of the system prompt, if it holds
+            one, as a further message. Strategies see these messages.
+        prompt: the system prompt, and the position of its summary among the planned messages.
+        overhead: the tokens outside the messages, by name: system prompt and tool schemas.
+        fixed_tokens: the sum of the overhead.
+        plan: the plan without a limit of tokens.
+        tokens_before: the tokens of the messages and the overhead.
+        warnings: sentences for the caller, in plain words, on pins that match no message and
+            summaries that failed.
     """
 
     def __init__(self, request: CompressionRequest, settings: Settings, strategy: str) -> None:
         """Read, repair, count and plan.
 
         Raises:
-            InvalidConversation: not a conversation in a format we know.
-            InvalidCounter: the counter gives no number of tokens.
+            InvalidConversation: the messages are not a conversation in a known dialect.
+            InvalidCounter: the counter does not return a number of tokens.
         """
         self.request, self.settings, self.strategy = request, settings, strategy
         self.counter = Counter(request.model, request.counter)
@@ -103,10 +103,11 @@ class PreparedConversation:
         self.tokens_before = self.fixed_tokens + self._last_view[2]
 
     def _rules(self) -> ProviderRules:
-        """What the provider refuses.
+        """The rules of the provider.
 
-        Roles have to alternate where the settings say so. Where they say nothing: for a model of
-        another family in the dialect of OpenAI Chat, if the roles of the input alternate already.
+        The settings decide whether roles must alternate. If they do not, roles must alternate for a
+        model of no known family if the dialect's results have role tool and the input's roles
+        alternate already.
         """
         rules, alternate = self.conversation.format.rules, self.settings.alternate_roles
         if alternate is None:
@@ -117,13 +118,16 @@ class PreparedConversation:
 
     @property
     def drops_thinking(self) -> bool:
-        """Whether signed thinking goes with what it is bound to: by the settings, or the model."""
+        """Whether signed thinking is dropped if the messages before it change.
+
+        The settings decide, or for `auto` the model.
+        """
         thinking = self.settings.thinking
         anywhere = thinking == "auto" and takes_thinking_anywhere(self.request.model)
         return not (thinking == "keep" or anywhere)
 
     def _repaired(self) -> Repaired:
-        """The conversation as a provider takes it, without the thinking that a repair breaks."""
+        """The conversation after its repair, without the thinking that the repair invalidates."""
         conversation = self.conversation
         repaired = validity.repair(conversation.messages, self.rules, conversation.without_halves)
         if not repaired.repairs or not self.drops_thinking:
@@ -133,8 +137,8 @@ class PreparedConversation:
     def _counted(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Tokens of each message.
 
-        A thread counts long texts. Where the conversation is surely over the target, tool results
-        are cut into pieces meanwhile: nearly all of them are going to compete.
+        A thread counts long texts. If the conversation is surely over the target, tool results are
+        cut into pieces in the meantime, because nearly all of them will compete.
         """
         if counting := self.counter.ahead(messages):
             target = self.request.target_tokens or self.settings.threshold_tokens
@@ -149,18 +153,18 @@ class PreparedConversation:
 
     @cached_property
     def cutter(self) -> Cutter:
-        """The cutter that knows most of the texts; the texts themselves are not kept for it."""
+        """A kept cutter that knows at least half of the texts, else a new one."""
         blocks = chain.from_iterable(message.blocks for message in self.planned.messages)
         texts = [block.text for block in blocks if isinstance(block, Text | ToolResult)]
         return cutter_for(texts, prose=is_talk(self.planned.messages))
 
     def release(self) -> None:
-        """Give the cutter back, if there is one: the next compression may have the same texts."""
+        """Give the cutter back, if there is one, because the next compression may need it again."""
         if cutter := vars(self).pop("cutter", None):
             keep(cutter)
 
     def _pins(self) -> frozenset[int]:
-        """Indices of the pinned messages in the plan, with what they need to be valid."""
+        """The indices of the pinned messages in the plan, with the messages that they need."""
         messages = self.conversation.messages
         self.warnings += (
             f"pin {pin!r} matches no message"
@@ -169,7 +173,7 @@ class PreparedConversation:
         )
         origins = pinned(messages, self.request.pins)
         pins = {i for i, origin in enumerate(self.planned.origins) if origin in origins}
-        if self.rules.reasoning_apart:  # a pinned item needs its reasoning, and that its owner
+        if self.rules.reasoning_apart:  # an item needs its reasoning, and reasoning its item
             planned = self.planned.messages
             pins |= {owner_of(planned, index) for index in pins}
             pins |= {before for index in pins for before in reasoning_of(planned, index)}
@@ -177,7 +181,7 @@ class PreparedConversation:
 
     @cached_property
     def used(self) -> Count:
-        """How many tokens the context holds; a provider's own number goes before our count."""
+        """The tokens in the context window, from the provider's own number if there is one."""
         anchor = None if self.prompt.at is not None else anchor_in(self.conversation.raw)
         if self.request.counter is None and anchor:
             return anchored(self.counter, self.conversation.messages, anchor)
@@ -187,19 +191,23 @@ class PreparedConversation:
 
     @property
     def uncounted_tokens(self) -> int:
-        """Tokens that a provider charges beyond our count: as the request says, or as `used` is."""
+        """The tokens that a provider charges beyond our count, by the request, else by `used`."""
         return self.request.not_counted or max(0, self.used - self.tokens_before)
 
     @property
     def summary_in_system(self) -> bool:
-        """Whether a new summary goes to the system prompt: Anthropic has no other system role."""
-        claude = self.counter.family.name.startswith("claude")  # plain texts fit other dialects
+        """Whether a new summary is put into the system prompt.
+
+        The settings must ask for it, and the system prompt must be outside the messages.
+        """
+        # plain texts may be of another dialect, unless the model is Claude
+        claude = self.counter.family.name.startswith("claude")
         possible = self.conversation.format.system_apart
         by_settings = self.settings.summary_role == "system" and possible
         return by_settings and (claude or self.request.system is not None)
 
     def view(self, proposed: Sequence[Edit]) -> tuple[View, int]:
-        """The view that edits make, and the tokens of its messages; the last one is remembered."""
+        """The view that edits make, and the tokens of its messages; the last view is cached."""
         if self._last_view[0] is not proposed:
             messages, count = self.planned.messages, self.counter.message
             settled = with_consequences(self.plan, proposed)
@@ -212,7 +220,7 @@ class PreparedConversation:
         return self._last_view[1:]
 
     def placed(self, view: View) -> tuple[list[Message], Any]:
-        """Messages and system prompt of a view, as they are sent."""
+        """The messages and the system prompt of a view, as they are sent."""
         new = (m for e in view.edits if e.record for m in e.becomes if previous_summary(m))
         summary = next(new, None) if self.summary_in_system else None
         return self.prompt.placed(view.messages, view.origins, summary)
@@ -226,9 +234,9 @@ class PreparedConversation:
 
     @cached_property
     def _counted_by_id(self) -> Mapping[int, int]:
-        """Tokens of the plan's messages, by their `id`: those live as long as the plan."""
+        """Tokens of the plan's messages by `id`, which is valid as long as the plan exists."""
         return dict(zip(map(id, self.plan.messages), self.plan.tokens, strict=True))
 
     def with_overhead(self, parts: Mapping[str, int]) -> dict[str, int]:
-        """Tokens of messages by what they are spent on, and those of the overhead."""
+        """The tokens of `parts` by name, with the tokens of the overhead."""
         return {**parts, **{name: tokens for name, tokens in self.overhead.items() if tokens}}

@@ -1,4 +1,4 @@
-"""`CompressionRequest`: one call of `compress` as a value. `Keeper`: who keeps the originals."""
+"""`CompressionRequest`, one call of `compress` as a value, and `Keeper`, which keeps originals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,32 +14,32 @@ from context_compression.tokens.usage import Messages
 
 
 class Keeper(Protocol):
-    """Keeps the originals of one compression; a session makes one for each."""
+    """Keeps the originals of one compression; a session makes a keeper for each."""
 
     @property
     def archive(self) -> Archive:
-        """What the notes in a view may promise: refs that can be restored, files to read."""
+        """The archive that notes in a view may refer to: refs to restore, files to read."""
         ...
 
     def keep(self, messages: Messages, result: Result) -> Kept:
-        """Write the originals of a compression durably; an error here stops it."""
+        """Write the originals of a compression durably; an error stops the compression."""
         ...
 
 
 SMALLEST_TARGET = 1
-"""A target in tokens that no view meets: a strategy named with it does all it can."""
+"""A target in tokens that no view meets, so that a named strategy frees all it can."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompressionRequest:
-    """The arguments of one compression; `library.functions.compress` explains those it shares.
+    """The arguments of one compression; `library.functions.compress` explains the others.
 
     Attributes:
-        strategy: by name, or `auto`; `None` takes the strategy of the settings.
-        store: keeps the originals; `None` leaves them in the result alone.
+        strategy: the name of a strategy, or `auto`; `None` takes the strategy of the settings.
+        store: keeps the originals; with `None` they are only in the result.
         has_summarizer: whether a model, or the calling agent, will write summaries.
-        not_counted: tokens a provider charges for what is not given here, such as the system prompt
-            of a host. The target of the settings leaves room for them.
+        not_counted: tokens that a provider charges for content that is not given here, such as the
+            system prompt of a host. The target of the settings leaves room for them.
     """
 
     messages: Messages
@@ -58,11 +58,11 @@ class CompressionRequest:
     not_counted: int = 0
 
     def check(self) -> None:
-        """Refuse impossible values: callers without a type checker may pass anything.
+        """Refuse impossible values, because callers without a type checker may pass anything.
 
         Raises:
-            InvalidTarget: `target_tokens` is not a positive whole number, or `not_counted` is
-                negative or no whole number.
+            InvalidTarget: `target_tokens` is not a positive integer, or `not_counted` is negative
+                or not an integer.
             InvalidSettings: `pins` is not a list of texts and numbers, or one of them is empty.
         """
         target: Any = self.target_tokens

@@ -22,14 +22,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Ref:
-    """What a ref stands for.
+    """The meaning of a ref.
 
     Attributes:
         what: the original in a few words, such as `Bash result`.
-        indices: of the input messages it covers.
-        block: for a ref to one text, the index of the block that holds it in its message; `None`
-            for complete messages.
-        sha256: of the original, 64 hex digits: of its text, or of the JSON of a message.
+        indices: the indices of the input messages that it covers.
+        block: for a ref to one text, the index of its block in the message; `None` for complete
+            messages.
+        sha256: the SHA-256 of the original (a text, or the JSON of a message) as 64 hex digits.
     """
 
     what: str
@@ -40,10 +40,10 @@ class Ref:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a `Keeper` reports once the originals of a compression are on disk.
+    """The report of a `Keeper` after it wrote the originals of a compression to disk.
 
     Attributes:
-        files_removed: offloaded files that it deleted, because a summary covers them.
+        files_removed: how many offloaded files it deleted because a summary covers them.
         warnings: sentences for the user.
     """
 
@@ -57,41 +57,42 @@ class Result:
 
         result = compress(messages, target_tokens=50_000)
         messages = result.messages                # send these
-        full_text = result.originals["c3f9…"]     # what left, by the ref that a note names
+        full_text = result.originals["c3f9…"]     # an original, by the ref that a note names
 
     Attributes:
-        messages: the view, in the dialect that came in; unedited messages are the same objects.
-        tokens_before: tokens of the input, with system prompt and tool schemas where given.
-        tokens_after: tokens of the view, likewise; at most `tokens_before`.
-        messages_in: how many messages the input has.
-        fixed_tokens: tokens of system prompt and tool schemas alone, which are in both.
+        messages: the view, in the dialect of the input; unedited messages are the same objects.
+        tokens_before: the tokens of the input, with system prompt and tool schemas if given.
+        tokens_after: the tokens of the view, likewise; at most `tokens_before`.
+        messages_in: the number of input messages.
+        fixed_tokens: the tokens of system prompt and tool schemas, which are in both counts.
         changed: whether the view differs from the input.
-        target_tokens: the target in tokens; `None` when there was none.
+        target_tokens: the target in tokens; `None` if there was none.
         target_met: whether `tokens_after` is within the target.
-        strategy: the strategy that made the view; `"none"` when nothing was due.
+        strategy: the strategy that made the view; `"none"` if nothing was compressed.
         steps: every strategy that ran, in order.
-        system: the system prompt to send with the view: as it was given, or with a summary put in,
-            changed or taken out.
-        floor_tokens: the smallest target that can be met, where this one was not; else 0.
-        floor: tokens of that minimum size by what they are spent on, `{"last user message": …}`.
-        compressed: indices of input messages that are not in the view as they came.
-        dropped: those of them of which nothing is in the view.
-        first_changed: the first index at which view and input differ: up to there a prompt cache
-            stays valid; `None` when nothing changed.
-        thinking_dropped: how many blocks of signed thinking were dropped because the messages that
+        system: the system prompt to send with the view. It is the given prompt, or that prompt with
+            a summary added, changed or removed.
+        floor_tokens: the smallest target that can be met, if the target was missed; else 0.
+        floor: the tokens of that minimum size by what needs them, `{"last user message": …}`.
+        compressed: the indices of input messages that are not in the view unchanged.
+        dropped: the indices of input messages that are not in the view in any form.
+        first_changed: the first index at which view and input differ; `None` if nothing changed. A
+            prompt cache stays valid for the messages before it.
+        thinking_dropped: how many signed thinking blocks were dropped because the messages that
             they are bound to changed.
-        reasons: why a message changed, by the index of each input message that did.
-        refs: what was archived, by ref.
-        originals: the archived content by ref: texts, messages as they came, lists of such
-            messages; also where a store keeps it.
-        previews: hashes of the texts that this compression put in place of longer ones.
-        layout: how the view is made: `(start, stop)` of input messages, or a new message.
+        reasons: the reason of each change, by the index of the input message.
+        refs: the meaning of each ref that was given to archived content.
+        originals: the archived content by ref: texts, input messages, and lists of input messages.
+            It is filled even if a store keeps the originals.
+        previews: the hashes of the texts that this compression put in place of longer ones.
+        layout: the parts of the view: `(start, stop)` of input messages, or a new message.
         files_removed: how many offloaded files were deleted.
-        repairs: what was repaired in a broken input, in plain words.
-        notes: what else the caller should know, in plain words: why nothing was compressed, or why
-            the target was missed.
+        repairs: the repairs of a broken input, in plain words.
+        notes: further information for the caller, in plain words: why nothing was compressed, or
+            why the target was missed.
         method: how the tokens were counted.
-        summary: the model's summary, where one was made.
+        summary: the summary that was written, if there is one.
+        evidence: makes the loss report; use `loss`.
     """
 
     messages: list[dict[str, Any]]
@@ -125,12 +126,12 @@ class Result:
 
     @cached_property
     def loss(self) -> Mapping[Class, Loss]:
-        """How much evidence of each class was kept; worked out at the first look."""
+        """How much evidence of each class was kept; computed at the first access."""
         return self.evidence()
 
     @property
     def constraints_gone(self) -> str:
-        """A sentence on the user's constraints that the view lacks; empty where it has them all."""
+        """A sentence on the user's constraints that are not in the view; `""` if all are."""
         constraints = self.loss.get("constraints")  # an unchanged conversation has no loss report
         if constraints is None or constraints.retained == constraints.total:
             return ""
@@ -139,22 +140,22 @@ class Result:
 
     @property
     def messages_out(self) -> int:
-        """How many messages the view has."""
+        """The number of messages in the view."""
         return len(self.messages)
 
     @property
     def messages_compressed(self) -> int:
-        """How many input messages are not in the view as they came."""
+        """The number of input messages that are not in the view unchanged."""
         return len(self.compressed)
 
     @property
     def messages_kept(self) -> int:
-        """How many input messages are in the view as they came."""
+        """The number of input messages that are in the view unchanged."""
         return self.messages_in - self.messages_compressed
 
     @property
     def tokens_freed(self) -> int:
-        """How many tokens the view has less than the input."""
+        """The tokens by which the view is smaller than the input."""
         return self.tokens_before - self.tokens_after
 
     @property

@@ -1,7 +1,7 @@
-"""`compress` and `acompress`: drive the steps of one compression to its `Result`.
+"""`compress` and `acompress`, which drive the steps of one compression to its `Result`.
 
-The steps (`steps.py`) are a generator: it yields a `SummaryRequest` where it needs a summary, and
-receives the text. So one implementation serves both functions here, and only they call a model.
+The steps (`steps.py`) are a generator. It yields a `SummaryRequest` when it needs a summary, and
+receives the text. One implementation therefore serves both functions, and only they call a model.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,9 +17,9 @@ from context_compression.summaries.overflow import is_overflow
 from context_compression.summaries.summarizer import Summarizer, SummaryReply, SummaryRequest
 
 RequestOrResult: TypeAlias = SummaryRequest | Result
-"""Where the steps have come to: a summary they need, or their result."""
+"""The output of the steps: a request for a summary that they need, or their result."""
 Executor: TypeAlias = Callable[[Callable[[], RequestOrResult]], Awaitable[RequestOrResult]]
-"""Runs a function somewhere, for example in a thread while an event loop goes on."""
+"""Runs a function, for example in a thread while an event loop continues."""
 
 
 def compress(request: CompressionRequest, summarizer: Summarizer | None = None) -> Result:
@@ -27,14 +27,14 @@ def compress(request: CompressionRequest, summarizer: Summarizer | None = None) 
 
     Raises:
         InvalidSettings: a `summarizer` is given, and an event loop runs in this thread.
-        ContextCompressionError: as `library.functions.compress`.
+        ContextCompressionError: see `library.functions.compress`.
     """
     steps = start(replace(request, has_summarizer=summarizer is not None))
     if summarizer is None:
         result = advance(steps)
         assert isinstance(result, Result), "no step may need a summary without a summarizer"
         return result
-    import asyncio  # brings sockets along, and only a model needs them
+    import asyncio  # it imports sockets, which only a model needs
 
     try:
         asyncio.get_running_loop()
@@ -46,13 +46,13 @@ def compress(request: CompressionRequest, summarizer: Summarizer | None = None) 
 async def acompress(
     request: CompressionRequest, summarizer: Summarizer | None, execute: Executor
 ) -> Result:
-    """`compress` for an event loop, which goes on while `execute` computes."""
+    """`compress` for an event loop, which continues while `execute` computes."""
     steps = start(replace(request, has_summarizer=summarizer is not None))
     return await drive(steps, summarizer, execute)
 
 
 async def drive(steps: Steps, summarizer: Summarizer | None, execute: Executor) -> Result:
-    """The result of the steps; `summarizer` answers their requests. Cancelling it stops them."""
+    """The result of the steps, whose requests `summarizer` answers. A cancellation stops them."""
     state = await execute(partial(advance, steps))
     while not isinstance(state, Result):
         assert summarizer, "no step may need a summary without a summarizer"
@@ -64,8 +64,8 @@ def advance(steps: Steps, answer: SummaryReply | SummaryError | None = None) -> 
     """Run the steps up to their next request, or to their result.
 
     Args:
-        steps: a generator of `start`.
-        answer: to the request before; `None` at the start.
+        steps: the generator that `start` returned.
+        answer: the answer to the last request; `None` at the start.
     """
     try:
         match answer:

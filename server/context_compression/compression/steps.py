@@ -1,7 +1,7 @@
 """The steps of one compression: strategies, in their order, until the target is met.
 
-They are a generator that yields a `SummaryRequest` where a strategy needs a summary and receives
-the text (`run.py` drives it).
+The steps are a generator, which `run.py` drives. It yields a `SummaryRequest` when a strategy needs
+a summary, and receives the text.
 """
 
 import logging
@@ -43,22 +43,22 @@ STRATEGIES: Mapping[str, Strategy] = {
     "summarize": summarize,
 }
 SETTLED = 0.25
-"""Share of the room in which the view's beginning is left as it is: measured by replaying."""
+"""The share of the room in which the beginning of the view stays unchanged; measured by replays."""
 BELOW_THRESHOLD = 0.9
-"""Share of the room below the threshold that is used where the target of the settings is below the
-minimum size; the rest is free for the next messages."""
+"""The share of the room below the threshold that is used if the target of the settings is below the
+minimum size. The rest stays free for the next messages."""
 
 Steps: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]
 """Yields requests for a summary, receives the summaries, returns the result."""
 Outcomes: TypeAlias = Generator[SummaryRequest, SummaryReply, Outcome | None]
-"""The same for a part of the steps; `None` where it came to nothing."""
+"""The same for a part of the steps; returns `None` if it has no outcome."""
 
 
 def start(request: CompressionRequest) -> Steps:
     """The steps of one compression.
 
     Raises:
-        ContextCompressionError: as `library.functions.compress`.
+        ContextCompressionError: see `library.functions.compress`.
     """
     request.check()
     settings = for_model(request.settings, request.model)
@@ -72,14 +72,14 @@ def start(request: CompressionRequest) -> Steps:
         return unchanged(prepared, reason, *prepared.warnings)
     try:
         return (yield from Compression(prepared, target).run())
-    except ContextCompressionError:  # after any other error a text may be half cut
+    except ContextCompressionError:  # after any other error, a text may be only partly cut
         prepared.release()  # the caller may try another target
         raise
 
 
 def _check_strategy(name: str, has_summarizer: bool) -> None:
-    if name not in (*STRATEGIES, "auto"):  # compared, not looked up: a caller may pass anything
-        Settings.checked({"strategy": name})  # names the nearest valid one
+    if name not in (*STRATEGIES, "auto"):  # compared, because a caller may pass any type
+        Settings.checked({"strategy": name})  # its error names the nearest valid name
     if name == "summarize" and not has_summarizer:
         raise InvalidSettings("summarize needs a summarizer, and none was given. Use auto.")
 
@@ -88,7 +88,7 @@ class Compression:
     """One compression of a prepared conversation.
 
     Attributes:
-        plan: what strategies work on; each step may add what it finds out.
+        plan: the plan for the strategies; some steps replace it with a more specific one.
     """
 
     def __init__(self, prepared: PreparedConversation, target: Target) -> None:
@@ -97,7 +97,7 @@ class Compression:
         self.plan: Plan = target.plan
 
     def run(self) -> Steps:
-        """Run the strategy and make the result of what it proposes."""
+        """Run the strategy and make the result of its edits."""
         prepared = self.prepared
         self.plan = replace(self.plan, cutter=prepared.cutter)
         if prepared.strategy == "summarize":
@@ -125,11 +125,14 @@ class Compression:
         return floor(self.plan)
 
     def _keep_to_floor(self) -> None:
-        """Refuse a named target below the floor, and raise that of the settings.
+        """Refuse a target of the request below the minimum size; raise a target of the settings.
 
-        The latter becomes the room below the threshold, where that is more than the floor. A long
-        text that the user pasted, and that cannot be removed, must not push out all else while the
-        window has room.
+        The target of the settings becomes the minimum size, or the room below the threshold if that
+        is larger. A long text that the user pasted cannot be removed. It must not push out
+        everything else while the context window has room.
+
+        Raises:
+            BudgetTooSmall: the target of the request is below the minimum size.
         """
         smallest = self.prepared.fixed_tokens + self.floor.tokens
         if self.target.tokens >= smallest:
@@ -143,7 +146,7 @@ class Compression:
         self.plan = replace(self.plan, room=max(self.floor.tokens, free))
 
     def _auto(self) -> Outcomes:
-        """Run the cheapest strategies first; leave out those that cannot suffice in any case."""
+        """Run the cheapest strategies first, without those that cannot be sufficient."""
         enough = self.room
         automatic = self.target.is_automatic
         if automatic:
@@ -160,11 +163,11 @@ class Compression:
         if self._may_stop_early(outcome, total):
             return outcome
         steps = outcome.steps
-        del outcome  # its edits are not needed any more, and large
+        del outcome  # its edits are large and not needed any more
         return (yield from self._summarize_or_extract(steps))
 
     def _shorten_results(self) -> Generator[SummaryRequest, SummaryReply, Outcome]:
-        """Offload tool results, then truncate those still long, until the room suffices."""
+        """Offload tool results, then truncate long ones, until the messages fit the room."""
         edits: dict[int, Edit] = {}
         steps: list[Step] = []
         for name in ("offload", "truncate"):
@@ -177,7 +180,7 @@ class Compression:
         return Outcome([*edits.values()], steps[-1].strategy, tuple(steps))
 
     def _refilled(self, outcome: Outcome) -> Outcome | None:
-        """The outcome with the room filled that shorter results leave; `None`: too little room."""
+        """The outcome with the remaining room filled; `None` if too little room remains."""
         edits = refilled(self.plan, outcome.edits)
         if edits is None:
             return None
@@ -186,11 +189,11 @@ class Compression:
         return Outcome(edits, outcome.strategy, (*before, filled))
 
     def _may_stop_early(self, outcome: Outcome, total: int) -> bool:
-        """Whether an automatic compression stops below the threshold, though above its target.
+        """Whether an automatic compression stops below the threshold, although above its target.
 
-        Enough has to be freed, and it has to pay. It pays where each token of room won costs the
-        prompt cache no more than if the run went on, which writes the full view to the cache again.
-        A model is not asked for the cache's sake.
+        It must have freed enough, and stopping must pay. It pays if each freed token costs the
+        prompt cache no more than a complete run, which writes the full view to the cache again. If
+        a summarizer is available, no summary is requested only for the cache.
         """
         after = self.prepared.counter.count(self.prepared.fixed_tokens + total)
         limit = self.settings.threshold_tokens * after // after.upper - self.prepared.fixed_tokens
@@ -204,10 +207,10 @@ class Compression:
         return rewritten * (limit - self.room) <= self.room * (limit - total)
 
     def _summarize_or_extract(self, steps: tuple[Step, ...]) -> Outcomes:
-        """A summary where a model or the caller can write one, else extract.
+        """The outcome of a summary if a model or the caller can write one, else of `extract`.
 
-        `None` leaves the conversation as it is: the settings say so after a failure, or nothing
-        lies before the recent messages.
+        `None` leaves the conversation unchanged. The settings may require that after a failed
+        summary, or there are only recent messages.
         """
         warnings = self.prepared.warnings
         if self.request.has_summarizer or self.prepared.strategy == "summarize":
@@ -238,7 +241,7 @@ class Compression:
         """The edits of `summarize`.
 
         Raises:
-            SummaryError: the settings name that strategy, and there is no summarizer.
+            SummaryError: the settings name this strategy, but there is no summarizer.
         """
         if not self.request.has_summarizer:
             raise SummaryError(
@@ -248,7 +251,7 @@ class Compression:
         return (yield from summarize.propose(self.plan))
 
     def _extract(self, steps: tuple[Step, ...]) -> Outcomes:
-        """The outcome of `extract`; `None` where its view does not fit the room."""
+        """The outcome of `extract`; `None` if its view does not fit the room."""
         for plan in filter(None, (self._plan_with_settled_beginning(), self.plan)):
             edits = yield from extract.propose(plan)
             total = self.prepared.view(edits)[1]
@@ -258,10 +261,10 @@ class Compression:
         return None
 
     def _plan_with_settled_beginning(self) -> Plan | None:
-        """The plan with the view's beginning pinned, as an earlier compression left it.
+        """The plan with the beginning that an earlier compression left pinned.
 
-        The prompt cache still holds that beginning. It may take up only a part of the room, for it
-        grows old. `None` for a compression that is not automatic, or where there is none.
+        The prompt cache still holds that beginning. It may take only a part of the room, because it
+        gets outdated. `None` if there is no such beginning, or the compression is not automatic.
         """
         plan = self.plan
         fitting = bisect([*accumulate(plan.tokens)], SETTLED * self.room)
@@ -271,7 +274,7 @@ class Compression:
         return replace(plan, pins=plan.pins.union(range(stop)))
 
     def _result(self, outcome: Outcome) -> Result:
-        """The result of an outcome, with a note where it misses the target."""
+        """The result of an outcome, with a note if it misses the target."""
         after = self._tokens_after(outcome.edits)
         target = None if self.plan.room is None else self.target.tokens
         met = target is None or after <= target
@@ -287,7 +290,7 @@ class Compression:
         return applied(self.prepared, outcome)
 
     def _why_missed(self, strategy: str, after: int) -> str:
-        """Why the target was missed, in words for the caller."""
+        """A note for the caller on why the target was missed."""
         above_floor = after > self.prepared.fixed_tokens + self.floor.tokens
         if self.prepared.strategy != "auto":
             smallest = "" if above_floor else "this is the minimum size, and not even "
@@ -302,12 +305,12 @@ class Compression:
         return "the target of the settings is below the minimum size; this is the minimum size"
 
     def _tokens_after(self, edits: Sequence[Edit]) -> int:
-        """Tokens of the view that edits make, everything included."""
+        """Tokens of the view that edits make, including system prompt and tool schemas."""
         return self.prepared.fixed_tokens + self.prepared.view(edits)[1]
 
 
 def _edited(plan: Plan, edits: Mapping[int, Edit]) -> Plan:
-    """The plan after edits of single messages, which are pinned: they stay as they are."""
+    """The plan after edits of single messages, which are pinned so that they stay unchanged."""
     if not edits:
         return plan
     messages, tokens = list(plan.messages), list(plan.tokens)

@@ -1,4 +1,4 @@
-"""`Target`: what one compression comes down to, whether anything is due, and the plan for it."""
+"""`Target`: the target of one compression, whether a compression is due, and the plan for it."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -9,12 +9,12 @@ from context_compression.planning.plan import Plan
 from context_compression.strategies import window
 
 LEAST_OF_TARGET = 0.25
-"""Share of the settings' target that is left for the view, however much a host adds to it."""
+"""The share of the settings' target that stays for the view, however much a host adds to it."""
 ALL_RECENT = "nothing to compress before the recent messages"
 
 
 class Target:
-    """What to come down to: the target of the request, or else that of the settings."""
+    """The target of one compression: that of the request, else that of the settings."""
 
     def __init__(self, prepared: PreparedConversation) -> None:
         self._prepared, self._request = prepared, prepared.request
@@ -22,20 +22,20 @@ class Target:
 
     @property
     def is_named(self) -> bool:
-        """Whether the request names it."""
+        """Whether the request names the target."""
         return self._request.target_tokens is not None
 
     @property
     def is_automatic(self) -> bool:
-        """Whether the compression runs because it is due, not because the caller wants it now."""
+        """Whether the compression runs only if it is due, without a target or `force`."""
         return not self._request.force and not self.is_named
 
     @cached_property
     def tokens(self) -> int:
-        """The target in tokens, system prompt and tool schemas included.
+        """The target in tokens, including system prompt and tool schemas.
 
-        A conversation that is already below the target of the settings, and is compressed by hand,
-        comes down to the same share of its own size.
+        For a conversation that is already below the target of the settings, the target is the same
+        share (`target_usage`) of its own size.
         """
         if self._request.target_tokens is not None:
             return self._request.target_tokens
@@ -45,17 +45,18 @@ class Target:
 
     @property
     def _of_settings(self) -> int:
-        """The target of the settings, less what a provider charges beyond our count."""
+        """The target of the settings, minus the tokens that a provider charges beyond our count."""
         tokens = self._settings.target_tokens
         return max(tokens - self._prepared.uncounted_tokens, int(LEAST_OF_TARGET * tokens))
 
     @cached_property
     def plan(self) -> Plan:
-        """The plan of the conversation, with the tokens that its messages may take as its `room`.
+        """The plan of the conversation; its `room` is the tokens that the messages may take.
 
-        It has no room where a strategy is run by hand, without a target: that does all it can.
-        Below the target of the settings only what lies before the tail is compressed. The tail
-        takes half of the room at most; where all messages are recent, nothing lies before it.
+        Below the target of the settings, the plan for offload, truncate and window has no room, so
+        that they free all they can. For other strategies, only messages before the tail are
+        compressed then. The tail takes at most half of the room. If all messages are recent, there
+        are none before it.
         """
         prepared, unlimited = self._prepared, self._prepared.plan
         below = not self.is_named and prepared.tokens_before <= self._of_settings
@@ -73,18 +74,18 @@ class Target:
 
     @property
     def is_over_threshold(self) -> bool:
-        """Whether a compression is due, by the upper bound, as `Usage.over_threshold` says."""
+        """Whether a compression is due by the upper bound, as in `Usage.over_threshold`."""
         return self._prepared.used.upper >= self._settings.threshold_tokens
 
     @property
     def room_below_threshold(self) -> int:
-        """Tokens that the messages may take so that nothing is due, by the upper bound."""
+        """The tokens that the messages may take before a compression is due by the upper bound."""
         threshold = self._prepared.counter.count(self._settings.threshold_tokens)
         overhead = self._prepared.fixed_tokens + self._prepared.uncounted_tokens
         return max(0, threshold * threshold // max(1, threshold.upper) - overhead)
 
     def nothing_to_do(self) -> str | None:
-        """Why nothing is compressed, in words; `None` where something is."""
+        """The reason why nothing is compressed, in words; `None` if a compression runs."""
         if self.is_named and self._prepared.tokens_before > self.tokens:
             return None
         if not self._request.messages:

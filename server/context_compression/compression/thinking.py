@@ -1,4 +1,4 @@
-"""A compression that drops the model's thinking and nothing else."""
+"""A compression that drops only the model's thinking."""
 
 from context_compression.compression.outcome import Outcome, applied
 from context_compression.compression.prepared import PreparedConversation
@@ -12,7 +12,7 @@ def without_thinking(request: CompressionRequest) -> Result:
     """The conversation without any thinking, whatever its size and the strategy of the request.
 
     Raises:
-        ContextCompressionError: as `library.functions.compress`.
+        ContextCompressionError: see `library.functions.compress`.
     """
     settings = for_model(request.settings, request.model)
     prepared = PreparedConversation(request, settings, thinking.NAME)

@@ -1,4 +1,4 @@
-"""Labels: in notes of this package they say who wrote a quote (`[User]`, `[Result of …]`).
+"""Labels, which name the author of each quote in a note of this package: `[User]`, `[Result of …]`.
 
 A quoted text must not contain anything that looks like a label, or it could pose as the user's.
 """
@@ -21,13 +21,14 @@ SPEAKERS = {
     "toolresult", "assistanttoolcalls", "assistanttoolcall", "compressedhistory",
     "endofcompressedhistory",
 }  # fmt: skip
-"""Labels of speakers by their letters and digits; all other characters in them are ignored."""
+"""The labels of speakers, reduced to letters and digits; other characters are ignored."""
 
 
 def label_of(tools: Iterable[str]) -> re.Pattern[str]:
-    """The beginning of a label that names no speaker, in folded text: `[Result of …`, `[Bash] ls`.
+    """A pattern for the beginning of a label other than a speaker's: `[Result of …`, `[Bash] ls`.
 
-    The labels of the lines at the end of a note, `[Files]` and `[More names used]`, are included.
+    It matches folded text. The labels of the lines at the end of a note, `[Files]` and `[More names
+    used]`, are included.
 
     Args:
         tools: names of the tools in the conversation.
@@ -40,22 +41,23 @@ def label_of(tools: Iterable[str]) -> re.Pattern[str]:
 
 
 LABEL = label_of(())
-"""The beginnings of labels for no tools in particular."""
+"""The pattern of `label_of` without any tools."""
 BRACKET = re.compile(f"[{re.escape(BRACKETS)}]")
 FIRST = re.compile(rf"{BLANK}[{re.escape(BRACKETS)}]")
 OTHERS = re.compile(rf"[{BREAKS}]{BLANK}[{re.escape(BRACKETS)}]")
-"""A bracket at the beginning of the first line, and of any other."""
+"""`FIRST`: a bracket at the beginning of the first line; `OTHERS`: at that of any other line."""
 QUOTES = "\"'`"
 NEAR, FAR = 400, 20_000
-"""Characters from a bracket on that are searched for a label: visible ones, and at most in all."""
+"""How many characters after a bracket are searched for a label: visible ones, and in all."""
 LABELS = re.compile(r"(?<=\n)\[(?=[^\W\d])[^\n]{1,400}?\](?=\s|\Z)")
-"""The labels in a note of this package, and what looks like one in its quotes; no marks of gaps."""
+"""The labels in a note of this package and lookalikes in its quotes; not the marks of gaps."""
 
 
 def without_labels(text: str, label: re.Pattern[str] = LABEL) -> str:
     r"""A quoted text with a backslash before each line that reads like a label: `\[User] …`.
 
-    Look-alike letters and invisible characters make no difference. All else stays as it is.
+    A label is also recognised by look-alike letters and among invisible characters. Everything else
+    is unchanged.
     """
     if not ("[" in text if text.isascii() else BRACKET.search(text)):
         return text
@@ -69,7 +71,7 @@ def without_labels(text: str, label: re.Pattern[str] = LABEL) -> str:
 
 
 def _brackets(text: str) -> Iterator[int]:
-    """The places of the brackets at the visible beginnings of lines."""
+    """The positions of brackets at the visible beginnings of lines."""
     first = FIRST.match(text)
     if first:
         yield first.end() - 1
@@ -95,10 +97,11 @@ def _is_label(text: str, at: int, label: re.Pattern[str]) -> bool:
 def label_quotes(
     note: str, spans: Iterable[tuple[int, int]], label: re.Pattern[str] = LABEL
 ) -> list[tuple[int, int]]:
-    """Spans of a note of this package, and those of the labels they belong to, in any order.
+    """The spans of a note of this package and of the labels they belong to, in any order.
 
-    What looks like a label and is none by `label` may be part of a quoted log: the nearest certain
-    label above is added too. So is the label of the call above `[Result; ref …]`.
+    A line that looks like a label but does not match `label` may be part of a quoted log. The
+    nearest certain label above it is then added too. The label of the call above `[Result; ref …]`
+    is also added.
     """
     labels = [result.span() for result in LABELS.finditer(note)]
     certain = [-1]  # for no label, then for each label: the certain one at it or above
@@ -116,7 +119,7 @@ def label_quotes(
 
 
 def sections(note: str) -> Iterator[tuple[str, int, int]]:
-    """The labels in a note of this package, each with `(start, stop)` of the text behind it."""
+    """The labels in a note of this package, each with `(start, stop)` of the text after it."""
     labels = [*LABELS.finditer(note)]
     ends = [label.start() for label in labels[1:]]
     for label, end in zip(labels, [*ends, len(note)], strict=False):
@@ -124,12 +127,15 @@ def sections(note: str) -> Iterator[tuple[str, int, int]]:
 
 
 def quotes_of(speaker: str, note: str) -> Iterator[tuple[int, int]]:
-    """`(start, stop)` of what a note of this package quotes of a speaker, up to the next label."""
+    """`(start, stop)` of each quote of a speaker in a note of this package."""
     for label, start, stop in sections(note):
         if label == f"[{speaker}]":
             yield start, stop
 
 
 def no_speaker(name: str) -> str:
-    """The name of a tool or an argument for a label: `no_speaker("user")` -> `"call user"`."""
+    """A tool's or argument's name, made safe for a label: `no_speaker("user")` -> `"call user"`.
+
+    A name that does not read like a label is returned unchanged.
+    """
     return f"call {name}" if _is_label(f"[{name}]", 0, LABEL) else name

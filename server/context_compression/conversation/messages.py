@@ -1,7 +1,7 @@
 """Messages and their blocks, as values without a dialect; `formats` reads and writes them.
 
-A message keeps the object it was read from in `source`. A message that nobody edits is written as
-that very object, so nothing that this package does not understand is damaged.
+A message keeps the object it was read from in `source`. A message that was not edited is written as
+that same object, so content that this package does not understand stays intact.
 """
 
 import json
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 COMPRESSED = "[Compressed History]"
-"""The beginning of every text of this package: no model must take it for the user's words."""
+"""The beginning of every text of this package, so that no model takes it for the user's words."""
 STRANGER = "[This stood in a message of the wrong role]"
-"""The beginning of a text that a repair made of another block; other texts in the message may be
+"""The beginning of a text that a repair made from another block; other texts in the message may be
 the user's."""
 UNNAMED = "@"
-"""The beginning of an id of this package, for a call without one: results answer it by order."""
+"""The beginning of an id that this package gave to a call without one; results answer by order."""
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 
@@ -32,8 +32,8 @@ class Text:
 class Thinking:
     """A model's reasoning. It is never edited: it stays byte-identical or is removed.
 
-    `bound`: a signature binds it to everything before it. If any of that changes, it must be
-    removed, with all other bound reasoning of its tool loop.
+    `bound` reasoning has a signature that binds it to everything before it. If anything before it
+    changes, it must be removed, together with all other bound reasoning of its tool loop.
     """
 
     text: str
@@ -62,8 +62,8 @@ class ToolCall:
     """A request to run a tool. `arguments` is parsed JSON, or the raw string if it is not JSON.
 
     `unit` is the id of the server tool that makes the call, if one does. A `signed` call has a
-    signature that goes back to the provider with it. A call that is `alone` is the only one in its
-    message. `kind` is the dialect's word for this sort of call.
+    signature that must be sent back to the provider with it. An `alone` call is the only call in
+    its message. `kind` is the dialect's name for this kind of call.
     """
 
     id: str
@@ -77,7 +77,7 @@ class ToolCall:
 
     @property
     def arguments_text(self) -> str:
-        """The arguments as compact JSON (the raw string where they are not JSON)."""
+        """The arguments as compact JSON, or the raw string if they are not JSON."""
         if isinstance(self.arguments, str):
             return self.arguments
         return json.dumps(self.arguments, ensure_ascii=False, separators=(",", ":"))
@@ -85,9 +85,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer of a tool: texts, images, documents and opaque parts in `content`.
+    """The result of a tool: texts, images, documents and opaque parts in `content`.
 
-    `name` is that of the tool, in dialects that repeat it with the result; `kind` that of the call.
+    `name` is the tool's name, in dialects that repeat it with the result. `kind` is the kind of the
+    call.
     """
 
     call_id: str
@@ -104,7 +105,7 @@ class ToolResult:
         return texts[0] if len(texts) == 1 else "\n".join(texts)
 
     def with_text(self, text: str) -> "ToolResult":
-        """The same result with one text in place of all its text parts; other parts stay."""
+        """The same result with one text in place of all its text parts; other parts are kept."""
         others = tuple(block for block in self.content if not isinstance(block, Text))
         return replace(self, content=(Text(text), *others))
 
@@ -113,8 +114,9 @@ class ToolResult:
 class Opaque:
     """A block of an unknown kind: it is counted and written back unchanged.
 
-    The blocks of one `unit` (a call that the provider runs itself, and its result) stay or leave
-    together; `opens` marks the call. Tools that a block `declares` may be called only behind it.
+    The blocks of one `unit` (a call that the provider runs itself, and its result) are kept or
+    removed together; `opens` marks the call. Tools that a block `declares` may only be called after
+    it.
     """
 
     source: Any = field(repr=False)
@@ -128,7 +130,7 @@ Block: TypeAlias = Text | Thinking | Image | Document | ToolCall | ToolResult | 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One entry of a conversation. `source` is the object it was read from, `None` once edited."""
+    """One entry of a conversation. `source` is the object it was read from, `None` if it is new."""
 
     role: Role
     blocks: tuple[Block, ...]
@@ -136,17 +138,17 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text blocks, joined by newlines; no thinking, calls or results."""
+        """The text blocks, joined by newlines, without thinking, calls and results."""
         return "\n".join(block.text for block in self.blocks if isinstance(block, Text))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls it makes."""
+        """Its tool calls."""
         return tuple([block for block in self.blocks if isinstance(block, ToolCall)])
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
-        """The tool results it carries."""
+        """Its tool results."""
         return tuple([block for block in self.blocks if isinstance(block, ToolResult)])
 
     @property
@@ -161,7 +163,7 @@ class Message:
 
     @property
     def declares(self) -> tuple[str, ...]:
-        """The names of the tools that may be called because of it: a tool search returned them."""
+        """The names of the tools that a tool search returned; they may be called from here on."""
         return tuple(
             name
             for block in self.blocks
@@ -177,41 +179,41 @@ class Message:
 
     @property
     def is_system(self) -> bool:
-        """Whether it is an instruction, of no party that takes turns."""
+        """Whether it is a system or developer message."""
         return self.role in ("system", "developer")
 
     @property
     def is_user(self) -> bool:
-        """Whether it is the user's; a message of tool results only is not."""
+        """Whether it is the user's; a user message with only tool results is not."""
         return self.role == "user" and any(not isinstance(b, ToolResult) for b in self.blocks)
 
     @property
     def starts_turn(self) -> bool:
-        """Whether a turn begins here: the user's own message, carrying no tool result."""
+        """Whether a turn begins here: it is the user's and has no tool results."""
         return self.is_user and not self.results
 
     @property
     def pattern(self) -> dict[str, Any]:
-        """The keys it is written into: none, or those an edited message was read from."""
+        """The dict it is written into: empty, or for an edited message a copy of its `source`."""
         return {}
 
     def with_blocks(self, blocks: tuple[Block, ...]) -> "Message":
-        """The same message with other blocks; `source` stays as the pattern to render it by."""
+        """The same message with other blocks; `source` is kept for the message's other keys."""
         return Edited(self.role, blocks, self.source)
 
 
 @dataclass(frozen=True, slots=True)
 class Edited(Message):
-    """A message that was changed; `source` gives only the pattern for its other keys.
+    """A message that was changed; only its other keys are still taken from `source`.
 
-    A `detached` message no longer names the reasoning it came with.
+    A `detached` message is written without its `id`, and thus without its link to reasoning.
     """
 
     detached: bool = field(default=False, compare=False)
 
     @property
     def pattern(self) -> dict[str, Any]:
-        """All keys of the object it was read from, without the `id` if it is detached."""
+        """A copy of the object it was read from, without the `id` if it is detached."""
         pattern = dict(self.source or {})
         if self.detached:
             pattern.pop("id", None)
@@ -238,7 +240,7 @@ def assistant(text: str) -> Message:
 
 
 def texts_of(block: Block) -> Iterator[str]:
-    """Every text that a reader of the block sees; evidence is searched in these."""
+    """The texts of a block, in which evidence is searched; none for pictures and opaque blocks."""
     match block:
         case Text(text=text) | Thinking(text=text) | Document(text=text):
             yield text
@@ -258,7 +260,7 @@ def is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
-    """Whether it is a JSON array; a string is not."""
+    """Whether it is a JSON array, which a string is not."""
     if type(value) is str:
         return False
     return type(value) is list or (
@@ -267,7 +269,7 @@ def is_array(value: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def as_object(value: Any) -> Mapping[str, Any]:
-    """The value where it is a JSON object, else an empty one."""
+    """The value if it is a JSON object, else an empty object."""
     return value if is_object(value) else {}
 
 
@@ -277,7 +279,7 @@ def objects(value: Any) -> list[Mapping[str, Any]]:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every string in parsed JSON, in order, and every number as a string; no keys."""
+    """Every string in parsed JSON, and every number as a string, in order; keys are left out."""
     return (text for _, text in named_strings(value))
 
 

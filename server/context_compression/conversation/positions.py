@@ -1,6 +1,6 @@
-"""Positions in a text by its structure: in JSON `$.issues.2.body`, in a diff the file that changes.
+"""Positions in structured text: a path in JSON (`$.issues.2.body`), the changed file in a diff.
 
-The mark of a gap in a shortened text uses them to say where the text goes on.
+The mark of a gap in a shortened text shows the position at which the text continues.
 """
 
 import re
@@ -15,16 +15,17 @@ TOKEN = re.compile(
     rf"\s*+(?:({STRING})\s*+:(?:\s*+({SCALAR})(?:\s*+,)?+)?+|([{{[])|([}}\]])|(,)|{SCALAR})",
     re.DOTALL,
 )
-"""A member, complete or up to a value that is an object or an array; or a bracket, a comma, an
-element."""
+"""A bracket, a comma, an element or a member. A member that holds an object or array ends before
+that value."""
 NAME, VALUE, OPENS, CLOSES, COMMA = range(1, 6)
-"""Groups of `TOKEN`."""
+"""The groups of `TOKEN`."""
 PLAIN, QUOTED = re.compile(r"[\w$-]+"), re.compile(r"[\w.@/$ -]+")
-"""Names that are shown as they are, and in quotes. Other names could end a mark: `…` is shown."""
+"""Names that are shown unchanged, and names that are shown in quotes. Any other name might end the
+mark, so it is shown as `…`."""
 MOST_PARTS = 4
-"""Names and indices of a path that are shown, the last ones."""
+"""How many names and indices of a path are shown at most: the last ones."""
 MOST_CHARS = 40
-"""Characters of a path or a file name that are shown."""
+"""How many characters of a path or file name are shown at most."""
 SECTION = re.compile(
     r"^(?:diff --git \S+ b/([\w.@/+-]+)\r?$|diff --(?:cc|combined) ([\w.@/+-]+)\r?$|(diff -)"
     r"|commit [0-9a-f]{7,64}\b|From [0-9a-f]{40} )",
@@ -37,44 +38,43 @@ LINE_STARTS = (
 )  # fmt: skip
 """The beginnings of lines within the changes of a file."""
 LOOK_BACK = 2_000
-"""Characters before a place in which the beginning of its line is searched. No line of code is so
-long."""
+"""How many characters back the beginning of a line is searched. No line of code is that long."""
 
 
 class Positions(Protocol):
-    """Finds what encloses a place in a text; the caller passes places in ascending order.
+    """Finds the part of a text that a place is in; places are passed in ascending order.
 
-    The text is read once, up to the last place passed.
+    A place is an index of a character. The text is read once, up to the last place passed.
     """
 
     def inside(self, place: int) -> Hashable:
-        """A key for what encloses a place before the end of the text; `None` if that is unknown.
+        """A key for the part of the text that a place is in; `None` if it is in no known part.
 
-        Places within the same part of the text have equal keys.
+        Places in the same part of the text have equal keys.
         """
         ...
 
     @property
     def name(self) -> str:
-        """The name of what encloses the last place passed."""
+        """The name of the part that the last place passed is in."""
         ...
 
 
 def positions_in(text: str) -> Positions | None:
-    """The positions in a text that may be JSON or a diff; `None` for other text."""
+    """The positions in a text that may be JSON or a diff; `None` for any other text."""
     if JSON.match(text):
         return JsonPaths(text)
     return DiffFiles(text) if "diff -" in text else None
 
 
 class JsonPaths:
-    """The paths in a text that is JSON, or several values of it one after another."""
+    """The paths in a text of one JSON value, or of several one after another."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._token = TOKEN.match(text)
         self._path: list[str | int | None] = []
-        """For each open value the index of the current element, or the name of the member."""
+        """For each open value: the index of the current element, or the name of the member."""
         self._values: list[int] = []
         """The numbers of the open values."""
         self._opened = 0
@@ -82,7 +82,7 @@ class JsonPaths:
         """The end of the path to the last place passed."""
 
     def inside(self, place: int) -> Hashable:
-        """The value and its element or member at a place; `None` outside, or if it is not JSON."""
+        """The value at a place with its element or member; `None` outside, or if it is not JSON."""
         text, path, values, token = self._text, self._path, self._values, self._token
         while token and (end := token.end()) <= place:
             kind, element = token.lastindex, path[-1] if path else None
@@ -118,7 +118,7 @@ class JsonPaths:
 
     @property
     def name(self) -> str:
-        """The names and indices that lead there: `$.issues.2.body`; `$` is the full value."""
+        """The path to the last place passed: `$.issues.2.body`; `$` is the complete value."""
         parts = [_named(part) for part in self._last if part is not None]
         kept = parts[-MOST_PARTS:]
         while len(kept) > 1 and len(".".join(kept)) > MOST_CHARS:
@@ -142,21 +142,21 @@ class DiffFiles:
         self._next = next(self._sections, None)
 
     def inside(self, place: int) -> Hashable:
-        """The start of the changes that a place is in; `None` if its line is not part of any."""
+        """The start of the file's changes that a place is in; `None` outside of changes."""
         while self._next and self._next.start() < place:
             self._section, self._next = self._next, next(self._sections, None)
         if not self._section or not self._section.lastindex:
             return None
         begin, earliest = self._section.start(), max(0, place - LOOK_BACK)
         line = self._text.rfind("\n", earliest, place) + 1
-        if line == 0 < earliest:  # a line too long to be one of a change
+        if line == 0 < earliest:  # the line is too long to be part of a change
             return None
         is_change = line == begin or self._text.startswith(LINE_STARTS, line)
         return begin if is_change else None
 
     @property
     def name(self) -> str:
-        """The path of the file; of a long one the end."""
+        """The path of the changed file; only the end of a long path."""
         file = self._section and (self._section[1] or self._section[2])
         if not file:
             return "another file"

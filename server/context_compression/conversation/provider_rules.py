@@ -1,18 +1,18 @@
-"""The rules of the provider of a dialect that limit what a view may look like.
+"""The rules in which providers differ.
 
-Each dialect's module states its rules with their sources; `validity` repairs by them, and the
-strategies keep to them.
+The module of each dialect states its rules with their sources. `validity` repairs conversations by
+these rules, and the strategies follow them.
 """
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Join: TypeAlias = Literal["nothing", "calls", "turns with calls", "all"]
-"""Which neighbouring messages of one role are joined to one message:
+"""Which neighbouring messages of one role are joined into one message:
 
-nothing           the provider takes them as they are, or joins them itself
-calls             the assistant's, where results follow a message that is not the one that calls
-turns with calls  the assistant's where one of them calls a tool, and the results of a step
+nothing           none: the provider takes them separately, or joins them itself
+calls             the assistant's from the first call on, if others of its turn follow that call
+turns with calls  the assistant's if one of them calls a tool, and the results of a turn
 all               all of them
 """
 
@@ -22,12 +22,12 @@ class ProviderRules:
     """The rules of one provider.
 
     Attributes:
-        user_first: the first message is the user's.
-        results_role: the role of a message that carries the results of tools.
-        join: which neighbours of one role have to be one message.
-        alternates: user and assistant take turns. Messages with calls or results count as turns
-            where results are the user's, and do not count where they have a role of their own.
-        one_text: a result holds no more than one text.
+        user_first: the first message must be the user's.
+        results_role: the role of messages with tool results.
+        join: which neighbouring messages of one role must be joined into one.
+        alternates: user and assistant messages must alternate. Messages with calls or results count
+            if `results_role` is user; they do not count if results have a role of their own.
+        one_text: a result holds at most one text.
         reasoning_apart: reasoning is a message of its own, before the item it belongs to. Neither
             may be sent without the other, unless the item has lost its id.
     """

@@ -1,7 +1,7 @@
 """Refs: short names of archived originals, each checked by its full SHA-256.
 
-A ref is the beginning of a hash, usually 12 hex digits. Two texts can be made to share that
-many, so a ref that already stands for other content gets more digits.
+A ref is the beginning of a hash, usually 12 hex digits. Two texts can be constructed whose hashes
+share that many digits, so a ref that already belongs to other content gets more digits.
 """
 
 import json
@@ -11,9 +11,9 @@ from hashlib import sha256
 from typing import Any
 
 DIGITS, MORE_DIGITS, MOST_DIGITS = 12, 4, 64
-"""Digits of a ref, digits it grows by if it is taken, and digits of a full SHA-256."""
+"""The digits of a ref, the digits added each time it is taken, and the digits of a full SHA-256."""
 SHORTEST = 4
-"""Digits by which a caller may name a ref."""
+"""How many digits of a ref a caller must give at least."""
 REF = f"[0-9a-f]{{{DIGITS},{MOST_DIGITS}}}"
 """A regular expression for a full ref."""
 _WRITTEN = re.compile(f"[0-9a-f]{{{SHORTEST},{MOST_DIGITS}}}")
@@ -21,12 +21,12 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 def canonical(value: Any) -> str:
-    """JSON as it is archived: keys in their order, non-ASCII characters unescaped."""
+    """A value's JSON as it is archived: keys in their own order, non-ASCII characters unescaped."""
     return _JSON.encode(value)
 
 
 def digest_of(original: Any) -> str:
-    """The SHA-256 of a text, or of the JSON of a message: 64 hex digits."""
+    """The SHA-256 of a text, or of a message's JSON, as 64 hex digits."""
     text = original if isinstance(original, str) else canonical(original)
     try:
         data = text.encode()
@@ -42,12 +42,12 @@ def ref_of(original: Any) -> str:
 
 
 def is_ref(key: str) -> bool:
-    """Whether a key of a log has the form of a ref; content under another key cannot be checked."""
+    """Whether a key of a log has the form of a ref; content under other keys cannot be verified."""
     return _WRITTEN.fullmatch(key) is not None
 
 
 def is_proven(ref: str, about: Mapping[str, Any], original: Any) -> bool:
-    """Whether an original is what was archived under a ref.
+    """Whether an original is the content that was archived under a ref.
 
     Args:
         ref: the full ref.
@@ -63,20 +63,20 @@ def _free(ref: str) -> str | None:
 
 
 class Refs:
-    """Gives refs to originals and remembers them; each compression has its own."""
+    """Gives refs to originals and remembers them; each compression has its own `Refs`."""
 
     def __init__(self, taken: Callable[[str], str | None] = _free) -> None:
         """Refs that do not collide with those of an archive.
 
         Args:
-            taken: gives the SHA-256 of what is archived under a ref; `None` if the ref is free; any
-                other text if its content cannot be read.
+            taken: takes a ref and returns the SHA-256 of its archived content, `None` if the ref is
+                free, or any other text if the content cannot be read.
         """
         self._taken = taken
         self._given: dict[str, str] = {}
 
     def __call__(self, original: Any) -> str:
-        """The ref of an original, a text or a message: always the same, and of no other content."""
+        """The ref of a text or message: always the same, and never that of other content."""
         digest = digest_of(original)
         for length in range(DIGITS, MOST_DIGITS + 1, MORE_DIGITS):
             ref = digest[:length]
@@ -89,5 +89,9 @@ class Refs:
         return ref
 
     def digest(self, ref: str) -> str:
-        """The SHA-256 of the original that has a ref from here."""
+        """The SHA-256 of the original to which this object gave the ref.
+
+        Raises:
+            KeyError: the ref was not given here.
+        """
         return self._given[ref]

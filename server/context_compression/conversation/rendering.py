@@ -1,4 +1,4 @@
-"""Shortened texts: chosen parts in order, each gap marked with what is missing."""
+"""Shortened texts: chosen parts in order, and a mark for each gap that says how much is missing."""
 
 import re
 from collections.abc import Sequence
@@ -12,27 +12,27 @@ NEWLINE = "\n"
 LINE_NUMBER = re.compile(r" {0,9}(\d{1,9})(?:[→\t:]|\| ?)")
 """The beginning of a line that a tool numbered."""
 NUMBERED = re.compile(rf"(?:[^\n]*\n){{0,3}}{LINE_NUMBER.pattern}")
-"""The beginning of a text whose lines are numbered, behind up to three lines of a heading."""
+"""The beginning of a text with numbered lines, after a heading of up to three lines."""
 GAP_CHARS = 60
-"""A gap of up to so many characters is shown: its mark would be hardly shorter, and say less."""
+"""A gap of up to this many characters is shown in full: a mark would be hardly shorter."""
 PLACE_CHARS = 120
-"""The mark of a gap of more characters may say where the text goes on."""
+"""The mark of a gap of more characters than this may show where the text continues."""
 GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 12
-"""About how many tokens the mark of a gap takes: between numbered lines it is `…`, in JSON it has a
+"""About how many tokens the mark of a gap takes. Between numbered lines it is `…`; in JSON it has a
 path."""
 
 
 def render(text: str, spans: Sequence[Span], ref: str = "") -> str:
     """The chosen spans of a text in order; a mark for each gap says how much is missing.
 
-    A gap of up to `GAP_CHARS` is shown. Between numbered lines the mark is `…`: the numbers say the
-    rest. In JSON and diffs the mark of a longer gap says where the text goes on, unless that is
-    where it broke off.
+    A gap of up to `GAP_CHARS` characters is shown in full. Between numbered lines the mark is `…`,
+    because the numbers show which lines are missing. In JSON and diffs, the mark of a longer gap
+    shows where the text continues, unless that is in the part where it broke off.
 
     Args:
         text: the full text.
-        spans: may overlap, in any order.
-        ref: of the full text; the first mark shows it, except `…`.
+        spans: the parts to show; they may overlap and be in any order.
+        ref: the ref of the full text, which the first mark shows.
     """
     shown: list[str] = []
     position = 0
@@ -50,7 +50,7 @@ def render(text: str, spans: Sequence[Span], ref: str = "") -> str:
             if not ref and not goes_on and is_clear_from_numbers(text, position, start):
                 mark = "…"
             else:
-                begins = NEWLINE if position else ""  # the end of the line before
+                begins = NEWLINE if position else ""  # belongs to the line before
                 mark, ref = gap(between.removeprefix(begins), ref, goes_on), ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
@@ -66,8 +66,8 @@ def marked_with(rendered: str, ref: str) -> bool:
 def gap(missing: str, ref: str = "", goes_on: str = "") -> str:
     """The mark of a gap: `[… 12 lines]`, or `[… 90 characters]` within a line.
 
-    With the position where the text goes on, and the ref: `[… 9 lines up to $.issues.2; ref …]`,
-    `[… 9 lines up to a.py]`.
+    It also shows the position at which the text continues and the ref, if they are given:
+    `[… 9 lines up to $.issues.2; ref …]`, `[… 9 lines up to a.py]`.
     """
     missing = missing.removesuffix(NEWLINE)
     lines = missing.count(NEWLINE) + 1
@@ -83,7 +83,7 @@ def gap_tokens(text: str) -> int:
 
 
 def is_clear_from_numbers(text: str, start: int, stop: int) -> bool:
-    """Whether the gap is numbered lines, and the numbers around it show which are missing."""
+    """Whether a gap is in numbered lines, and the numbers around it show which are missing."""
     missing = text[start:stop]
     if (start and not missing.startswith(NEWLINE)) or not missing.endswith(NEWLINE):
         return False

@@ -1,7 +1,7 @@
-"""A summary in the system prompt, for dialects whose system prompt is outside the messages.
+"""Summaries in the system prompt, for dialects whose system prompt is outside the messages.
 
-It is at the end of the prompt, or in place of an earlier summary, between two marks. Everything
-else in the prompt stays as it is, also the `cache_control` of a block.
+A summary is between two marks, at the end of the prompt or in place of an earlier summary. The rest
+of the prompt is unchanged, including the `cache_control` of a block.
 """
 
 import re
@@ -18,22 +18,23 @@ END = f"[End of {COMPRESSED[1:]}"
 SUMMARY = re.compile(
     rf"(?:\A|\n\n){re.escape(MARK)}(?:(?!\n\n{re.escape(MARK)}).)*{re.escape(END)}", re.S
 )
-"""A summary from its mark to its end; a mark that is only mentioned before is not part of it."""
+"""A summary from its mark to its end; a mark that is mentioned before it is not part of it."""
 NOTE = user(f"{COMPRESSED} What came before is summarised in the system prompt.")
-"""Replaces a summary that left the messages, where roles or tool loops must stay apart."""
+"""Replaces a summary that moved to the system prompt, if messages around it must stay separate."""
 ROOM = user(f"{NOTE.text}\n\n\n\n{END}")
-"""Takes at least as many tokens as a summary takes more in a system prompt than as a message."""
+"""Takes at least the tokens that a summary needs in a system prompt in addition to those it needs
+as a message."""
 
 
 @dataclass(frozen=True)
 class SystemPrompt:
-    """A system prompt, and the place of its summary among the messages of a plan.
+    """A system prompt, and the position of its summary among the messages of a plan.
 
-    In a plan the summary is a message of the user's, so that every strategy treats it alike: as the
-    earlier summary, which is updated, kept or dropped.
+    In a plan the summary is a user message, so that every strategy treats it alike: as the earlier
+    summary, which is updated, kept or dropped.
 
     Attributes:
-        given: the prompt as the caller passed it.
+        given: the prompt that the caller passed.
         at: the index of the summary among the messages of the plan; `None` if there is none.
     """
 
@@ -51,9 +52,9 @@ class SystemPrompt:
         """The messages of a view and its system prompt, as they are sent.
 
         Args:
-            messages: of the view.
-            origins: for each of them its index in the plan; `None` for a new message.
-            new: a new summary, which moves to the system prompt.
+            messages: the messages of the view.
+            origins: for each message its index in the plan; `None` for a new message.
+            new: a new summary, which moves to the system prompt; `None` if there is none.
         """
         moved = [
             index
@@ -68,7 +69,7 @@ class SystemPrompt:
 
 
 def carried(repaired: Repaired, system: Any) -> tuple[Repaired, SystemPrompt]:
-    """The messages of a plan, with the summary of the system prompt behind system messages."""
+    """A conversation with the summary of its system prompt as a message after system messages."""
     summary = summary_in(system)
     if not summary:
         return repaired, SystemPrompt(system)
@@ -93,13 +94,14 @@ def summary_in(system: Any) -> str:
 
 
 def with_summary(system: Any, summary: str) -> Any:
-    """The system prompt with this summary in place of any earlier one; `""` removes it.
+    """The system prompt with this summary in place of any earlier one.
 
-    `with_summary("Be brief.", "")` -> `"Be brief."`, the very object.
+    `with_summary("Be brief.", "")` -> `"Be brief."`, the same object. A prompt that would be empty
+    is `None`.
 
     Args:
         system: a text, text blocks, or nothing.
-        summary: begins with `MARK`.
+        summary: a text that begins with `MARK`, or `""` to remove the earlier summary.
     """
     if summary_in(system) == summary:
         return system
@@ -114,7 +116,7 @@ def with_summary(system: Any, summary: str) -> Any:
 
 
 def _among(blocks: Sequence[Any], text: str) -> list[Any]:
-    """Text blocks with the block of the summary changed, added or removed."""
+    """The text blocks with the block of the summary changed, added or removed."""
     at = _place(blocks)
     start, stop = (len(blocks), len(blocks)) if at is None else (at, at + 1)
     pattern = {"type": "text"} if at is None else blocks[at]
@@ -134,10 +136,10 @@ def _bare(text: str) -> str:
 
 
 def without(messages: Sequence[Message], moved: Collection[int]) -> list[Message]:
-    """The messages without those that moved to the system prompt, as valid as before.
+    """The messages without those that moved to the system prompt, still valid.
 
-    If the assistant speaks behind a message that moved, a note takes its place: the first message
-    must be the user's, and turns must stay apart.
+    A note replaces a message that moved if the assistant comes next, because the first message must
+    be the user's and turns must stay separate.
     """
     kept: list[Message] = []
     for index, message in enumerate(messages):

@@ -1,23 +1,23 @@
-"""Evidence: what later work in a conversation refers back to, found by code without a model.
+"""Evidence: the parts of a conversation that later work refers to, found by code without a model.
 
-Evidence is of two sorts. Evidence words are paths, URLs, symbols, numbers, ids and flags: words by
-which the agent finds something again. Facts are commands, error lines, test counts, decisions,
-requests and constraints of the user, and open tasks. What is outdated is no evidence.
+There are two kinds of evidence. Evidence words are paths, URLs, symbols, numbers, ids and flags,
+with which the agent finds content again. Facts are commands, error lines, test counts, decisions,
+open tasks, and the user's requests and constraints. Outdated content is not evidence.
 
-This room finds evidence. What of it a view keeps is chosen in `planning` and `strategies`.
+This package only finds evidence. `planning` and `strategies` choose which evidence a view keeps.
 
     words.py            evidence words: how a word is classified
     lexicon.py          the evidence words of texts, and whether a text is prose
     numbering.py        numbers for the evidence words of a conversation
     facts.py            facts by class: commands, errors, decisions, constraints, requests
     constraints.py      the user's standing constraints
-    open_tasks.py       tasks that are still open, and the plan made last
-    outdated.py         outdated parts: older reads of a file, older lists of tasks
-    file_history.py     what the calls changed in files
+    open_tasks.py       tasks that are still open, and the headings of the last plan
+    outdated.py         outdated parts: replaced lines of files, older lists of tasks
+    file_history.py     the changes of files by the calls
     replaced_lines.py   the lines of a text that later changes replaced
     ledger/             the evidence of everything compressed so far
-    redaction/          secrets, replaced before a text goes to a model
-    grounding.py        whether a summary says only what its source says
+    redaction/          secrets, replaced before a text is sent to a model
+    grounding.py        items of a summary that do not occur in its source
 """
 
 from context_compression.moved import held_elsewhere

@@ -1,4 +1,4 @@
-"""The user's standing constraints: sentences that say what must, must not or should always be."""
+"""The user's standing constraints: sentences with `must`, `never`, `always` and similar words."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ NO_RULE = (
     r"(?! (?:\w+ly )?(?:know|think|understand|see|remember|recall|believe|mind|care|feel)\b"
     r"|\s*(?:[.!?;。]|\Z))"
 )
-"""Behind `don't`: `I don't know` is no constraint, nor is `don't` at the end of a sentence."""
+"""After `don't`: `I don't know` is no constraint, nor is `don't` at the end of a sentence."""
 CONSTRAINT = re.compile(
     rf"\b(?:must(?:n't)?|never|always|(?:do not|don't){NO_RULE}|only|should(?:n't)?|make sure"
     r"|ensure|avoid|prefer|no longer|require[sd]?|at (?:most|least))\b"
@@ -19,14 +19,14 @@ CONSTRAINT = re.compile(
     re.IGNORECASE,
 )
 NUMBERED = re.compile(r"\d+(?::(?!\s\w|\d)|→|\t)")
-"""The beginning of a line of a file that is shown with its number: no sentence of the user's."""
+"""The beginning of a file's numbered line, which is not a sentence of the user."""
 QUESTION = re.compile(r"[?？][\s\"'”’)）]*\Z")
 TAG = re.compile(
     r"[,;，]\s*(?:ok(?:ay)?|(?:all ?)?right|alright|yes|deal|please|understood|got it"
     r"|好吗|好吧|行吗)\s*[?？]",
     re.IGNORECASE,
 )
-"""A tag behind a sentence that stays a constraint: `Never push to main, ok?`"""
+"""A tag question at the end of a sentence that is still a constraint: `Never push to main, ok?`"""
 TO_MODEL = re.compile(r"\b(?:you|please)\b|你|请", re.IGNORECASE)
 """A question without these words requests nothing: `Should it only run here?`"""
 RULE = re.compile(
@@ -37,15 +37,15 @@ RULE = re.compile(
     r"|不要|(?<!我)必须|禁止|务必|只能|不得|始终|避免|确保",
     re.IGNORECASE,
 )
-"""A certain constraint: in the imperative, or addressed to the agent. Others may be talk (`it
-should be fun`, `I always get lost`)."""
+"""A certain constraint: in the imperative, or addressed to the agent. Other sentences may be talk
+(`it should be fun`, `I always get lost`)."""
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 LONGEST_LINE = 400
-"""Characters of a sentence or line; a longer one is a text, not a statement."""
+"""The most characters of a sentence or line that counts as one statement."""
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text, stripped, without empty ones."""
+    """The sentences and lines of a text, stripped, without empty lines."""
     return [text[start:stop] for start, stop in _sentences(text, 0, len(text))]
 
 
@@ -60,14 +60,18 @@ def _sentences(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def constraints(text: str) -> list[str]:
-    """The sentences in which the user says what must, must not or should always be."""
+    """The sentences of a text that state a constraint.
+
+    A question is a constraint only if it addresses the model (`you`, `please`), or if it is a
+    certain rule with a tag (`Never push to main, ok?`).
+    """
     return [text[start:stop] for start, stop in _constraints(text, 0, len(text))]
 
 
 def constraints_in(text: str) -> Iterator[tuple[int, int]]:
-    """`(start, stop)` of the constraints in a text in the user's role, without repeated ones.
+    """`(start, stop)` of the constraints in a text of role user, each distinct one once.
 
-    In a note of this package those are constraints in quotes of the user: they go on to apply.
+    In a note of this package, constraints are searched in the quotes of the user; they still apply.
     """
     seen = set[str]()
     for start, stop in quotes_of("User", text) if holds_excerpts(text) else user_spans(text):
@@ -78,7 +82,7 @@ def constraints_in(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    if not CONSTRAINT.search(text, start, stop):  # most texts hold none
+    if not CONSTRAINT.search(text, start, stop):  # most texts have no constraint
         return
     for begin, end in _sentences(text, start, stop):
         if end - begin <= LONGEST_LINE and CONSTRAINT.search(text, begin, end):

@@ -43,11 +43,11 @@ EXIT_STATUS = re.compile(
 )
 """An exit status in lower-case text."""
 STATUS_CHARS = 300
-"""Characters at the beginning and the end of an output that are searched for its exit status."""
+"""How many characters at each end of an output are searched for its exit status."""
 FAILED = re.compile(r"\s*error: .{,400}\Z", re.IGNORECASE | re.DOTALL)
-"""A short result that is only an error, of a tool that sets no error flag."""
+"""A short result that is only an error, from a tool that sets no error flag."""
 PASS_OR_FAIL = (" pass", " fail")
-"""The words behind or before a number of tests."""
+"""The words before or after a number of tests."""
 COUNT_OF_TESTS = re.compile(
     r"(?<=\d) (?:pass|fail)(?:ed|ing|ures?)?\b"
     r"(?! (?!in |of |and |tests?\b|specs?\b|suites?\b|assert)[a-z])|(?<=#) (?:pass|fail) \d"
@@ -55,11 +55,12 @@ COUNT_OF_TESTS = re.compile(
 """A number of tests: ` 1216 pass`, `3 failed, 12 passed in 0.4s`, `# fail 0`; not
 `404 failed logins`."""
 ENDING_CHARS, COUNT_CHARS = 4_000, 80
-"""Characters at the end of an output that are searched for a number of tests, and characters around
-it that are shown."""
+"""How many characters at the end of an output are searched for a number of tests, and how many
+characters on each side of that number are shown."""
 COMMAND_KEYS = ("command", "cmd", "script")
 PART_CHARS = 16_384
-"""Characters that are lowered at a time: a lowered copy of a long text would fill the memory."""
+"""About how many characters are lowered at a time; a lowered copy of a long text would fill the
+memory."""
 
 
 def lines_with(text: str, needles: Iterable[str]) -> Iterator[tuple[int, int]]:
@@ -74,7 +75,7 @@ def lines_with(text: str, needles: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set[tuple[int, int]]:
     part = text[start:stop].lower()
-    if len(part) != stop - start:  # a few letters grow when lowered, and offsets would be off
+    if len(part) != stop - start:  # a few letters grow when lowered, which would shift offsets
         part = text[start:stop]
     spans: set[tuple[int, int]] = set()
     for needle in needles:
@@ -88,9 +89,10 @@ def _lines_with(text: str, needles: Iterable[str], start: int, stop: int) -> set
 
 
 def count_of_tests(text: str) -> tuple[int, int] | None:
-    """`(start, stop)` of the last number of tests near the end of an output, with its surroundings.
+    """`(start, stop)` of the last number of tests near the end of an output.
 
-    `None` if there is none.
+    The span includes up to `COUNT_CHARS` characters of the line on each side. `None` if there is no
+    number of tests.
     """
     begin, at = max(0, len(text) - ENDING_CHARS), len(text)
     while (at := max(text.rfind(word, begin, at) for word in PASS_OR_FAIL)) >= 0:
@@ -101,12 +103,12 @@ def count_of_tests(text: str) -> tuple[int, int] | None:
 
 
 def error_lines(text: str) -> list[str]:
-    """The lines with one of the `ERROR_WORDS`, stripped, long ones cut to `LONGEST_LINE`."""
+    """The lines with one of the `ERROR_WORDS`, stripped and cut to `LONGEST_LINE` characters."""
     return [beginning(text[a:b].strip(), LONGEST_LINE) for a, b in lines_with(text, ERROR_WORDS)]
 
 
 def exit_status(text: str) -> str | None:
-    """The exit status in a tool output, as digits: `"1"`; `None` if it has none."""
+    """The exit status in a tool output, as digits: `"1"`; `None` if there is none."""
     for end in (text[:STATUS_CHARS].lower(), text[-STATUS_CHARS:].lower()):
         if ("exit" in end or "returncode" in end) and (status := EXIT_STATUS.search(end)):
             return status[1] or status[2]
@@ -114,12 +116,12 @@ def exit_status(text: str) -> str | None:
 
 
 def has_failed(result: ToolResult) -> bool:
-    """Whether a tool reports that it failed; a command that ran may have failed without that."""
+    """Whether a tool reports that it failed; a failed command may lack such a report."""
     return result.is_error or FAILED.match(result.text) is not None
 
 
 def is_talk(messages: Iterable[Message]) -> bool:
-    """Whether a conversation is talk: mostly texts of people in prose, hardly any tools."""
+    """Whether a conversation is talk: mostly texts in prose, and hardly any tools."""
     texts, others = list[str](), 0
     for block in chain.from_iterable(message.blocks for message in messages):
         if isinstance(block, Text):
@@ -130,18 +132,18 @@ def is_talk(messages: Iterable[Message]) -> bool:
 
 
 def decisions(text: str) -> list[str]:
-    """The sentences that say what was decided or why."""
+    """The sentences that state a decision or its reason."""
     return [s for s in sentences(text) if DECISION.search(s) and len(s) <= LONGEST_LINE]
 
 
 def commands(message: Message) -> Iterator[str]:
-    """The shell commands that a message runs: arguments of its tool calls."""
+    """The shell commands in the arguments of a message's tool calls."""
     for call in message.calls:
         yield from commands_of(call)
 
 
 def commands_of(call: ToolCall) -> Iterator[str]:
-    """The shell commands of one call, whatever the tool is called."""
+    """The shell commands of one call to any tool, from its `COMMAND_KEYS`."""
     if not is_object(call.arguments):
         return
     for key in COMMAND_KEYS:
@@ -159,9 +161,9 @@ def facts(message: Message, lexicon: Lexicon, question_ids: Container[str] = ())
     """The evidence of a message, by the classes of the loss report.
 
     Args:
-        message: of any role.
-        lexicon: knows the evidence words; the same one for all messages saves time.
-        question_ids: the ids of the calls that ask the user, as in `is_answer`.
+        message: a message of any role.
+        lexicon: finds the evidence words; sharing one for all messages saves time.
+        question_ids: the ids of the calls that ask the user, from `question_calls`.
     """
     by_class: Facts = {name: set() for name in CLASSES}
     for block in message.blocks:

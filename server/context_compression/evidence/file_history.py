@@ -1,4 +1,4 @@
-"""What the calls of a conversation changed in files, and which call means which file."""
+"""The changes of files by the calls of a conversation, and the file that each call names."""
 
 import re
 from bisect import bisect_right
@@ -14,33 +14,32 @@ from context_compression.evidence.ledger.changes import Change, changes_of
 from context_compression.evidence.ledger.file_actions import ABSOLUTE, clean, file_of
 
 MOST_CHANGES, MOST_CHARS = 30, 40_000
-"""The next changes of a file that are compared with one text, and the characters they write: the
-time for all texts grows linearly with the conversation."""
+"""How many later changes of a file are compared with one text, and how many characters these may
+write. With this limit, the time for all texts grows linearly with the conversation."""
 MOST_FOLDERS = 12
-"""Folders at the end of a path by which a call may name the file."""
+"""How many parts at the end of a path are considered, because a call may name a file by them."""
 AMBIGUOUS = 3
-"""Files whose paths end alike; no more of them are remembered."""
+"""How many files whose paths end alike are remembered."""
 FILE_NAME = re.compile(r"[\w.@+~/\\:-]+")
 NO_EFFECT_WORDS = (
     *ERROR_WORDS, "no replacement", "reject", "abort", "refuse", "invalid", "unable",
 )  # fmt: skip
-"""Words in the first line of a result whose call changed nothing."""
+"""Words in the first line of a result that show that its call changed nothing."""
 
 
 class FileHistory:
     """The changes of files by some calls.
 
-    Only what is certain counts. Where it is unclear which file a call means, or whether the call
-    succeeded, it is left out.
+    A change counts only if it is certain which file its call names and that the call succeeded.
     """
 
     def __init__(self, calls: Sequence[ToolCall], results: Mapping[str, ToolResult]) -> None:
-        """The history of `calls`, in order, with their results by call id."""
+        """The history of `calls`, which are in order, and their `results` by call id."""
         self._calls = calls
         self._results = results
 
     def succeeded(self, call: ToolCall) -> bool:
-        """Whether a call did what its arguments say."""
+        """Whether a call certainly succeeded, by its result."""
         result = self._results.get(call.id)
         if result is None or has_failed(result):
             return False
@@ -51,7 +50,7 @@ class FileHistory:
     def later(self, path: str, number: int) -> Sequence[Change]:
         """The next changes of a file after the call with this number.
 
-        At most `MOST_CHANGES`, and `MOST_CHARS` characters but for the first.
+        At most `MOST_CHANGES` changes of `MOST_CHARS` characters in total, but always the first.
         """
         changes = self._by_file[path]
         first = bisect_right(changes, number, key=itemgetter(0))
@@ -66,12 +65,12 @@ class FileHistory:
 
     @cached_property
     def last_changes(self) -> frozenset[str]:
-        """The ids of the calls each of which is the last that changed some file."""
+        """The ids of the calls that made the last change of some file."""
         return frozenset(self._calls[changes[-1][0]].id for changes in self._by_file.values())
 
     @cached_property
     def by_call(self) -> Sequence[Sequence[Change]]:
-        """For each call the changes that it requests, whether it succeeded or not."""
+        """For each call the changes that it requests, even if it failed."""
         return [[*changes_of(call)] for call in self._calls]
 
     @cached_property
@@ -86,7 +85,7 @@ class FileHistory:
 
     @cached_property
     def named_files(self) -> Mapping[str, Iterable[str]]:
-        """By the id of each call, the changed files that it names in its short arguments."""
+        """The changed files that each call names in its short arguments, by call id."""
         names = {last_part(change.path) for _, change in self.changes}
         files: dict[str, Iterable[str]] = {}
         for call in self._calls if names else ():
@@ -101,7 +100,7 @@ class FileHistory:
 
     @cached_property
     def _by_file(self) -> Mapping[str, Sequence[tuple[int, Change]]]:
-        """For each file its changes, with the numbers of their calls."""
+        """The changes of each file, with the numbers of their calls."""
         changes: dict[str, list[tuple[int, Change]]] = {}
         for number, change in self.changes:
             path = self._file_named(change.path) or change.path
@@ -110,7 +109,7 @@ class FileHistory:
 
     @cached_property
     def _paths_by_end(self) -> Mapping[str, Sequence[str]]:
-        """The changed files by their paths; absolute paths also by each of their ends."""
+        """The changed files by their paths, and absolute paths also by each of their endings."""
         result: dict[str, list[str]] = {}
         for path in dict.fromkeys(change.path for _, change in self.changes):
             for end in (path, *(ends_of(path) if ABSOLUTE.match(path) else ())):
@@ -120,7 +119,7 @@ class FileHistory:
         return result
 
     def _file_named(self, name: str) -> str | None:
-        """The changed file that a name means; `None` if it means none, or may mean several."""
+        """The changed file with this name; `None` if there is none or there may be several."""
         by_end = self._paths_by_end
         if name not in by_end and ABSOLUTE.match(name):
             name = next((end for end in ends_of(name) if end in by_end.get(end, ())), name)
@@ -130,11 +129,14 @@ class FileHistory:
 
 
 def last_part(path: str) -> str:
-    """`last_part("src/a.py")` -> `"a.py"`."""
+    """The file name of a path: `last_part("src/a.py")` -> `"a.py"`."""
     return path.rpartition("/")[2].rpartition("\\")[2]
 
 
 def ends_of(path: str) -> Iterator[str]:
-    """`ends_of("/src/app/a.py")` -> `"src/app/a.py"`, `"app/a.py"`, `"a.py"`."""
+    """The endings of a path, for at most `MOST_FOLDERS` parts.
+
+    `ends_of("/src/app/a.py")` -> `"src/app/a.py"`, `"app/a.py"`, `"a.py"`
+    """
     parts = re.split(r"[/\\]", path)[-MOST_FOLDERS:]
     return ("/".join(parts[first:]) for first in range(1, len(parts)))

@@ -1,8 +1,8 @@
 """Grounding: quotes, paths, numbers and ids in a summary must occur in its source.
 
 Models invent words of the user, files and counts when they summarise. White space, case, thousands
-separators and the slashes of a path may differ; the end of a path is enough, and the beginning of a
-hash.
+separators and the slashes of a path may differ. The end of a path is enough, as is the beginning of
+a hash.
 """
 
 import re
@@ -16,28 +16,28 @@ from context_compression.evidence.words import SIGNS, kind_of, trimmed
 Kind: TypeAlias = Literal["quote", "path", "number", "id"]
 MARK = "[unverified]"
 SHORTEST_QUOTE = 12
-"""Characters of a quote; a shorter one is a name or a word in quotation marks."""
+"""The fewest characters of a quote; a shorter one is a name or a word in quotation marks."""
 FEWEST_DIGITS = 3
-"""Digits of a number that is looked up; smaller numbers are everywhere."""
+"""The fewest digits of a number that is looked up; smaller numbers are everywhere."""
 LONGEST_WORD = 300
-"""Characters of a word; a longer one is no path that a reader would use."""
+"""The most characters of a word that is looked up; a longer one is no path that a reader uses."""
 QUOTE = re.compile(
     r'"([^"\n]{0,2000})"|“([^”\n]{0,2000})”|「([^」\n]{0,2000})」|『([^』\n]{0,2000})』'
     r"|«([^»\n]{0,2000})»"
 )
 WORD = re.compile(rf"(?<![\w.,])\d{{1,3}}(?:,\d{{3}})+(?![\d])|[a-z{SIGNS}]{{3,}}")
-"""A number with separators, or a word, even directly behind a number."""
+"""A number with separators, or a word, even directly after a number."""
 ELLIPSIS = re.compile(r"\.\.\.|…|\[[^\]]*\]")
 SEPARATOR = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
 PLACE = re.compile(r"(?::\d+(?:-\d+)?)+$|#L\d+(?:-L?\d+)?$")
-"""Behind a path; the line numbers in a source may be written in other ways."""
+"""Line numbers after a path, which are ignored because the source may write them differently."""
 PUNCTUATION = ".:,-+@~$#\\/"
 PATH = re.compile(r"\.\w{1,8}$|^(?:~|[A-Za-z]:|\.{2,3})?[/\\][^/\\]+[/\\]|/.*[\d_.]")
-"""A path has an ending, a root, or a last part with digits, `_` or a dot, unlike `and/or`."""
+"""A path has an extension, a root, or a digit, `_` or dot after its first `/`, unlike `and/or`."""
 ROUNDED = re.compile(r"[kKMGT][bB]?$")
-"""`120k` is a rounded number, which the source may not have."""
+"""The end of a rounded number such as `120k`, which the source need not have."""
 NAMED = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+")
-"""`task_df77533d`: ids with a word before them."""
+"""An id with a word before it: `task_df77533d`."""
 RANGE = re.compile(r"\d{3,}-\d{3,}")
 NUMBER_SIGNS = re.compile(r"^[$#v]+|(?:%|[a-zA-Z]+)$")
 DIGITS = frozenset(string.digits)
@@ -58,8 +58,8 @@ def ungrounded(summary: str, source_texts: Iterable[str]) -> list[str]:
 
     Args:
         summary: the text that a model wrote.
-        source_texts: the texts it was made of: messages, arguments and results of tools, earlier
-            summaries.
+        source_texts: the texts that were summarised: messages, arguments and results of tools,
+            earlier summaries.
     """
     source = _Source("\n".join(source_texts))
     items = {(item.kind, item.text): item for item in _items(summary)}.values()
@@ -67,7 +67,7 @@ def ungrounded(summary: str, source_texts: Iterable[str]) -> list[str]:
 
 
 def struck(summary: str, ungrounded_items: Iterable[str]) -> str:
-    """The summary with `[unverified]` in place of each of some items; its sentences stay."""
+    """The summary with `[unverified]` in place of each ungrounded item; its sentences are kept."""
     gone = set(ungrounded_items)
     parts: list[str] = []
     position = 0
@@ -79,7 +79,7 @@ def struck(summary: str, ungrounded_items: Iterable[str]) -> str:
 
 
 def _items(summary: str) -> Iterator[Item]:
-    """Quotes with their marks, and outside of quotes paths, numbers and ids, from left to right."""
+    """Quotes with their marks, and the paths, numbers and ids outside of quotes, in order."""
     position = 0
     for quote in QUOTE.finditer(summary):
         text = quote[quote.lastindex or 0].strip()
@@ -113,7 +113,7 @@ def _words(summary: str, start: int, stop: int) -> Iterator[Item]:
 
 
 class _Source:
-    """A source, prepared for each kind of look-up when it is first needed."""
+    """A source, which is prepared for each kind of look-up when the first one is made."""
 
     def __init__(self, text: str) -> None:
         self._text = text.casefold()
@@ -148,7 +148,10 @@ class _Source:
         return True
 
     def _has_path(self, path: str) -> bool:
-        """Whether a path occurs, or its folder and the rest of it occur in different places."""
+        """Whether a path occurs in the source.
+
+        The folder and the rest of an absolute path may occur in different places.
+        """
         path = re.sub(r"^(?:~|\.{2,3}(?=/))", "", path)
         if self._names(path):
             return True
@@ -174,14 +177,14 @@ class _Source:
 
 
 def _plain(text: str) -> str:
-    """A text without marks of Markdown, with plain quotation marks and single blanks."""
+    """A text without Markdown's `*` and backticks, with plain quotation marks and single blanks."""
     for mark, plain in (("*", ""), ("`", ""), ("“", '"'), ("”", '"'), ("‘", "'"), ("’", "'")):
         text = text.replace(mark, plain)
     return " ".join(text.split())
 
 
 def _slashed(text: str) -> str:
-    """A text with `/` for each backslash, also for two, as JSON escapes one."""
+    r"""A text with `/` for each backslash, and for each `\\`, which is a backslash in JSON."""
     return text.replace("\\\\", "/").replace("\\", "/")
 
 

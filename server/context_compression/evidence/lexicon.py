@@ -1,24 +1,24 @@
-"""`Lexicon` finds the evidence words of texts; `is_prose` says whether there are hardly any."""
+"""`Lexicon`, which finds the evidence words of texts, and `is_prose`."""
 
 from collections.abc import Callable, Iterable
 
 from context_compression.evidence.words import WORD, Kind, evidence_kind, trimmed
 
 PLAIN_WORDS = 500
-"""Plain words that are remembered, besides as many as there are evidence words: remembering all of
-them would fill the memory."""
+"""How many plain words are remembered, in addition to the number of evidence words. Remembering all
+plain words would fill the memory."""
 PROSE_WORDS = 6.0
-"""Evidence words in 1,000 characters below which a text is prose. Measured: recordings of agents
-hold 7 and more (9 in their beginnings), those of meetings and chats at most 4."""
+"""A text with fewer evidence words per 1,000 characters is prose. Measured: recordings of agents
+have 7 and more (9 in their beginnings), those of meetings and chats at most 4."""
 SAMPLE_CHARS = 200
-"""Characters at the beginning of each text that are looked at for that."""
+"""How many characters at the beginning of each text `is_prose` looks at."""
 
 
 class Lexicon:
     """The evidence words of some texts, each classified once."""
 
     def __init__(self, classify: Callable[[str], Kind | None] = evidence_kind) -> None:
-        """A lexicon of evidence; with `classify=kind_of` of weak words too."""
+        """A lexicon of evidence words; with `classify=kind_of` it includes weak words too."""
         self._classify = classify
         self._known: dict[str, tuple[str, Kind] | None] = {}
         self._evidence_count = 0
@@ -40,7 +40,7 @@ class Lexicon:
 
 
 def is_prose(texts: Iterable[str]) -> bool:
-    """Whether the beginnings of some texts hold hardly any evidence."""
+    """Whether the beginnings of some texts hold hardly any evidence words."""
     lexicon, words, chars = Lexicon(), 0, 0
     for text in texts:
         sample = text[:SAMPLE_CHARS]

@@ -1,7 +1,7 @@
-"""`Numbering`: numbers for the evidence words of a conversation, as the choice of cuts counts them.
+"""`Numbering`, which gives numbers to the evidence words of a conversation for the choice of cuts.
 
-In prose, where hardly any word is evidence by itself, names and plain words have numbers too: they
-say what a sentence is about.
+In prose, where hardly any word is evidence by itself, names and plain words have numbers too,
+because they show the subject of a sentence.
 """
 
 import re
@@ -15,29 +15,29 @@ from context_compression.evidence.words import KINDS, WORD, evidence_kind, trimm
 
 ProseKind: TypeAlias = Literal["name", "term", "pair"]
 PROSE_KINDS: tuple[ProseKind, ...] = get_args(ProseKind)
-"""A name or a title; a plain word or a small number; two neighbouring characters of a script that
-puts no blanks between words."""
+"""`name`: a name or a title. `term`: a plain word or a small number. `pair`: two neighbouring
+characters of a script without blanks between words."""
 JOINED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff"
 """Scripts without blanks between words: Thai, Lao, Burmese, Khmer, Chinese and Japanese."""
 TERM = re.compile(rf"[^\W\d_{JOINED}]{{4,}}|[\uac00-\ud7af]{{2,}}")
-"""A plain word, searched in lower-case text; shorter words are mostly grammar."""
+"""A plain word, searched in lower-case text; most shorter words are function words."""
 RUN = re.compile(rf"[{JOINED}]{{2,}}")
 SMALL_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 TITLE = re.compile(r"[\"“„«《「『]([^\"“”„«»《》「」『』\n]{2,50})[\"”“»》」』]")
 NAME = re.compile(r"(?<=[a-zß-ÿ0-9,;] )[A-ZÀ-Þ][a-zß-ÿ]+")
-"""A capitalised word that begins no sentence."""
+"""A capitalised word that does not begin a sentence."""
 
 
 class Numbering:
     """Numbers for the evidence words of one conversation, from 1.
 
-    Words are kept as hashes: in a long conversation the words would take as much memory as the
-    view.
+    Words are kept as hashes, because the words of a long conversation would take as much memory as
+    the view.
 
     Attributes:
         prose: whether names and plain words have numbers, too.
-        kinds: for each number the kind of its word, as an index into `KINDS` and then
-            `PROSE_KINDS`; 0 is the number of no word.
+        kinds: for each number the kind of its word, as an index into `KINDS` followed by
+            `PROSE_KINDS`; no word has the number 0.
     """
 
     def __init__(self, *, prose: bool = False) -> None:
@@ -51,7 +51,7 @@ class Numbering:
         return len(self.kinds)
 
     def pack(self) -> None:
-        """Reduce the memory to a tenth; finding a word takes longer from now on. Works once."""
+        """Reduce the memory to a tenth; look-ups take longer afterwards. Works only once."""
         if not self._hashes:
             self._hashes.extend(sorted(h for h, number in self._numbers.items() if number))
             self._packed.extend(map(self._numbers.__getitem__, self._hashes))
@@ -88,7 +88,7 @@ class Numbering:
         terms = (*TERM.findall(lower), *SMALL_NUMBER.findall(lower))
         pairs = [run[at : at + 2] for run in RUN.findall(lower) for at in range(len(run) - 1)]
         for kind, words in enumerate((names, terms, pairs), len(KINDS)):
-            # words of one spelling and two kinds are two words, whichever came first
+            # one spelling of two kinds counts as two words
             keys = [hash((kind, word)) for word in words]
             numbers = {*map(find, keys)}
             if None in numbers:
@@ -108,7 +108,7 @@ class Numbering:
         return self._numbers.get(word)
 
     def _learn(self, raw: str) -> int:
-        """The number of a word as it is written in a text; 0 if it is no evidence."""
+        """The number of a word in its spelling in a text; 0 if it is not evidence."""
         word = trimmed(raw)
         number = None if word == raw else self._find(hash(word))
         if number is None:

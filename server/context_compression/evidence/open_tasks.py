@@ -1,7 +1,7 @@
-"""Open tasks: those in lists of tasks, and the headings of the last plan.
+"""Open tasks: the open items in lists of tasks, and the headings of the last plan.
 
-An agent without them repeats finished work or forgets unfinished work. A plan that the user refused
-and a list that a later one replaced have no open tasks.
+Without open tasks, an agent repeats finished work or forgets unfinished work. A plan that the user
+refused has no open tasks, nor has a list that a later list replaced.
 """
 
 import re
@@ -17,31 +17,31 @@ from context_compression.evidence.outdated import Outdated
 
 PLAN = words("plan")
 PLAN_FILE = re.compile(r"(?<![a-z])plans?(?![a-z]).*\.(?:md|mdx|txt)\Z", re.IGNORECASE | re.DOTALL)
-"""The last folder and the name in the path of a file that holds a plan."""
+"""The last folder and the name of a file that holds a plan."""
 LONGEST_ENDING = 200
-"""Characters at the end of a path that are compared with `PLAN_FILE`."""
+"""How many characters at the end of a path are compared with `PLAN_FILE`."""
 FAILED = re.compile(r"; (?:error|exit \d+)\Z")
 ARGUMENT = re.compile(r"contents?|file_?(?:text|content)|plan", re.IGNORECASE)
-"""In labels of calls in notes of this package: the end if the call failed, and the names of
-arguments that may be a plan."""
+"""In the labels of calls in notes of this package: the end of a failed call's label, and the names
+of arguments that may hold a plan."""
 OPEN_TASK = re.compile(r"^(?:pending|in[_ ]progress|todo|open|blocked): .+$", re.MULTILINE)
 """A line for an open task in a note of this package."""
 ASKS_FOR_PLAN = re.compile(r"exit_?plan", re.IGNORECASE)
-"""Names of tools by which the model asks whether the user agrees to its plan."""
+"""Names of tools with which the model asks the user to agree to its plan."""
 HEADING = re.compile(r"\s*(#{1,6}) ")
 UNTICKED = re.compile(r"\s*(?:[-*+]|\d+[.)]) \[ \] ")
-"""The beginnings of lines of a plan that say what is to be done: a heading, a box not ticked."""
+"""The beginnings of a plan's lines that count as open tasks: a heading, an empty check box."""
 FENCE = re.compile(r"\s*(`{3,}|~{3,})([^`]*)\Z")
 """A line that opens or closes a quoted block."""
 MOST_HEADINGS = 24
-"""Lines of a plan that count as open tasks; of more headings those of the deepest levels do not."""
+"""The most lines of a plan that count as open tasks; the deepest levels are left out first."""
 
 
 class Due:
     """Finds open tasks in calls, and in notes of this package that quote calls."""
 
     def __init__(self, outdated: Outdated, notes: Sequence[str]) -> None:
-        """For the calls that `outdated` knows, and the texts of notes, in order."""
+        """A finder for the calls in `outdated`, and for the texts of notes, in order."""
         self._outdated = outdated
         self._notes = notes
 
@@ -58,7 +58,7 @@ class Due:
 
     @cached_property
     def _plan(self) -> Mapping[str, Sequence[str]]:
-        """The headings of the last plan, by the id of its call; empty if there is none."""
+        """The headings of the last plan by the id of its call; empty if there is no plan."""
         outdated = self._outdated
         files = {
             number: change.after
@@ -96,8 +96,8 @@ class Due:
 
 
 def planned_in(note: str) -> Iterator[Span]:
-    """The spans of the headings of a plan that a note quotes, if it was not refused."""
-    line = ""  # of the last call, behind its name
+    """The spans of the headings of a plan that a note quotes, unless the user refused the plan."""
+    line = ""  # the name of the last call and its first line
     for label, start, stop in sections(note):
         text, name = note[start:stop], label[1:-1]
         about, _, argument = name.rpartition("; ")
@@ -114,7 +114,7 @@ def planned_in(note: str) -> Iterator[Span]:
 
 
 def in_order(words: Iterable[str], text: str) -> Iterator[Span]:
-    """The spans of some words in a text, each behind the one before."""
+    """The spans of some words in a text, each searched after the one before."""
     stop = 0
     for each in words:
         start = text.find(each, stop)
@@ -124,7 +124,10 @@ def in_order(words: Iterable[str], text: str) -> Iterator[Span]:
 
 
 def headings(plan: str) -> Sequence[str]:
-    """The lines of a plan that say what is to be done, without quoted blocks."""
+    """The lines of a plan that count as open tasks, without quoted blocks, at most 24.
+
+    These are its headings and items with an empty check box.
+    """
     result: list[tuple[int, str]] = []  # with the level of the heading
     level, fence = 0, ""
     for line in plan.split(NEWLINE):
@@ -144,5 +147,5 @@ def headings(plan: str) -> Sequence[str]:
 
 
 def ending(path: str) -> str:
-    """The last folder of a path, and the name: `ending("/docs/plans/a.md")` -> `"plans/a.md"`."""
+    """The last folder and the name of a path: `ending("/docs/plans/a.md")` -> `"plans/a.md"`."""
     return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])[-LONGEST_ENDING:]

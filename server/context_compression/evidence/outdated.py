@@ -1,8 +1,8 @@
-"""Outdated parts of calls and results: lines of files that were replaced, older lists of tasks.
+"""Outdated parts of calls and results: replaced lines of files, and older lists of tasks.
 
-An agent that sees what a file held before would work on from it. Only what is certain counts as
-outdated: where it is unclear which file a call means, which place in it, or whether it succeeded,
-the text stays current.
+An agent that sees the former content of a file would continue to work with it. A text counts as
+outdated only if it is certain. If the file or place that a call changed is unclear, or whether the
+call succeeded, the text counts as current.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,12 +23,12 @@ from context_compression.evidence.replaced_lines import lines_in, replaced, unnu
 
 
 class Outdated:
-    """Finds what is outdated in the calls and results of some messages.
+    """Finds outdated parts in the calls and results of some messages.
 
     Attributes:
         calls: all calls of the messages, in order; the number of a call is its index here.
         results: their results, by call id.
-        files: what the calls changed in files.
+        files: the changes of files by the calls.
     """
 
     def __init__(self, messages: Sequence[Message]) -> None:
@@ -40,11 +40,11 @@ class Outdated:
     def spans(self, block: Block, text: str) -> Sequence[Span]:
         """The outdated spans in a text of a call or of its result; they may overlap.
 
-        Those are lines that later calls replaced, unless a later one brought them back, and all of
-        a list of tasks that a later list replaced.
+        Lines that later calls replaced are outdated, unless a later call restored them. A list of
+        tasks that a later list replaced is outdated completely.
 
         Args:
-            block: a call or a result; other blocks have nothing outdated.
+            block: a call or a result; other blocks have no outdated parts.
             text: one of the call's arguments, or the text of the result.
         """
         if not isinstance(block, ToolCall | ToolResult):
@@ -60,7 +60,7 @@ class Outdated:
             later = self.files.later(path, number)
             if not later:
                 continue
-            if isinstance(block, ToolCall):  # not its short arguments, joined to a line
+            if isinstance(block, ToolCall):  # not its short arguments, which are joined to a line
                 if text in strings_in(call.arguments):
                     changes = self.files.by_call[number]
                     is_written = any(c.before is None and c.after == text for c in changes)
@@ -78,7 +78,7 @@ class Outdated:
         return self._compared(call, text, alike=False)
 
     def unchanged(self, block: Block, text: str) -> Iterator[Span]:
-        """The spans of the lines in an edit's old or new text that the edit leaves as they were."""
+        """The spans of the lines in an edit's old or new text that the edit does not change."""
         return self._compared(block, text, alike=True)
 
     def _compared(self, block: Block, text: str, *, alike: bool) -> Iterator[Span]:
@@ -94,7 +94,7 @@ class Outdated:
 
     @property
     def last_changes(self) -> frozenset[str]:
-        """The ids of the calls each of which is the last that changed some file."""
+        """The ids of the calls that made the last change of some file."""
         return self.files.last_changes
 
     @cached_property

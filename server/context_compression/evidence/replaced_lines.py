@@ -1,7 +1,7 @@
 """The lines of a text that later changes of its file replaced.
 
-A change is found in a text by what it replaced, if that occurs there exactly once. Lines that a
-later change brought back are not replaced.
+A change is located by the text that it replaced, which must occur exactly once. Lines that a later
+change restored do not count as replaced.
 """
 
 from bisect import bisect_right
@@ -13,19 +13,19 @@ from context_compression.evidence.ledger.changes import Change
 
 
 def replaced(text: str, later: Sequence[Change], *, is_file: bool) -> Iterator[Span]:
-    """The spans of lines in a text of a file that changes since then replaced; they may overlap.
+    """The spans of lines in a text of a file that later changes replaced; they may overlap.
 
     Args:
-        text: without line numbers.
-        later: the changes since then, in order.
-        is_file: whether the text is the file, or a part of it, and nothing else.
+        text: the text without line numbers.
+        later: the changes of the file after the text, in order.
+        is_file: whether the text is the file or a part of it, and nothing else.
     """
     parts = dict(replaced_parts(text, later, is_file=is_file))
     current = set[str]()  # lines that this change or a later one wrote
     for number in range(len(later) - 1, min(parts, default=len(later)) - 1, -1):
         for line in later[number].after.split(NEWLINE):
             current.add(line.strip())
-            if numbered := LINE_NUMBER.match(line):  # `text` has lost what looks like a number
+            if numbered := LINE_NUMBER.match(line):  # `text` is without such line numbers
                 current.add(line[numbered.end() :].strip())
         if number in parts:
             lines = lines_in(text, *parts[number])
@@ -35,9 +35,9 @@ def replaced(text: str, later: Sequence[Change], *, is_file: bool) -> Iterator[S
 def replaced_parts(
     text: str, later: Sequence[Change], *, is_file: bool
 ) -> Iterator[tuple[int, Span]]:
-    """For each change, by number, the part of a text that it replaced; unclear ones are left out.
+    """The number of each change with the part of the text that it replaced.
 
-    Arguments are those of `replaced`.
+    Changes whose place is unclear are left out. The arguments are those of `replaced`.
     """
     rewritten = max((n for n, change in enumerate(later) if change.before is None), default=-1)
     for number, change in enumerate(later):
@@ -51,7 +51,7 @@ def replaced_parts(
 
 
 def lines_in(text: str, start: int, stop: int) -> Iterator[Span]:
-    """The spans of the lines in a part of a text that are not blank."""
+    """The spans of the lines that are not blank in a part of a text."""
     while start < stop:
         end = text.find(NEWLINE, start, stop)
         end = stop if end < 0 else end
@@ -61,7 +61,7 @@ def lines_in(text: str, start: int, stop: int) -> Iterator[Span]:
 
 
 def unnumbered(text: str) -> tuple[str, Callable[[int], int]]:
-    """A text without line numbers, and a function from places in it to places in `text`.
+    """A text without line numbers, and a function that maps places in it to places in `text`.
 
     Line numbers are numbers at the beginnings of lines that count up from line to line.
     """
@@ -80,7 +80,7 @@ def unnumbered(text: str) -> tuple[str, Callable[[int], int]]:
 
 
 def number_lengths(lines: Sequence[str]) -> Sequence[int]:
-    """For each line, how many characters its line number has; 0 without one."""
+    """For each line, the characters of its line number; 0 if it has none."""
     cuts: list[int] = []
     next_number: int | None = None
     for line in lines:

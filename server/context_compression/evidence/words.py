@@ -1,6 +1,6 @@
 """Words that are evidence by themselves: paths, URLs, symbols, numbers, ids, flags.
 
-One simple expression finds candidate words, and each distinct word is classified once. That is ten
+One simple expression finds candidate words, and each distinct word is classified once. This is ten
 times faster than one large expression with a group for each kind.
 """
 
@@ -13,15 +13,15 @@ Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SIGNS = r"A-Z0-9_$#@~.+:/\\-"
 WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}](?<!</)[a-z{SIGNS}]*(?<=\w)")
-"""A candidate: a word with more than lower-case letters and a full stop. Most words have only those
-and are no evidence, nor are end tags (`</span>`)."""
+"""A candidate: a word with a character other than lower-case letters and a final full stop. Most
+words have no such character and are not evidence. End tags (`</span>`) are not evidence either."""
 STEM = re.compile(r"[\w@+-][\w.@+-]*")
 ENDING = re.compile(
     r"go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css|x?html?|mdx?|txt"
     r"|jsonl?|ya?ml|toml|lock|mod|sum|cfg|ini|env|xml|svg|png|jpe?g|pdf|proto|tf|lua|vue|svelte|snap"
     r"|log|csv|ipynb|gz|zip|db"
 )
-"""The name of a file before its last point, and behind it."""
+"""The name of a file before its last dot, and the extension after it."""
 NUMBER = re.compile(r"[$#]?v?\d+(?:[.,:_T+-]\d+)*Z?(?:%|ms|[smhkKMGT]?[bB]?)?")
 HEXADECIMAL = re.compile(
     r"(?=[a-f-]*\d)[0-9a-f]{7,40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -37,15 +37,15 @@ WEAK: Mapping[Kind | None, re.Pattern[str]] = {
         r"(?!v?\d+\.\d+\.\d|0x)(?=[\d.-]|[^.]*\.)(?=\D*\d)[A-Za-z]?+(?:[\d.-]++[A-Za-z]?+)++"
     ),
 }
-"""Words too weak to be evidence in a text: a number of up to three digits or a range of them,
-mostly line numbers; a bare name at the root, mostly a command of a host (`/help`); numbers with
-single letters between them that are no version, mostly a drawing (`12c0.87`)."""
+"""Words that are too weak to be evidence in a text. A number of up to three digits or a range of
+such numbers is mostly a line number. A bare name at the root (`/help`) is mostly a host's command.
+Numbers with single letters between them that are no version (`12c0.87`) are mostly a drawing."""
 ESCAPES = re.compile(r"^(?:\\+[nrt])+|(?:\\+[nrt])+$")
-"""Line breaks and the like in a text that is quoted in JSON."""
+"""Escaped line breaks and tabs around a word in a text that is quoted in JSON."""
 ISSUE = re.compile(r"#\d+")
 PLACE = re.compile(r"(?::\d{1,9}){1,3}$")
 LONGEST_NAME = 400
-"""A word of more characters is not trimmed: it names nothing."""
+"""The most characters of a word that is trimmed; no name is longer."""
 
 
 def kind_of(word: str) -> Kind | None:
@@ -63,7 +63,7 @@ def kind_of(word: str) -> Kind | None:
         return "path" if len(word) >= 5 and any(map(str.isalpha, word)) else None
     if word.startswith("--"):
         return "flag" if len(word) >= 5 and word[2].isalpha() else None
-    # the first character rules an expression out for most words
+    # for most words the first character already rules an expression out
     if (word[:1] in "$#v" or word[0].isdecimal()) and NUMBER.fullmatch(word):
         return "number" if len(word) >= 3 else None
     stem, _, ending = word.rpartition(".")
@@ -79,7 +79,7 @@ def kind_of(word: str) -> Kind | None:
 
 
 def evidence_kind(word: str) -> Kind | None:
-    """As `kind_of`, but `None` for the `WEAK` words too: what a word in a text is evidence of."""
+    """The kind of a word that is evidence in a text: `kind_of`, but `None` for `WEAK` words too."""
     if word.isdecimal():
         return "number" if len(word) > 3 else None
     kind = kind_of(word)
@@ -88,11 +88,11 @@ def evidence_kind(word: str) -> Kind | None:
 
 
 def trimmed(word: str) -> str:
-    """A word without surrounding punctuation, escaped line breaks and the `:line` behind a path.
+    """A word without surrounding punctuation, escaped line breaks and the `:line` after a path.
 
-    `trimmed("./src/app.py:12,")` -> `"src/app.py"`. All of that is removed until nothing is left to
-    remove, so that a word is the same in any surroundings. A word longer than `LONGEST_NAME` stays
-    as it is; the number of an issue keeps its sign (`#412`).
+    `trimmed("./src/app.py:12,")` -> `"src/app.py"`. This is repeated until nothing is left to
+    remove, so that a word is the same in any surroundings. A word longer than `LONGEST_NAME` is
+    returned unchanged. The number of an issue keeps its sign (`#412`).
     """
     before = word if word.isalnum() else ""
     while word != before and len(word) <= LONGEST_NAME:

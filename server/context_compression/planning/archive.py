@@ -1,4 +1,4 @@
-"""What is archived of a conversation, as far as a plan needs it: refs, files, the ledger."""
+"""`Archive`: the archived content of a conversation, as far as a plan needs it."""
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
@@ -13,21 +13,22 @@ def _nothing(ref: str) -> str | None:
 
 @dataclass(frozen=True)
 class Archive:
-    """What a plan may know of the archive, and what receipts may promise.
+    """The archive as a plan sees it, and what receipts may promise.
 
     Attributes:
-        restorable: whether a store keeps the originals, so that `context_restore` brings them back.
-        path: where an offloaded text will lie, by ref; `None` without a store.
-        restored: refs whose text was restored for a good part; they are not offloaded again.
-        refs: the refs of all that is archived already.
-        previews: SHA-256 of each text that stands in the view in place of a longer one.
-        wholes: refs of longer texts whose preview has no known hash. A text that names one of
+        restorable: whether a store keeps the originals, so that `context_restore` can restore them.
+        path: takes a ref and returns the path of its offloaded text; `None` without a store.
+        restored: refs whose text was restored to a large part; they are not offloaded again.
+        refs: the refs of all content that is already archived.
+        previews: the SHA-256 of each text that is in the view in place of a longer text.
+        wholes: the refs of longer texts whose preview has no known hash. A text that names one of
             these refs counts as its preview.
-        original: the text archived under a ref; `None` when it cannot be had.
-        ref_of: gives refs to what is not archived yet.
-        ledger: the evidence of everything compressed before.
-        prompt: the user's own instruction for summaries of a name; `None` where there is none.
-        settled: how many messages an earlier compression left; what was recorded since follows.
+        original: takes a ref and returns its archived text; `None` if the text is not available.
+        ref_of: gives refs to content that is not archived yet.
+        ledger: the evidence of everything that was compressed before.
+        prompt: takes a name and returns the user's own instruction for summaries; `None` if there
+            is none.
+        settled: how many messages an earlier compression left; newer messages follow them.
     """
 
     restorable: bool = False

@@ -1,6 +1,6 @@
-"""Texts cut into pieces, each with the evidence it holds; done once for each text.
+"""Texts cut into pieces, each with its evidence; each text is cut only once.
 
-A conversation is compressed again and again as it grows, so what was cut for it last is kept.
+A conversation is compressed again and again as it grows, so the last cutters are kept.
 """
 
 import re
@@ -18,33 +18,33 @@ HEADS = (
     "@@ ", "diff ", "#", "|", "def ", "class ", "func ", "function ", "export ", "FAIL", "===",
     "- [ ] ", "[Files", "[More names",
 )  # fmt: skip
-"""How a line begins with which something begins: a hunk, a file of a diff, a heading, a row of a
-table, a definition, the report of a test, a box to tick; a line of files or names in a note of
-ours."""
+"""The beginnings of lines that are not joined to the line before: a hunk, a file of a diff, a
+heading, a table row, a definition, the report of a test, an empty check box, and a line of files or
+names in a note of this package."""
 PART_ENDS = re.compile(
     r'(?:\\n)+|,\s?(?=["{])|(?<!\b[A-Z][a-z])(?<!\b[A-Z][a-z]{2})[.!?]\s|[。！？]'
 )
-"""Where a part of a long line ends: a line of a string in JSON, a member of it, a sentence, which
-does not end behind `Mr.` or `Hon.` The first is taken that makes a piece of `PIECE_CHARS`."""
+"""The end of a part of a long line: a line within a JSON string, a member in JSON, or a sentence. A
+sentence does not end after `Mr.` or `Hon.` The first end after `PIECE_CHARS` is taken."""
 SEPARATORS = ',;"'
-"""Behind these a line is divided where it has neither such an end nor a blank: no word goes on."""
+"""A line without such an end and without a blank is divided after one of these."""
 
 
 class Cutter:
-    """Cuts the texts of one conversation; a text that was cut before is remembered.
+    """Cuts the texts of one conversation, each text only once.
 
-    The pieces of all texts lie in the same arrays: there are tens of thousands in a long session.
+    The pieces of all texts are in the same arrays, because a long session has tens of thousands.
 
     Attributes:
-        starts: where each piece begins in its text.
-        stops: where each ends.
+        starts: for each piece its start in its text.
+        stops: for each piece its end in its text.
         words: the evidence words of all pieces, by number, piece after piece.
-        ends: where in `words` those of the pieces before a piece end; one more than pieces.
-        fails: 1 for a piece that speaks of a failure.
+        ends: for each piece the index in `words` where its words begin, then the length of `words`.
+        fails: for each piece 1 if it mentions a failure, else 0.
     """
 
     def __init__(self, *, prose: bool = False) -> None:
-        """With `prose` plain words are evidence, too."""
+        """A cutter without texts; with `prose`, plain words are evidence too."""
         self.prose = prose
         self.clear()
 
@@ -54,9 +54,9 @@ class Cutter:
         self.starts, self.stops = array("I"), array("I")
         self.words, self.ends = array("I"), array("I", [0])
         self.fails = bytearray()
-        self._numbers: dict[str, int] = {}  # of each text of this compression, as they came
-        self._known: dict[int, int] = {}  # of those of earlier ones, by their keys
-        self._firsts = array("I", [0])  # of each text its first piece; one more than texts
+        self._numbers: dict[str, int] = {}  # the number of each text of this compression
+        self._known: dict[int, int] = {}  # those of texts of earlier compressions, by their keys
+        self._firsts = array("I", [0])  # the first piece of each text, then the number of pieces
 
     def __call__(self, text: str) -> range:
         """The pieces of a text, by number."""
@@ -70,7 +70,7 @@ class Cutter:
         return range(self._firsts[number], self._firsts[number + 1])
 
     def knows(self, texts: Iterable[str]) -> bool:
-        """Whether it has cut half of some texts or more, by their characters."""
+        """Whether it has already cut at least half of some texts, by their characters."""
         known = total = 0
         for text in texts:
             total += len(text)
@@ -78,7 +78,7 @@ class Cutter:
         return 0 < known >= measured.KNOWN_SHARE * total
 
     def rest(self) -> None:
-        """Let go of the texts; what was cut of them stays known."""
+        """Release the texts; their pieces are kept."""
         self._known |= {key_of(text): number for text, number in self._numbers.items()}
         self._numbers.clear()
 
@@ -102,21 +102,21 @@ class Cutter:
 
 
 _kept: list[Cutter] = []
-"""Those given back last. Threads may meet here: one gets a cutter, the others another."""
+"""The cutters that were given back last. Threads may share this list; each gets its own cutter."""
 
 
 def cutter_for(texts: Sequence[str], *, prose: bool = False) -> Cutter:
-    """The cutter for the texts of a conversation: one that knows them, else a new one."""
+    """The cutter for the texts of a conversation: a kept cutter that knows them, else a new one."""
     for cutter in reversed(_kept[:]):
         if cutter.prose == prose and cutter.knows(texts):
-            with suppress(ValueError):  # another took it just now
+            with suppress(ValueError):  # another thread has just taken it
                 _kept.remove(cutter)
                 return cutter
     return Cutter(prose=prose)
 
 
 def keep(cutter: Cutter) -> None:
-    """Take a cutter back, for the next compression; one that has grown large forgets all."""
+    """Keep a cutter for the next compression, or clear it if it has grown too large."""
     if max(len(cutter.starts), len(cutter.numbering)) > measured.MOST_KEPT:
         cutter.clear()
     elif cutter.starts:
@@ -126,14 +126,15 @@ def keep(cutter: Cutter) -> None:
 
 
 def spans(text: str) -> tuple["array[int]", "array[int]"]:
-    """Where the pieces of a text begin and end: lines, short neighbours joined, long ones divided.
+    """The starts and ends of a text's pieces, which are lines.
 
-    Lines are not joined over a blank line, nor with one that begins something new (`HEADS`).
-    Together the pieces hold every character but the newlines between them.
+    Short neighbouring lines are joined, and long lines are divided. Lines are not joined across a
+    blank line, nor to a line that begins a new part (`HEADS`). Together the pieces hold every
+    character except the newlines between them.
     """
     starts, stops = array("I"), array("I")
     start = 0
-    first = last = -2  # of the piece before, which the next line may join
+    first = last = -2  # the span of the last piece, which the next line may join
     usual, longest = measured.PIECE_CHARS, measured.LONGEST_PIECE_CHARS
     while start < len(text):
         stop = text.find("\n", start)
@@ -155,9 +156,10 @@ def spans(text: str) -> tuple["array[int]", "array[int]"]:
 
 
 def _break(text: str, start: int) -> int:
-    """Where a long line is divided that goes on at `start`: where a part ends, else before a blank.
+    """The place to divide a long line whose remaining part begins at `start`.
 
-    Else behind a separator, else after `LONGEST_PIECE_CHARS`.
+    It is the end of a part, else before a blank, else after a separator, else after
+    `LONGEST_PIECE_CHARS` characters.
     """
     stop = start + measured.LONGEST_PIECE_CHARS
     if ends := PART_ENDS.search(text, start + measured.PIECE_CHARS, stop):

@@ -1,7 +1,7 @@
-"""`Edit(start, stop, becomes)`: all a strategy can propose, and `apply`, which makes the view.
+"""`Edit`, the only proposal that a strategy can make, and `apply`, which makes the view.
 
-Here messages are replaced. Pairing of tool calls, validity and provenance are checked here once,
-for every strategy.
+Messages are replaced here. The pairing of tool calls and the validity of the view are checked here
+once for all strategies.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,19 @@ from context_compression.errors import IllegalEdit
 
 @dataclass(frozen=True)
 class Edit:
-    """A proposal: messages `start` to `stop` (exclusive) become `becomes`, for `reason`.
+    """A proposal to replace messages `start` to `stop` (exclusive) by `becomes`.
 
-    `why` may say more of single messages of the span. `origins` names, for each message of
-    `becomes`, the one it stands for; without it, a single message stands for a single one.
-    `record` is what a summary was made of. An edit that is `needed` is made even where it saves
-    nothing: the provider would refuse the view without it.
+    Attributes:
+        start: the index of the first replaced message.
+        stop: the index after the last replaced message.
+        becomes: the messages that replace them.
+        reason: the reason for the edit, in plain words.
+        why: further reasons for single messages of the span, by index.
+        origins: for each message of `becomes` the index of the message that it stands for. If it is
+            empty, a single message stands for a single one of the same role.
+        record: the record of a summary.
+        needed: whether the edit is made even if it saves nothing, because the provider would refuse
+            the view without it.
     """
 
     start: int
@@ -34,7 +41,7 @@ class Edit:
     needed: bool = False
 
     def origins_in(self, messages: Sequence[Message]) -> Sequence[int | None]:
-        """The index of the message that each of `becomes` stands for; `None` for new ones."""
+        """For each message of `becomes` the index of its original; `None` for a new message."""
         if self.origins:
             return self.origins
         alone = self.stop - self.start == len(self.becomes) == 1
@@ -45,7 +52,13 @@ class Edit:
 
 @dataclass(frozen=True)
 class View:
-    """Messages after edits; `origins[i]` is where `messages[i]` came from, `None` if new."""
+    """The messages after edits.
+
+    Attributes:
+        messages: the messages of the view.
+        origins: for each message the index of its original; `None` for a new message.
+        edits: the edits that were made.
+    """
 
     messages: tuple[Message, ...]
     origins: tuple[int | None, ...]
@@ -58,16 +71,17 @@ def apply(
     count: Callable[[Message], int],
     rules: ProviderRules,
 ) -> View:
-    """The messages with the edits made. Edits that would not shrink their span are left out.
+    """The view that the edits make; edits that would not shrink their span are left out.
 
     Args:
-        messages: a valid conversation; it is not changed.
-        edits: in any order, not overlapping.
-        count: tokens of a message.
-        rules: what the provider refuses.
+        messages: a valid conversation, which is not changed.
+        edits: the edits in any order; they must not overlap.
+        count: returns the tokens of a message.
+        rules: the rules of the provider.
 
     Raises:
-        IllegalEdit: edits overlap, lie outside, or leave a conversation a provider would refuse.
+        IllegalEdit: edits overlap or are outside the messages, or the provider would refuse the
+            view.
     """
     ordered = sorted(edits, key=lambda edit: (edit.start, edit.stop))
     kept: list[Message] = []
@@ -124,5 +138,5 @@ def _check(before: Sequence[Message], view: View, rules: ProviderRules) -> None:
 
 
 def _thinking(message: Message) -> tuple[Thinking, ...]:
-    """Its reasoning that a signature binds."""
+    """The reasoning blocks of a message that are bound by a signature."""
     return tuple(b for b in message.blocks if isinstance(b, Thinking) and b.bound)

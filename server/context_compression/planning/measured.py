@@ -1,7 +1,7 @@
-"""All numbers that plans and pieces depend on: lengths, and what evidence is worth.
+"""All numbers that plans and pieces depend on: lengths, and the worth of evidence.
 
-The weights were chosen on recorded sessions; `benchmarks/tune.py` tries them again. What a piece is
-worth is compared with the tokens that it takes: one unit is about an ordinary word per token.
+The weights were chosen with recorded sessions; `benchmarks/tune.py` tests them again. The worth of
+a piece is compared with its tokens: one unit is about one ordinary word per token.
 """
 
 from context_compression.evidence.numbering import ProseKind
@@ -10,75 +10,77 @@ from context_compression.evidence.words import Kind
 # Plans
 
 MENTIONED_TOKENS = 3_000
-"""Tokens of the user's words in a message up to which those count as used: with a long text nobody
-means each."""
+"""The most tokens of the user's words in a message that count as used. In a longer text, single
+words are hardly ever meant."""
 WRITTEN_CHARS = 1_500
-"""Characters of an argument beyond which it is a text that is written: it refers to nothing."""
+"""The most characters of an argument whose words count as used; a longer one is the text of a
+file."""
 TEXT_WITH_REF_CHARS = 400
-"""Characters from which on a text has a ref of its own besides that of its message."""
+"""A text of more characters has a ref of its own in addition to the ref of its message."""
 
 # How texts are cut into pieces
 
 PIECE_CHARS, LONGEST_PIECE_CHARS = 80, 400
-"""About how long a piece is, a line or a few short ones; and how long at most."""
+"""The usual and the largest length of a piece, which is a line or a few short lines."""
 MOST_KEPT = 50_000
-"""Pieces, and words, up to which a cutter is kept for the next compression: a million tokens."""
+"""The most pieces, and the most words, of a cutter that is kept: about a million tokens."""
 KEPT_CUTTERS = 4
-"""Cutters that are kept: several conversations may take turns."""
+"""How many cutters are kept, because several conversations may take turns."""
 KNOWN_SHARE = 0.5
-"""Share of a conversation's characters that a cutter must have met to be the one for it."""
+"""The share of a conversation's characters that a cutter must have cut to be reused for it."""
 
-# What evidence is worth
+# The worth of evidence
 
 USED = 6.0
-"""Times which a word is worth that the user, the model or a tool call mentions."""
+"""The factor for a word that the user, the model or a tool call mentions."""
 KIND_WEIGHT: dict[Kind, float] = {
     "path": 3.0, "symbol": 2.0, "id": 1.5, "url": 1.0, "flag": 3.0, "number": 0.15625,
 }  # fmt: skip
-"""What a word of a kind is worth. Each is a sum of few powers of two, so that what a piece is worth
+"""The worth of a word by its kind. Each is a sum of few powers of two, so that the worth of a piece
 does not depend on the order of its words."""
 PROSE_WEIGHT: dict[ProseKind, float] = {"name": 16.0, "term": 4.0, "pair": 0.5}
-"""The same in prose, where it makes no difference who uses a word and how often: everybody says all
-of them."""
+"""The same in prose, where the author of a word and the number of its messages do not count,
+because all speakers use the same words."""
 MANY = 3
-"""Messages a word is seen in from which on more make no difference."""
+"""In how many messages a word counts; further messages make no difference."""
 ERROR_BONUS = 1.0
-"""What a piece is worth besides that speaks of failures, as code does, too."""
+"""The bonus of a piece that mentions failures, which code does, too."""
 FAILED_BONUS = 9.0
-"""What it is worth besides where it says why a call failed, or how many tests did."""
+"""The bonus of a piece with the reason why a call failed, or with numbers of passed or failed
+tests."""
 REASON_BONUS = 8.0
-"""The same for a piece in which the user or the model says what was decided, or why."""
+"""The bonus of a piece in which the user or the model states a decision or its reason."""
 DUE_BONUS = 30.0
-"""The same for a piece that says what is still to be done."""
+"""The bonus of a piece with an open task."""
 FIRST_FAILURES = 3
-"""Pieces that say why a call failed: the first of its result that speak of failures. The hundredth
-error of a build says little."""
+"""How many pieces of a failed call's result get `FAILED_BONUS`: the first that mention failures.
+The hundredth error of a build is of little use."""
 OUTDATED_WEIGHT = 0.5
-"""Times which evidence counts in what was replaced: the file says something else now."""
+"""The factor for evidence in a replaced text, because the file has other content now."""
 FILLER = 0.0003
-"""What a token is worth that holds no new evidence, if it is the newest: room is not left empty."""
+"""The worth of the newest piece per token without new evidence, so that room is not left empty."""
 
 # How pieces are compared and taken
 
 SMALLEST_PIECE_TOKENS = 5
-"""Tokens below which it is not worth while to look for a piece that fits."""
+"""The least room in tokens for which a piece is searched."""
 SIDES_TOKENS = (12.0, 6.0, 2.0)
-"""What a piece costs besides its text when pieces are compared: alone, with one neighbour that is
-in view (or an end of the text), between two."""
+"""What a piece costs in addition to its text when pieces are compared: with no neighbour in view,
+with one, and with two. An end of the text counts as a neighbour."""
 MOST_WORTH = 2_000.0
-"""Worth per token above which pieces are equal: a rank has 64 bits."""
+"""The worth per token above which pieces are equal, because a rank has 64 bits."""
 SORTED_AT_ONCE = 1 << 14
-"""Ranks that are sorted at once."""
+"""How many ranks are sorted at once."""
 
 # Clips, digests and previews
 
 LONGEST_PREVIEW_LINE_CHARS = 300
-"""Characters of a line in a preview."""
+"""The most characters of a line in a preview."""
 PREVIEW_MARK_CHARS = 8
-"""About what the mark of a gap in a preview takes."""
+"""About how many characters the mark of a gap in a preview takes."""
 CHARS_PER_TOKEN = 3.3
-"""Only for choosing; what was chosen is counted exactly afterwards."""
+"""Used only to choose; chosen texts are counted exactly afterwards."""
 DIGEST_ITEMS = 8
-"""Items of a section of a digest at most."""
+"""The most items in a section of a digest."""
 REQUEST_CHARS, COMMAND_CHARS, ERROR_CHARS = 160, 100, 120
-"""Characters of what the user asked, of a command and of an error line in a digest."""
+"""The most characters of a user's request, a command and an error line in a digest."""

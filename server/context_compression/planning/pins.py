@@ -1,4 +1,4 @@
-"""Pinned messages: those that the caller wants to keep unshortened."""
+"""Pinned messages, which the caller wants to keep unshortened."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,10 @@ from context_compression.conversation.messages import Message
 
 
 def pinned(messages: Sequence[Message], pins: Sequence[int | str]) -> frozenset[int]:
-    """Indices of pinned messages: by number (negative from the end), or by a text they contain."""
+    """The indices of pinned messages.
+
+    Each pin is an index (a negative one counts from the end), or a text that messages contain.
+    """
     indices: set[int] = set()
     for pin in pins:
         if isinstance(pin, int):

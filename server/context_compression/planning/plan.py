@@ -1,6 +1,7 @@
-"""`Plan`: where one may cut, and what stays: turns, tool steps, head, tail, pins.
+"""`Plan`: the structure of a conversation, which shows where it may be cut and what must stay.
 
-A plan is made once for a conversation; strategies read it and propose edits.
+A plan holds turns, tool steps, head, tail and pins. It is made once for a compression; strategies
+read it and propose edits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +32,12 @@ from context_compression.planning.steps import steps_in
 from context_compression.settings import Settings
 
 Previews: TypeAlias = dict[tuple[str, Sequence[Span]], Sequence[Span]]
-"""The spans of a text that its preview shows. The key is the text, and its spans that a later
-message replaced."""
+"""The spans of a text that its preview shows. The key is the text, with the spans of it that later
+messages replaced."""
 
 
 class Counter(Protocol):
-    """Counts tokens; `tokens.Counter` is the one everybody uses."""
+    """Counts tokens, as `tokens.Counter` does."""
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
@@ -57,17 +58,21 @@ class Plan:
 
     Attributes:
         messages: the conversation.
-        tokens: of each message.
-        room: tokens the messages may take in all; `None` when strategies shall do all they can.
-        pins: messages that stay unshortened; their call or result partners stay, too.
-        batch: messages before this one are shortened together, even where the room needs less.
-        rules: what the provider refuses.
-        drops_thinking: whether bound thinking goes with what it is bound to.
-        model: the conversation's, where it is known.
-        cutter: what cuts its texts.
-        previews: those of its texts that were made already.
-        archive: what is archived of it already.
-        focus: what the remaining work is about, in the words of the caller.
+        tokens: the tokens of each message.
+        counter: counts tokens.
+        settings: the settings of the compression.
+        room: the tokens that all messages may take; `None` if strategies should free all they can.
+        pins: the indices of messages that stay unshortened, as do the partners of their calls and
+            results.
+        batch: messages before this index are shortened together, even if that frees more than the
+            room requires.
+        rules: the rules of the provider.
+        drops_thinking: whether bound thinking is dropped if the messages before it change.
+        archive: the content that is already archived.
+        focus: the subject of the remaining work, in the caller's words.
+        model: the model of the conversation, if it is known.
+        cutter: cuts the texts into pieces.
+        previews: the previews that were already made.
     """
 
     messages: tuple[Message, ...]
@@ -92,7 +97,7 @@ class Plan:
 
     @cached_property
     def head(self) -> int:
-        """How many leading system messages there are, summaries not counted; they always stay."""
+        """The number of leading system messages without summaries; these always stay."""
         for index, message in enumerate(self.messages):
             if not message.is_system or message.text.startswith(COMPRESSED):
                 return index
@@ -108,12 +113,12 @@ class Plan:
 
     @cached_property
     def steps(self) -> tuple[range, ...]:
-        """Each tool step: the assistant's messages with calls, and those with their results."""
+        """Each tool step: the assistant's messages with calls, and the messages with results."""
         return tuple(steps_in(self.messages))
 
     @cached_property
     def declared(self) -> Mapping[str, Sequence[int]]:
-        """The messages that declare tools which may only be called behind them, by tool name."""
+        """By tool name, the messages that declare a tool, which may only be called after them."""
         places: dict[str, list[int]] = {}
         for index, message in enumerate(self.messages):
             for name in message.declares:
@@ -122,17 +127,17 @@ class Plan:
 
     @cached_property
     def bound(self) -> Sequence[int]:
-        """The messages with thinking that is bound to what stands before it."""
+        """The messages with thinking that is bound to everything before it."""
         return [i for i, message in enumerate(self.messages) if message.has_bound_thinking]
 
     @cached_property
     def current_turn(self) -> int:
-        """Where the turn begins that is not over yet."""
+        """The index at which the current turn begins."""
         return self.turns[-1].start if self.turns else 0
 
     @cached_property
     def open_step(self) -> range | None:
-        """The tool step that is unanswered, or whose results the model has not seen yet."""
+        """The last tool step if it lacks results, or the model has not seen them; else `None`."""
         if not self.steps:
             return None
         last = self.steps[-1]
@@ -141,7 +146,7 @@ class Plan:
 
     @cached_property
     def last_user(self) -> int | None:
-        """The last message in which the user says something; notes do not count."""
+        """The last message with words of the user, which notes do not have; `None` without one."""
         for index in range(len(self.messages) - 1, -1, -1):
             if user_words(self.messages[index]).strip():
                 return index
@@ -149,7 +154,7 @@ class Plan:
 
     @cached_property
     def replied_to(self) -> int | None:
-        """The message with the model's last words before the user's; `None` if it calls a tool."""
+        """The last assistant message before the user's last words; `None` if it calls a tool."""
         for index in range((self.last_user or 0) - 1, -1, -1):
             if (message := self.messages[index]).role == "assistant":
                 return None if message.calls else index
@@ -157,7 +162,7 @@ class Plan:
 
     @cached_property
     def shown_since(self) -> list[int]:
-        """Messages after the last user message in which the user shows something without words."""
+        """User messages after the user's last words with a picture, document or opaque block."""
         start = 0 if self.last_user is None else self.last_user + 1
         return [
             index
@@ -168,11 +173,11 @@ class Plan:
 
     @cached_property
     def anchored(self) -> frozenset[int]:
-        """What no strategy may remove: head, pins, last user message, open tool step.
+        """The messages that no strategy may remove: head, pins, last user message, open tool step.
 
-        A message of the user's that waits for an answer is kept whatever it looks like. A tool step
-        is anchored with all of its messages. Where there is no user message and no open step, the
-        last message (or step) is kept, for an empty view would be no conversation.
+        A user message at the end always stays, because it waits for an answer. A tool step is
+        anchored with all of its messages. Without a user message and an open step, the last message
+        (or step) stays, because a view must not be empty.
         """
         kept = {*range(self.head), *self.pins, *(self.open_step or ()), *self.shown_since}
         if self.last_user is not None:
@@ -187,7 +192,7 @@ class Plan:
         return frozenset(kept)
 
     def is_cut(self, index: int) -> bool:
-        """Whether a kept part may begin at `index`."""
+        """Whether a kept part may begin at `index`: not within a tool step or at its results."""
         if not self.head <= index < len(self.messages):
             return index == len(self.messages)
         message, step = self.messages[index], self.step_of(index)
@@ -201,16 +206,16 @@ class Plan:
         )
 
     def cut_before(self, index: int) -> int:
-        """The last legal cut at or before `index`, not before the head's end."""
+        """The last legal cut at or before `index`, but not before the end of the head."""
         return next((i for i in range(index, self.head, -1) if self.is_cut(i)), self.head)
 
     @cached_property
     def tail(self) -> int:
-        """Where the recent conversation begins that stays unshortened where the target allows.
+        """The index at which the tail begins: recent messages that stay unshortened if they fit.
 
-        From the end until `keep_recent_tokens` (or `tail_retention_ratio` of the budget) and
-        `preserve_messages` are reached, the last message included. With a room to keep to it takes
-        at most half of that, and `preserve_messages` yields.
+        The tail reaches back from the last message until it has `keep_recent_tokens` (or
+        `tail_retention_ratio` of the budget) and `preserve_messages`. If the plan has a room, the
+        tail takes at most half of it, even if that is fewer than `preserve_messages`.
         """
         least = self.settings.recent_tokens
         most = None if self.room is None else self.room // 2
@@ -229,21 +234,21 @@ class Plan:
 
     @cached_property
     def outdated(self) -> Outdated:
-        """What later calls replaced of what was read of a file, or written to it."""
+        """The outdated parts of the calls and results."""
         return Outdated(self.messages)
 
     @cached_property
     def due(self) -> Due:
-        """What its calls, and calls quoted in notes written by us, leave to be done."""
+        """The open tasks in calls, and in calls that notes of this package quote."""
         texts = (block.text for m in self.messages for block in m.blocks if isinstance(block, Text))
         return Due(self.outdated, [*filter(holds_excerpts, texts)])
 
     @cached_property
     def used(self) -> bytearray:
-        """1 for each evidence word, by its number, that the user or model says or passes to a tool.
+        """1 for each evidence word, by number, that the user or model says or passes to a tool.
 
-        Words that stand only in a long text, pasted or written to a file, do not count; nor do
-        those that a developer message lists.
+        Words that are only in a long text that was pasted or written to a file do not count, nor do
+        words in a developer message.
         """
         used = bytearray()
         for message in self.messages:
@@ -255,7 +260,7 @@ class Plan:
         return used
 
     def step_of(self, index: int) -> range | None:
-        """The tool step a message belongs to."""
+        """The tool step that a message belongs to; `None` if it belongs to none."""
         return self._steps_by_index[index]
 
     @cached_property
@@ -268,7 +273,7 @@ class Plan:
 
 
 def _texts_with_mentions(message: Message, counter: Counter) -> Iterator[str]:
-    """The texts of a message whose words count as used."""
+    """The texts of a message whose evidence words count as used."""
     if message.role == "assistant":
         yield message.text
     elif counter.text(words := user_words(message)) <= measured.MENTIONED_TOKENS:

@@ -1,6 +1,6 @@
-"""Clips, landmarks, digests and receipts: the few lines of a long text that stay in its place.
+"""Clips, landmarks, digests and receipts: the few lines that replace a long text.
 
-They answer one question: which lines does later work refer back to?
+The lines are chosen because later work is likely to refer to them.
 """
 
 import re
@@ -21,16 +21,20 @@ from context_compression.planning.plan import Counter, Plan
 
 SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
-"""Between these stands what Claude Code adds to what a tool answered."""
+"""Claude Code puts its own additions to a tool result between these tags."""
 RECEIPT = re.compile(
     r"\[[^\n]{1,200}: [\d,]+ tokens, [^\n]{1,200};"
     rf" ref ({REF})[;\]][^\n]{{0,400}}(?:\n|\Z)"
 )
-"""How a preview written by us begins."""
+"""The beginning of a preview that this package wrote."""
 
 
 def clip(text: str, max_chars: int, ref: str | None = None) -> str:
-    """The first and last half of `max_chars` characters around a mark that says what is missing."""
+    """The beginning and end of a text, each half of `max_chars` characters, with a mark between.
+
+    The mark says how many characters are missing and names the ref, if one is given. A text of at
+    most `max_chars` characters is returned unchanged.
+    """
     if len(text) <= max_chars:
         return text
     half = max_chars // 2
@@ -38,7 +42,7 @@ def clip(text: str, max_chars: int, ref: str | None = None) -> str:
 
 
 def clip_redacted(text: str, max_chars: int) -> str:
-    """The same of a text without its secrets; no mark of one is cut in two."""
+    """`clip` for a redacted text; no mark of a secret is cut in two."""
     if len(text) <= max_chars:
         return text
     start, stop = max_chars // 2, len(text) - max_chars // 2
@@ -51,12 +55,12 @@ def clip_redacted(text: str, max_chars: int) -> str:
 
 
 def _clipped(text: str, start: int, stop: int, named: str) -> str:
-    """A text without what stands from `start` to `stop`."""
+    """A text with a mark in place of its characters from `start` to `stop`."""
     return f"{text[:start]}\n... [truncated {stop - start} characters{named}] ...\n{text[stop:]}"
 
 
 def tokens_of_text(block: Block, counter: Counter) -> int:
-    """Tokens of a block with what wraps it, without the pictures next to its text."""
+    """Tokens of a block with the structure around it, without other parts next to its texts."""
     if isinstance(block, ToolResult):
         texts = tuple(part for part in block.content if isinstance(part, Text))
         block = block if len(texts) == len(block.content) else replace(block, content=texts)
@@ -64,9 +68,9 @@ def tokens_of_text(block: Block, counter: Counter) -> int:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text as its beginning and its end: of a path the end, the file's name, says most.
+    """The beginning and the end of a text, because the end of a path is the file's name.
 
-    Half a secret would not be recognised any more: secrets are removed before the cut.
+    Secrets are removed before the cut, because half a secret could not be recognised afterwards.
     """
     if len(text) > most:
         text = redact(text)
@@ -74,17 +78,17 @@ def shortened(text: str, most: int) -> str:
 
 
 def receipt_of(text: str, archive: Archive) -> re.Match[str] | None:
-    """The receipt at the beginning of a preview written by us; `None` for any other text."""
+    """The receipt at the beginning of a preview of this package; `None` for any other text."""
     match = RECEIPT.match(text)
     if not match or match[1] not in archive.refs:
         return None
-    digest = digest_of(text)  # of which older versions kept the beginning alone
+    digest = digest_of(text)  # older versions stored only its beginning
     is_made = digest in archive.previews or digest[:DIGITS] in archive.previews
     return match if is_made or match[1] in archive.wholes else None
 
 
 def previews_in(before: Message, after: Message, archive: Archive) -> Iterator[str]:
-    """The hashes of results in a message that are previews of those it had before."""
+    """The hashes of the results in a message that are previews of its results before the edit."""
     full_texts = {result.call_id: result.text for result in before.results}
     for result in after.results:
         full, match = full_texts.get(result.call_id, result.text), RECEIPT.match(result.text)
@@ -93,25 +97,25 @@ def previews_in(before: Message, after: Message, archive: Archive) -> Iterator[s
 
 
 def own_ref(text: str, archive: Archive) -> str:
-    """The ref of a text, where it has one besides that of its message; else nothing."""
+    """The ref of a text, if it has one in addition to that of its message; else `""`."""
     return archive.ref_of(text) if len(text) > measured.TEXT_WITH_REF_CHARS else ""
 
 
 def ref_of_full(text: str, archive: Archive) -> str:
-    """The ref of a text; of a preview the ref of the full text."""
+    """The ref of a text; for a preview the ref of the full text."""
     match = receipt_of(text, archive)
     return match[1] if match else archive.ref_of(text)
 
 
 def receipt(what: str, ref: str, archive: Archive, *, with_file: bool = False) -> str:
-    """One line in place of what left; it names `context_restore` only where that will work."""
+    """One line in place of removed content; it names `context_restore` only if that will work."""
     where = f"; file {archive.path(ref)}" if with_file and archive.path else ""
     how = f'; context_restore(ref="{ref}") brings it back' if archive.restorable else ""
     return f"[{what}; ref {ref}{where}{how}]"
 
 
 def describe(result: ToolResult, tool: str, tokens: int) -> str:
-    """`"Bash: 9,034 tokens, 812 lines, exit 1"`: what a tool result was, in a few words."""
+    """A tool result in a few words: `"Bash: 9,034 tokens, 812 lines, exit 1"`."""
     text = result.text
     parts = [how_many(tokens, "token"), how_many(text.count("\n") + 1, "line")]
     if (status := evidence.exit_status(text)) is not None:
@@ -122,12 +126,15 @@ def describe(result: ToolResult, tool: str, tokens: int) -> str:
 
 
 def tool_names(plan: Plan) -> dict[str, str]:
-    """The name of the tool behind each call id."""
+    """The name of the called tool, by call id."""
     return {call.id: call.name for message in plan.messages for call in message.calls}
 
 
 def end_of_output(text: str) -> int:
-    """Where a tool's output ends: before what the host added to it, if it holds anything else."""
+    """The end of a tool's output in a result, before the host's additions at the end.
+
+    A result that consists only of such an addition counts as output.
+    """
     end, stop = len(text), len(text.rstrip())
     while text.endswith(REMINDER_END, 0, stop) and (stop := text.rfind(REMINDER, 0, stop)) > 0:
         while stop and text[stop - 1].isspace():
@@ -137,9 +144,10 @@ def end_of_output(text: str) -> int:
 
 
 def landmarks(text: str, max_chars: float) -> list[Span]:
-    """Where the lines stand that show what an output is: the outer ones and those of errors.
+    """The spans of the most telling lines of an output: the first, the last, errors and tests.
 
-    Of a line too long for a preview the beginning. What the host adds at the end is no line of it.
+    A line that is too long for a preview is cut. Additions of the host at the end are ignored. All
+    lines together take about `max_chars` characters at most.
     """
     end = end_of_output(text)
     first = (0, text.find("\n") % (len(text) + 1))
@@ -157,10 +165,10 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
 
 
 def digest(messages: Sequence[Message], max_chars: int) -> str:
-    """What happened in some messages, found by code, in at most `max_chars` characters.
+    """A digest of some messages, made by code, of at most `max_chars` characters.
 
-    What the user asked comes first, then their constraints, decisions, files, commands, errors; a
-    section gets no room that an earlier one needs.
+    The user's requests come first, followed by constraints, decisions, files, commands and errors.
+    Earlier sections take their room before later ones.
     """
     questions, lexicon = authors.question_calls(messages), Lexicon()
     words = (authors.words_of_user(message, questions) for message in messages)

@@ -1,4 +1,4 @@
-"""Tool steps: calls with their results, and the reasoning that belongs to them."""
+"""Tool steps: calls with their results and the reasoning that belongs to them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,11 +6,11 @@ from context_compression.conversation.messages import Message, Opaque
 
 
 def steps_in(messages: Sequence[Message]) -> Iterator[range]:
-    """Each tool step: the assistant's messages with calls, and those with their results.
+    """Each tool step: the assistant's messages with calls, and the messages with their results.
 
-    `[user, call, result, assistant]` -> `range(1, 3)`. Assistant messages that follow each other
-    are in one step: reasoning in a message of its own belongs to the call that it stands before or
-    behind. A call of a tool that the provider runs keeps the step open until that tool answers.
+    `[user, call, result, assistant]` -> `range(1, 3)`. Consecutive assistant messages are in one
+    step, because reasoning in a message of its own belongs to the call next to it. A call of a tool
+    that the provider runs keeps the step open until that tool has answered.
     """
     index = 0
     while index < len(messages):
@@ -23,9 +23,9 @@ def steps_in(messages: Sequence[Message]) -> Iterator[range]:
 
 
 def _end_of_step(messages: Sequence[Message], index: int) -> int:
-    """Behind the results of a step whose first call stands at `index`."""
+    """The end of the step whose first call is at `index`."""
     stop = index
-    waiting: set[str] = set()  # tools that the provider runs and that have not answered
+    waiting: set[str] = set()  # units of the provider's tools that have not answered yet
     while stop < len(messages):
         while stop < len(messages) and messages[stop].role == "assistant":
             for block in messages[stop].blocks:
@@ -42,7 +42,7 @@ def _end_of_step(messages: Sequence[Message], index: int) -> int:
 
 
 def _opens(message: Message) -> bool:
-    """Whether a message calls a tool of the provider's that answers only in a later message."""
+    """Whether a message calls a tool that the provider runs and that answers in a later message."""
     if message.role != "assistant":
         return False
     units = [b for b in message.blocks if isinstance(b, Opaque) and b.unit]
@@ -51,14 +51,17 @@ def _opens(message: Message) -> bool:
 
 
 def owner_of(messages: Sequence[Message], index: int) -> int:
-    """The message with the call that reasoning of its own message belongs to; else `index`."""
+    """The first message from `index` on that holds more than reasoning.
+
+    Reasoning in a message of its own belongs to that message.
+    """
     while messages[index].only_thinks and index + 1 < len(messages):
         index += 1
     return index
 
 
 def reasoning_of(messages: Sequence[Message], index: int) -> Iterator[int]:
-    """The messages of nothing but reasoning that stand right before one."""
+    """The messages directly before `index` that hold only reasoning, the last one first."""
     while index and messages[index - 1].only_thinks:
         index -= 1
         yield index

@@ -1,6 +1,6 @@
-"""What a strategy is: it reads a plan and proposes edits; only `summarize` asks a model.
+"""`Strategy`: a strategy reads a plan and proposes edits; only `summarize` asks a model.
 
-It changes nothing itself: `planning.edits.apply` makes the edits, for every strategy alike.
+A strategy changes nothing itself; `planning.edits.apply` makes the edits of all strategies.
 """
 
 from collections.abc import Generator, Sequence
@@ -18,7 +18,7 @@ class Strategy(Protocol):
     """A way to make the view smaller: a module with this function, such as `truncate`."""
 
     def propose(self, plan: Plan) -> Proposal:
-        """Edits for the plan's conversation; yields a request where a model has to write a text."""
+        """Edits for the plan's conversation; yields a request when a model must write a text."""
         ...
 
 

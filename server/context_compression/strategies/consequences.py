@@ -1,8 +1,8 @@
-"""The further edits that follow from edits, so that the provider accepts the view.
+"""Further edits that follow from a strategy's edits, so that the provider accepts the view.
 
-A strategy says what it removes. From that follows which thinking goes with what it is bound to,
-which item may no longer name the reasoning it came with, and where notes have to stand so that
-roles alternate. All of it is counted like any other edit.
+If a strategy changes messages, bound thinking after them must be dropped, items may no longer name
+reasoning that is missing, and notes may be needed so that roles alternate. These edits are counted
+like any others.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -25,15 +25,15 @@ from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
 
 Entry: TypeAlias = tuple[Message, int | None]
-"""A message of a view, and the index of the one it stands for; `None` for a new one."""
+"""A message of a view, and the index of the message it stands for; `None` for a new message."""
 NOTE = user(f"{COMPRESSED} Messages are shortened or not shown here.")
-"""Stands where roles would get out of order, or a tool loop shows some of its thinking only."""
+"""Put where roles would get out of order, or where a tool loop shows only part of its thinking."""
 NO_ANSWER = assistant(f"{COMPRESSED} My answer is not shown here.")
-"""Stands between two messages of the user's whose answer was removed, where roles alternate."""
+"""Put between two user messages whose answer was removed, if roles must alternate."""
 
 
 def with_consequences(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
-    """The edits that are made, and the edits that follow from them."""
+    """The edits that will be made, and the edits that follow from them."""
     bound = plan.bound and plan.drops_thinking
     if not (bound or plan.rules.reasoning_apart or plan.rules.alternates):
         return edits
@@ -46,21 +46,21 @@ def with_consequences(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
 
 
 def shrinks(plan: Plan, edit: Edit) -> bool:
-    """Whether an edit makes its messages smaller; one that does not is not made."""
+    """Whether an edit makes its messages smaller; other edits are not made."""
     tokens = sum(plan.tokens[edit.start : edit.stop])
     return sum(map(plan.counter.message, edit.becomes)) < tokens
 
 
 def without_bound(plan: Plan, edits: Sequence[Edit], first: int | None = None) -> Sequence[Edit]:
-    """Edits that leave no bound thinking behind the first changed place.
+    """The edits, extended so that no bound thinking is left after the first change.
 
-    It goes for complete tool loops: where the loop of the first change holds thinking before it,
-    that thinking goes first.
+    Thinking is dropped for complete tool loops. The loop of the first change therefore loses its
+    thinking before the change, too.
 
     Args:
-        plan: of the conversation.
-        edits: those that are made.
-        first: a place that is changed in any case.
+        plan: the plan of the conversation.
+        edits: the edits that will be made.
+        first: the index of a message that changes in any case.
     """
     starts = [edit.start for edit in edits] + ([] if first is None else [first])
     if not starts:
@@ -76,11 +76,11 @@ def without_bound(plan: Plan, edits: Sequence[Edit], first: int | None = None) -
 
 
 def without_stale_thinking(messages: Sequence[Message], repaired: Repaired) -> Repaired:
-    """A repaired conversation without the bound thinking that stands behind the first repair.
+    """A repaired conversation without the bound thinking after its first repair.
 
     Args:
-        messages: as they came.
-        repaired: the same, repaired.
+        messages: the messages before the repair.
+        repaired: the same messages after the repair.
     """
     pairs = enumerate(zip(repaired.messages, repaired.origins, strict=True))
     changed = (at for at, (m, _) in pairs if at >= len(messages) or m is not messages[at])
@@ -102,13 +102,13 @@ def _starts_turn(messages: Sequence[Message], at: int) -> bool:
 
 
 def takes_turns(messages: Sequence[Message]) -> bool:
-    """Whether user and assistant alternate in a conversation already, calls and results apart."""
+    """Whether user and assistant already alternate, not counting calls and results."""
     entries: list[Entry] = [*zip(messages, range(len(messages)), strict=True)]
     return alternated(entries, results_apart=True) == entries
 
 
 def unbound(message: Message) -> Message:
-    """A message without its bound thinking; itself where it has none."""
+    """A message without its bound thinking; the same object if it has none."""
     if not message.has_bound_thinking:
         return message
     left = (b for b in message.blocks if not (isinstance(b, Thinking) and b.bound))
@@ -116,9 +116,9 @@ def unbound(message: Message) -> Message:
 
 
 def _with_reasoning(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
-    """Edits after which each piece of reasoning stands before what it belongs to, or is gone.
+    """The edits, extended so that reasoning is in the view only directly before its item.
 
-    What lost its reasoning does not name it any more; what cannot do without leaves with it.
+    An item that lost its reasoning no longer names it; an opaque item is removed with it.
     """
     shown = _shown(plan, edits)
     gone: set[int] = set()
@@ -144,7 +144,7 @@ def _with_reasoning(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
 
 
 def _reasoning(plan: Plan) -> Iterator[range]:
-    """The runs of reasoning that stand before something of the model's; it stands at their end."""
+    """The runs of reasoning-only messages; the item they belong to is at the end of each run."""
     start = None
     for index, message in enumerate(plan.messages):
         if message.only_thinks:
@@ -155,7 +155,7 @@ def _reasoning(plan: Plan) -> Iterator[range]:
 
 
 def _shown(plan: Plan, edits: Sequence[Edit]) -> set[int]:
-    """Which messages a view shows, as they are or changed."""
+    """The indices of the messages that a view shows, changed or unchanged."""
     covered = {index for edit in edits for index in range(edit.start, edit.stop)}
     shown = {*range(len(plan.messages))} - covered
     for edit in edits:
@@ -170,7 +170,7 @@ def _changed(
     change: Callable[[Message, int], Message],
     reason: str,
 ) -> list[Edit]:
-    """The edits with some messages changed wherever they stand; one left empty goes."""
+    """The edits, extended by a change of some messages; a message that becomes empty is removed."""
     at = {*indices}
     covered: set[int] = set()
     changed: list[Edit] = []
@@ -199,7 +199,7 @@ def _rewritten(
 
 
 def _alternating(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit]:
-    """The edits as one that makes user and assistant alternate; as they are where they do."""
+    """The edits as one edit after which user and assistant alternate; unchanged if they did so."""
     before = [*_entries(plan, edits)]
     after = alternated(before, results_apart=plan.rules.results_role == "tool")
     if after == before:
@@ -239,14 +239,16 @@ def _entries(plan: Plan, edits: Sequence[Edit]) -> Iterator[Entry]:
 
 
 def alternated(view: Sequence[Entry], *, results_apart: bool) -> list[Entry]:
-    """The view with user and assistant in turns: notes go into a neighbour of their role.
+    """The view with alternating user and assistant messages.
+
+    A note is joined to the message before it if that has the same role.
 
     Args:
-        view: its messages.
-        results_apart: whether calls and results count as nobody's turn; else each message has one.
+        view: the messages of the view.
+        results_apart: whether messages with calls or results do not count as turns.
     """
     taken: list[Entry] = []
-    last: int | None = None  # where in `taken` the message stands whose turn was the last
+    last: int | None = None  # the index in `taken` of the last message that counts as a turn
     for entry in view:
         message = entry[0]
         if message.is_system or (results_apart and _calls_or_answers(message)):
@@ -270,11 +272,11 @@ def _calls_or_answers(message: Message) -> bool:
 
 
 def is_note(message: Message) -> bool:
-    """Whether nothing stands in a message but a note written by us."""
+    """Whether a message consists only of notes of this package."""
     return all(isinstance(block, Text) and is_our_note(block.text) for block in message.blocks)
 
 
 def _joined(first: Entry, second: Entry) -> Entry:
-    """One message made of two; it stands for the one of them that is no note."""
+    """One message made of two; it stands for the first of them that is not new."""
     (before, at), (message, origin) = first, second
     return one_of([before, message]), origin if at is None else at

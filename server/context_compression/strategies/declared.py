@@ -1,4 +1,4 @@
-"""Tools that a search brought: the message that declares one stays while the view calls it."""
+"""Tools that a tool search returned: a declaration stays as long as the view calls its tool."""
 
 from collections.abc import Mapping
 
@@ -7,14 +7,14 @@ from context_compression.planning.plan import Plan
 
 
 def with_declarations(plan: Plan, kept: Mapping[int, Message]) -> Mapping[int, Message]:
-    """The kept messages, with the declarations of the tools that are called there.
+    """The kept messages, with the declarations of the tools that they call.
 
     If the declaring message was not kept, only its declaration is added, with the call that it
     answers.
 
     Args:
-        plan: of the conversation.
-        kept: what stays, by index.
+        plan: the plan of the conversation.
+        kept: the messages that stay, by index.
     """
     if not plan.declared:
         return kept

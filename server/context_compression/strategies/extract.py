@@ -1,9 +1,8 @@
 """`extract`: a must-keep set, and the remaining room filled with pieces chosen by evidence.
 
-The must-keep set (`must_keep`) has levels. The first one that leaves its share of the room is
-taken; whatever room is left after that, the newest pictures and pieces fill (`filling`). In a small
-room two views are made where few of the newest messages fit, and the one that shows more evidence
-is taken.
+The must-keep set (`must_keep`) has levels. The first level that leaves its share of the room is
+taken. The newest pictures and pieces fill the remaining room (`filling`). If only few of the newest
+messages fit into a small room, two views are made, and the one with more evidence is taken.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,14 +24,14 @@ from context_compression.strategies.must_keep import (
 
 
 def propose(plan: Plan) -> Proposal:
-    """Edits that leave the must-keep set and the pieces that carry most evidence."""
+    """Edits that leave the must-keep set and the pieces with the most evidence."""
     target = int(plan.total * plan.settings.target_usage)
     return without_model(extraction(plan, target if plan.room is None else plan.room))
 
 
 def extraction(plan: Plan, room: int) -> Sequence[Edit]:
-    """The edits that leave `room` tokens or less, where the floor allows."""
-    views = Views(plan, max(room, 1))  # a system prompt may have taken more than all
+    """The edits that leave at most `room` tokens, if the smallest view is not larger."""
+    views = Views(plan, max(room, 1))  # a system prompt may take more than the target
     edits: Sequence[Edit] = ()
     for level, view in views.in_order():
         rival = views.rival_of(level, view)
@@ -47,7 +46,7 @@ def extraction(plan: Plan, room: int) -> Sequence[Edit]:
 
 
 class Views:
-    """The views that the levels of the must-keep set lead to."""
+    """The views of the levels of the must-keep set."""
 
     def __init__(self, plan: Plan, room: int) -> None:
         self._plan, self._room = plan, room
@@ -58,12 +57,13 @@ class Views:
         self._again = loaded_again(plan)
 
     def in_order(self) -> Iterator[tuple[Level, Filling]]:
-        """The levels whose must-keep set leaves enough room, and their views; most is kept first.
+        """The levels whose must-keep set leaves enough room, with their views.
 
-        A view is not filled yet, and made when it is asked for.
+        The level that keeps most comes first. Each view is made only when it is reached, and is not
+        filled yet.
         """
         (*generous, least), tight = levels(self._plan)
-        last = self._of(least)  # where it does not fit, those before it hardly ever do
+        last = self._of(least)  # if it does not fit, the levels before it hardly ever do
         with_skeletons = chain(self._of_all(generous), [(least, last)]) if last else ()
         return chain(with_skeletons, self._of_all(tight))
 
@@ -71,7 +71,7 @@ class Views:
         return ((level, view) for level in some if (view := self._of(level)))
 
     def _of(self, level: Level) -> Filling | None:
-        """The view of a level; `None` when its must-keep set takes too much of the room."""
+        """The view of a level; `None` if its must-keep set takes too much of the room."""
         kept = must_keep(self._plan, level, self._room, self._always, self._again)
         view = Filling(self._forms, kept, self._room, level.first)
         if view.left < level.spare * self._room:
@@ -79,9 +79,10 @@ class Views:
         return view if level.spare < 0 or view.left >= view.owed else None
 
     def rival_of(self, level: Level, view: Filling) -> Level | None:
-        """Another level that may show more, where a small view keeps fewer of the newest messages.
+        """Another level that may show more, if a small view keeps fewer of the newest messages.
 
-        `None` where the view keeps what the user's last words reply to: that is worth more.
+        `None` if the view keeps the message that the user's last words reply to, because that is
+        worth more.
         """
         small = (
             self._room <= measured.RIVAL_ROOM_TOKENS
@@ -91,7 +92,7 @@ class Views:
         return level.rival if fewer and self._plan.replied_to not in view.kept else None
 
     def better(self, rival: Level, view: Filling) -> Sequence[Edit] | None:
-        """The edits of a rival's view where that shows clearly more evidence than another one."""
+        """The edits of a rival's view if it shows clearly more evidence than `view`, or `None`."""
         other = self._of(rival)
         if other is None:
             return None

@@ -1,4 +1,4 @@
-"""The files that were worked on, in one line: a small view of a long session names few of them.
+"""A line of the files that were worked on, because a small view of a long session names only few.
 
 `[Files in /srv/app] changed: src/a.py, src/b.py; deleted: c.py; read: docs/d.md; …`
 """
@@ -17,18 +17,18 @@ from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 
 CHANGED, DELETED, READ = "changed", "deleted", "read"
-"""The headings of a line, in its order: the state of a file after the calls that are known."""
+"""The headings of a line, in their order: the state of a file after the last known call."""
 LINE = re.compile(r"^\[Files(?: in ([^\]\n]+))?\] (.+)$", re.MULTILINE)
 SEPARATOR = re.compile(r"[/\\]")
 DOUBLED = re.compile(r"(?<=[^/:])//+")
 ROOT = re.compile(r"(?:[A-Za-z]:|~)?[/\\]+")
-"""What an absolute path begins with before its first folder."""
+"""The beginning of an absolute path, before its first folder."""
 OTHERS = "; …"
-"""At the end of a line: it does not name all."""
+"""The end of a line that does not name all files."""
 UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\.?\Z')
-"""What a path holds that would not be read as one in a line: our signs, patterns; or a folder."""
+"""A path that cannot be shown in a line: it has a sign of the line or a pattern, or is a folder."""
 BEFORE, BEHIND = re.compile(r"[\w.-]"), re.compile(r"[\w-]|\.\w")
-"""What stands before and behind a name where it is only part of another one."""
+"""The text before and after a name that is only part of another name."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class Files:
     """The files that the calls of a conversation worked on.
 
     Attributes:
-        headings: the state of each, by path: those that were only read come last, else the most
-            used first, of those used alike the newest.
-        folder: that holds nearly all of them, with the sign behind it; empty where none does.
+        headings: the state of each file, by path. Files that were only read come last; otherwise
+            the most used come first, and of equally used files the newest.
+        folder: the folder that holds nearly all of them, with its final sign; `""` if there is
+            none.
     """
 
     headings: Mapping[str, str]
@@ -46,20 +47,20 @@ class Files:
 
     @cached_property
     def ends(self) -> frozenset[str]:
-        """The paths, and what they end in: of `src/app/a.py` also `app/a.py` and `a.py`."""
+        """The paths and all their endings: for `src/app/a.py` also `app/a.py` and `a.py`."""
         within = (path[sign.end() :] for path in self.headings for sign in SEPARATOR.finditer(path))
         return frozenset(chain(self.headings, within))
 
     def line(self, texts: Iterable[str], count: Callable[[str], int], room: float) -> str:
-        """The line of the files that some texts do not name; empty where there are none.
+        """The line of the files that some texts do not name; `""` if there are none.
 
-        A line among the texts counts for the files that it lists in the same state. Where some are
-        left out for want of room, the new line ends with `…`.
+        A line of files among the texts counts for the files that it lists in the same state. If
+        files are left out for lack of room, the new line ends with `…`.
 
         Args:
-            texts: of the view.
-            count: tokens of a text.
-            room: tokens that the line may take, about: names are counted one by one.
+            texts: the texts of the view.
+            count: returns the tokens of a text.
+            room: about how many tokens the line may take, because names are counted one by one.
         """
         view = "\n".join(texts)
         listed = {entry for line in LINE.finditer(view) for entry in files_in(line)}
@@ -83,7 +84,7 @@ class Files:
 
 
 def files_of(plan: Plan) -> Files:
-    """The files of a plan's conversation, and of what was compressed before it."""
+    """The files of a plan's conversation, and of the messages that were compressed before."""
     actions = [
         (kind, DOUBLED.sub("/", path), DOUBLED.sub("/", to))
         for kind, path, to in chain(_compressed(plan.archive.ledger), actions_in(plan.messages))
@@ -98,7 +99,7 @@ def files_of(plan: Plan) -> Files:
             path = to
         times[path] += 1
         known = states.pop(path, READ)
-        if kind == READ:  # it is there then, whoever made it again
+        if kind == READ:  # a file that was read exists, so it was created again
             states[path] = READ if known == DELETED else known
         else:
             states[path] = DELETED if kind == DELETED else CHANGED
@@ -108,20 +109,20 @@ def files_of(plan: Plan) -> Files:
     fit = (p for p in order if p.isprintable() and not UNFIT.search(p) and p not in folders)
     headings = {path: states[path] for path in fit}
     folder = folder_of_most(headings)
-    if folder:  # what is relative would seem to lie there
+    if folder:  # relative paths would seem to be in that folder
         headings = {path: heading for path, heading in headings.items() if ABSOLUTE.match(path)}
     return Files(headings, folder)
 
 
 def _compressed(ledger: Iterable[Entry]) -> Iterator[tuple[str, str, str]]:
-    """What was done to files before, as actions."""
+    """The actions on files in the ledger of earlier compressions."""
     for entry in ledger:
         if entry.kind in STATES or entry.kind == "renamed":
             yield entry.kind, entry.text, entry.detail if entry.kind == "renamed" else ""
 
 
 def _by_ending(paths: Iterable[str]) -> Mapping[str, str]:
-    """For relative paths with a folder the absolute one that each is the end of, if it is one."""
+    """For relative paths with a folder: the only absolute path that ends with each, if any."""
     ends: dict[str, set[str]] = {}
     relative: list[str] = []
     for path in paths:
@@ -134,9 +135,9 @@ def _by_ending(paths: Iterable[str]) -> Mapping[str, str]:
 
 
 def folder_of_most(paths: Iterable[str]) -> str:
-    """The deepest folder that holds nearly all of some paths, with the sign behind it.
+    """The deepest folder that holds nearly all of some paths, with its final sign.
 
-    `folder_of_most(["/app/a.py", "/app/src/b.py"])` -> `"/app/"`; empty where none holds two.
+    `folder_of_most(["/app/a.py", "/app/src/b.py"])` -> `"/app/"`; `""` if no folder holds two.
     """
     paths, within = [*paths], Counter[str]()
     for path in paths:
@@ -159,9 +160,9 @@ def files_in(line: re.Match[str]) -> Iterator[tuple[str, str]]:
 
 
 def names(text: str, name: str, folder: str) -> bool:
-    """Whether a text names a file of a folder, by its name there or its full path.
+    """Whether a text names a file, by its name within a folder or its full path.
 
-    Part of another name is none: `a.py` in `data.py`, in `/other/a.py`.
+    Part of another name does not count: `a.py` in `data.py` or in `/other/a.py`.
     """
     at = text.find(name)
     while at >= 0:

@@ -1,8 +1,8 @@
-"""The floor: the smallest view there is, and what it is made of.
+"""The minimum size ("floor"): the smallest view of a conversation, and its parts.
 
-Head, pins and the last user message are unshortened. Of the open tool step the calls stay, with
-long arguments shortened once they are answered, and the results, one line for each that is larger
-than a preview. Nothing else stays.
+Head, pins and the last user message are unshortened. The calls of the open tool step stay; long
+arguments of answered calls are shortened. A result of this step that is larger than a preview
+becomes one line. Nothing else stays.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from context_compression.strategies.keep import cost, keep_only
 
 @dataclass(frozen=True)
 class Floor:
-    """The edits that lead to the floor, its tokens, and the tokens that each part takes."""
+    """The edits that lead to the smallest view, its tokens, and the tokens of each of its parts."""
 
     edits: Sequence[Edit]
     tokens: int
@@ -25,7 +25,7 @@ class Floor:
 
 
 def floor(plan: Plan) -> Floor:
-    """The floor of a plan, by the counter's count (without system prompt and tool schemas)."""
+    """The smallest view of a plan; its tokens are without system prompt and tool schemas."""
     kept = smallest(plan)
     parts: dict[str, int] = {}
     for index, message in kept.items():
@@ -38,9 +38,10 @@ def floor(plan: Plan) -> Floor:
 
 
 def anchored(plan: Plan, room: int) -> dict[int, Message]:
-    """The anchored messages: unshortened where that leaves half of the room, else with previews.
+    """The anchored messages: unshortened if that leaves half of the room, else with previews.
 
-    Where the previews do not fit, the newest that do; the other messages as small as they get.
+    If not all previews fit, the newest messages have them as far as they fit. The other messages
+    are as small as possible.
     """
     if leaves_half(plan, room):
         return _shaped(plan, Form.FULL)
@@ -56,9 +57,9 @@ def anchored(plan: Plan, room: int) -> dict[int, Message]:
 
 
 def anchored_forms(plan: Plan, form: Form) -> dict[int, Form]:
-    """The form of each anchored message, by index: head and pins in full, the rest in `form`.
+    """The form of each anchored message, by index: head and pins in full, the others in `form`.
 
-    The partners of pins, calls of results or results of calls, are not smaller than with previews.
+    The other messages of a pin's tool step are not smaller than with previews.
     """
     partners = {index for pin in plan.pins for index in plan.step_of(pin) or ()}
 
@@ -76,7 +77,7 @@ def leaves_half(plan: Plan, room: int) -> bool:
 
 
 def smallest(plan: Plan) -> dict[int, Message]:
-    """The anchored messages, as small as they may get."""
+    """The anchored messages, as small as possible."""
     return _shaped(plan, Form.LEAST)
 
 
@@ -91,13 +92,13 @@ def _part(plan: Plan, index: int) -> str:
     if plan.open_step and index in plan.open_step and index not in plan.pins:
         return "open tool step"
     if not plan.pins.isdisjoint(plan.step_of(index) or (index,)):
-        return "pins"  # or what they need: the calls of results, the results of calls
+        return "pins"  # or other messages of their tool steps
     of_user = index in (plan.last_user, *plan.shown_since) or plan.messages[index].starts_turn
     return "last user message" if of_user else "last message"
 
 
 def _what_notes_do(plan: Plan, kept: dict[int, Message]) -> str:
-    """What the notes of the smallest view are for; a view may begin with one."""
+    """The purpose of the notes in the smallest view, which may begin with one."""
     first = next((message for index, message in kept.items() if index >= plan.head), None)
     if plan.rules.user_first and first is not None and first.role == "assistant":
         return "a note of ours before it, for the user has to speak first"

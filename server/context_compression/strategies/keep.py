@@ -1,4 +1,4 @@
-"""The edits that leave just the messages that stay."""
+"""The edits that leave only the messages that stay."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,14 +18,14 @@ def keep_only(
     reason: str,
     why: Mapping[int, str] | None = None,
 ) -> Sequence[Edit]:
-    """Edits that leave the kept messages, and a note in place of the runs between them.
+    """Edits that leave the kept messages, and notes in place of the runs between them.
 
     Args:
-        plan: whose messages they are.
-        kept: what stays, by index, full or shortened; never a part of a tool step. A message
-            without blocks is left out.
-        notes: what stands in place of a dropped run, by the run's first index.
-        reason: goes with every edit.
+        plan: the plan of the conversation.
+        kept: the messages that stay, by index, full or shortened; tool steps must be complete. A
+            message without blocks is left out.
+        notes: the notes in place of dropped runs, by the first index of the run.
+        reason: the reason of every edit.
         why: details for single messages, by index.
     """
     why = why or {}
@@ -34,7 +34,7 @@ def keep_only(
     kept = with_declarations(plan, kept)
     order = sorted(index for index, message in kept.items() if message.blocks)
     places = sorted(notes)
-    spoken: Message | None = None  # the last message of the view that is no system message
+    spoken: Message | None = None  # the last message of the view that is not a system message
     for at, index in enumerate([*order, len(plan.messages)]):
         if start < index:
             given = [
@@ -62,7 +62,7 @@ def keep_only(
 
 
 def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) -> int:
-    """Tokens of the view that `keep_only` would lead to."""
+    """Tokens of the view that the edits of `keep_only` would make."""
     total = plan.total
     for edit in keep_only(plan, kept, notes, ""):
         total -= sum(plan.tokens[edit.start : edit.stop])
@@ -71,21 +71,21 @@ def cost(plan: Plan, kept: Mapping[int, Message], notes: Mapping[int, Message]) 
 
 
 def _user_is_due(plan: Plan, before: Message | None, after: Message | None) -> bool:
-    """Whether the user must speak between two kept messages, so that roles stay in order."""
+    """Whether a user message is needed between two kept messages, so that roles stay in order."""
     if not plan.rules.user_first or after is None or after.role != "assistant":
         return False
     return before is None or before.role not in ("user", "tool")
 
 
 def _with_uniform_loops(plan: Plan, edits: Sequence[Edit]) -> Iterator[Edit]:
-    """The same edits; where a tool loop would show part of its thinking, notes divide it.
+    """The edits, with notes that divide each tool loop that would show only part of its thinking.
 
-    All edits of such a turn become one, so that all of a turn is changed or nothing.
+    All edits of such a turn become one edit, so that it is made completely or not at all.
     """
     turn_of = {index: turn for turn in plan.turns for index in turn}
     for turn, group in groupby(edits, lambda edit: turn_of.get(edit.start)):
         changes = list(group)
-        if turn is None or changes[-1].stop > turn.stop:  # the head, or more than a turn is gone
+        if turn is None or changes[-1].stop > turn.stop:  # the head, or more than one turn
             yield from changes
             continue
         divided = _divided(plan, turn, changes)
@@ -93,7 +93,7 @@ def _with_uniform_loops(plan: Plan, edits: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _divided(plan: Plan, turn: range, changes: Sequence[Edit]) -> Edit | None:
-    """One edit for a turn in which thinking stays in some messages and not in others."""
+    """One edit for a turn that keeps only part of its thinking; `None` if no note is needed."""
     by_start = {edit.start: edit for edit in changes}
     becomes: list[Message] = []
     origins: list[int | None] = []

@@ -1,9 +1,10 @@
-"""What `extract` keeps in any case, level by level: the must-keep set.
+"""The must-keep set: the messages that `extract` keeps at each level.
 
-Must-keep are the user's messages, records, summaries, the newest messages, and every tool step as a
-skeleton: its call, one line for each result. A set that takes more than its share of the room
-shrinks: previews for the newest results, long texts clipped, old tool steps only quoted, fewer of
-the newest messages, the open step as small as it gets, only the last turns, the floor.
+The set holds the user's messages, records, summaries, the newest messages, and every tool step as a
+skeleton, which is its call and one line for each result. A set that takes more than its share of
+the room shrinks in these steps: the newest results become previews, long texts are clipped, old
+tool steps are only quoted, fewer of the newest messages stay, the open step becomes as small as
+possible, only the last turns stay, and finally only the smallest view.
 """
 
 from collections.abc import Container, Sequence
@@ -26,14 +27,16 @@ class Level:
     """One form of the must-keep set.
 
     Attributes:
-        first: messages before this one are dropped, unless they are anchored.
-        recent: messages from this one on stay, in the form `newest`.
-        newest: that form.
+        first: messages before this index are dropped, unless they are anchored.
+        recent: messages from this index on stay, in the form `newest`.
+        newest: the form of the newest messages.
         skeletons: whether older tool steps stay as skeletons.
-        spare: share of the room that it must leave free to be taken, and at least what the user's
-            constraints in dropped messages cost; negative for one that is taken in any case.
-        left_out: those of the newest messages that it leaves out, unless they are the user's.
-        rival: another level, which may show more where this one leaves out any.
+        spare: the share of the room that the level must leave free. It must also leave room for the
+            user's constraints in dropped messages. A negative value means that the level is always
+            accepted.
+        left_out: the newest messages that it leaves out, unless they are the user's.
+        rival: another level, which may show more if this level leaves out any of the newest
+            messages.
     """
 
     first: int
@@ -46,9 +49,10 @@ class Level:
 
 
 def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
-    """The forms of the must-keep set, the most generous first; the last one takes any room.
+    """The levels of the must-keep set, the most generous first; the last level fits any room.
 
-    Those with skeletons of old tool steps come apart: each hardly ever takes less than the next.
+    The first tuple holds the levels with skeletons of old tool steps. Each of these hardly ever
+    takes less room than the next one.
     """
     end = len(plan.messages)
     recent = plan.cut_before(max(plan.head, end - plan.settings.min_recent_messages))
@@ -75,7 +79,7 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
         smallest,
         # the last turns only, fewer and fewer
         *(Level(turn, max(turn, fewest), clipped, skeletons=False) for turn in turns),
-        # what is anchored, with previews; then the floor
+        # the anchored messages with previews, then the smallest view
         Level(end, end, clipped, spare=measured.FEWEST_SPARE),
         Level(end, end, Form.LEAST, spare=float("-inf")),
     )
@@ -84,14 +88,14 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
 def must_keep(
     plan: Plan, level: Level, room: int, always: Container[int], again: Container[int]
 ) -> dict[int, Form]:
-    """What stays at a level and in which form, by index.
+    """The form of each message that stays at a level, by index.
 
     Args:
-        plan: of the conversation.
-        level: how much stays.
-        room: tokens the view may take.
-        always: indices of records and of what the user said.
-        again: indices of messages that a later one repeats.
+        plan: the plan of the conversation.
+        level: the level of the must-keep set.
+        room: the tokens that the view may take.
+        always: the indices of records and of the user's messages.
+        again: the indices of messages that a later message repeats.
     """
     fits = level.newest is Form.FULL and leaves_half(plan, room)
     least = level.newest is Form.LEAST
@@ -116,16 +120,16 @@ def must_keep(
             kept[index] = older
         elif level.skeletons and plan.step_of(index):
             kept[index] = Form.SKELETON
-    for index in list(kept):  # a record may stand in a tool step, which is never split
+    for index in list(kept):  # a record may be in a tool step, which is never split
         for partner in plan.step_of(index) or ():
             kept.setdefault(partner, kept[index])
     return kept
 
 
 def loaded_again(plan: Plan) -> set[int]:
-    """The messages with skills that hold nothing but what later ones of the user's hold, too.
+    """The indices of messages with skills whose texts are all repeated by later user messages.
 
-    That the host ran a command of its own is no loss.
+    A note that the host ran one of its own commands may be lost.
     """
     alone = {
         index: [block.text for block in message.blocks if isinstance(block, Text)]
@@ -142,10 +146,10 @@ def loaded_again(plan: Plan) -> set[int]:
 
 
 def is_record(message: Message, plan: Plan) -> bool:
-    """Whether it is a summary, or holds a marker of records.
+    """Whether a message is a summary or holds a record marker.
 
-    In a long output only a line that begins with the marker is a record: the file that
-    defines a marker holds it, too.
+    In a long text, a line must begin with the marker, because a file that defines a marker holds
+    it, too.
     """
     if message.text.startswith(SUMMARY_MARKS):
         texts = (block for block in message.blocks if isinstance(block, Text))

@@ -1,4 +1,4 @@
-"""Names that a very small view lacks, in one line: to be used again, and to search by.
+"""A line of names that a very small view lacks, so that they can be used again and searched.
 
 `[More names used] retryPolicy, MAX_RETRIES, apps/web, --dry-run, owner/name#12`
 """
@@ -23,25 +23,26 @@ from context_compression.strategies import measured
 LABEL = "[More names used]"
 LINE = re.compile(rf"^{re.escape(LABEL)} .*", re.MULTILINE)
 GAP = re.compile(r"\[…[^\]\n]*\]")
-"""The mark of a gap, whose ref names nothing that was used."""
+"""The mark of a gap, whose ref is not a name that was used."""
 TORN = re.compile(rf"(?![{JOINED}])[^\W\x00-\x7f]")
-"""A letter at which a word would be torn that is not of ASCII alone."""
+"""A letter outside ASCII, at which a word would be torn."""
 RUN = re.compile(r"[\w./\\-]+")
 BLANK = re.compile(r"\s")
 BOTH = re.compile(r"[^\W\d_]+(?:[/-][^\W\d_]+)+")
-"""Plain words that a slash or a hyphen joins: mostly it is one or the other."""
+"""Plain words joined by a slash or hyphen, which mostly means one or the other."""
 ESCAPES = re.compile(r"\A\\(?!\\)|\\[^\w\\]|/.*\\|\\.*/")
-"""What a word holds that is a piece of an expression, or of a quoted text, and no path."""
+"""Signs of a word that is part of an expression or a quoted text, and not a path."""
 FIGURE = re.compile(r"(?!#\d{1,5}\Z)[^.]*(?:\.[^.]*)?")
-"""A number that names nothing: no issue (`#12`), no version (`1.2.3`)."""
+"""A number that is not a name, unlike an issue (`#12`) or a version (`1.2.3`)."""
 
 
 def names_of(plan: Plan) -> Sequence[str]:
-    """The names that were used; first those in most messages, and used last; long ones late.
+    """The names that were used, the most valuable first.
 
-    Names that only a tool put out were not used; names in a note written by us were used once.
-    Secrets that are known by their looks are left out. (Measured on recorded sessions: in this
-    order a line holds most of what later steps need.)
+    Names in many messages, names that were used recently, and short names come first. Names that
+    occur only in a tool's output were not used; names in a note of this package were used once.
+    Secrets that are recognised by their form are left out. (Measured on recorded sessions: in this
+    order, a line holds most of the names that later steps need.)
     """
     lexicon, times, last = Lexicon(), Counter[str](), dict[str, int]()
     for index, message in enumerate(plan.messages):
@@ -84,7 +85,7 @@ def names_in(message: Message, lexicon: Lexicon) -> set[str]:
 
 
 def argument(name: str, text: str) -> str:
-    """An argument; empty for what its name says is a secret."""
+    """An argument without secrets, which are recognised by the argument's name."""
     if not name or len(text) >= measured.LONGEST_NAME_CHARS:
         return text
     shown = redact(f"{name}={text}")
@@ -92,27 +93,27 @@ def argument(name: str, text: str) -> str:
 
 
 def quoted_in(note: str) -> Iterator[str]:
-    """The texts of a note written by us that were used, not put out by a tool; its names, too."""
+    """The quotes and names in a note of this package, except quotes of tool results."""
     for label, start, stop in sections(note):
         if not label.startswith("[Result"):
             yield GAP.sub("", note[start:stop])
 
 
 def untorn(text: str) -> str:
-    """A text without words of which a search would find only a part."""
+    """A text without words that would be found only in part."""
     if text.isascii():
         return text
     return RUN.sub(lambda run: " " if TORN.search(run[0]) else run[0], text)
 
 
 def is_name(word: str, kind: Kind, *, plain: bool) -> bool:
-    """Whether a word of a text says what is meant where it stands alone.
+    """Whether a word of a text is understood without its context.
 
     Args:
         word: the word.
-        kind: what it is evidence of.
-        plain: whether plain words name something: where no other word stands with them in an
-            argument of a tool, or of a command.
+        kind: its kind of evidence.
+        plain: whether plain words count as names, because the word is a complete argument of a tool
+            or a command.
     """
     if len(word) >= measured.LONGEST_NAME_CHARS or ESCAPES.search(word):
         return False
@@ -125,13 +126,13 @@ def is_name(word: str, kind: Kind, *, plain: bool) -> bool:
 def line(
     names: Iterable[str], texts: Iterable[str], count: Callable[[str], int], room: float
 ) -> str:
-    """A line of those of some names that stand in none of some texts; empty where none fits.
+    """A line of the names that are in none of some texts; `""` if no name fits.
 
     Args:
-        names: in the order in which they are taken.
-        texts: of the view.
-        count: tokens of a text.
-        room: tokens that the line may take, about: names are counted one by one.
+        names: the names, in the order in which they are taken.
+        texts: the texts of the view.
+        count: returns the tokens of a text.
+        room: about how many tokens the line may take, because names are counted one by one.
     """
     view = "\n".join(texts)
     left = room - count(LABEL)
@@ -149,7 +150,7 @@ def line(
 
 
 def stands_in(text: str, name: str) -> bool:
-    """Whether a name stands in a text, and not as a part of a longer word."""
+    """Whether a name is in a text, but not as part of a longer word."""
     at = text.find(name)
     while at >= 0:
         stop = at + len(name)

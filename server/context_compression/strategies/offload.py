@@ -1,4 +1,4 @@
-"""`offload`: a tool result goes to a file; one line and an evidence preview stay in its place."""
+"""`offload`: a tool result is moved to a file, and replaced by one line and a preview."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -21,21 +21,21 @@ from context_compression.strategies.tool_results import Shorten, shorten_results
 
 
 def propose(plan: Plan) -> Proposal:
-    """Edits that replace large tool results by their previews, oldest first."""
+    """Edits that replace large tool results by their previews, the oldest first."""
     large = to_preview(plan, plan.settings.offload_min_tokens)
     return without_model(shorten_results(plan, large, "offload"))
 
 
 def to_preview(plan: Plan, least: int) -> Shorten:
-    """A function that replaces a result of `least` tokens or more by its preview."""
+    """A function that replaces a result of at least `least` tokens by its preview."""
 
     def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
-        tokens = tokens_of_text(result, plan.counter)  # pictures stay
+        tokens = tokens_of_text(result, plan.counter)  # pictures are kept
         text = result.text
         if tokens < least or not text:
             return result
         spans = [*preview(result, index, plan), *shown]
-        if earlier := receipt_of(text, plan.archive):  # a preview already: it names the full text
+        if earlier := receipt_of(text, plan.archive):  # already a preview, which names its ref
             kept = result.with_text(render(text, [earlier.span(), *spans]))
         else:
             what = describe(result, name, tokens)
@@ -47,10 +47,10 @@ def to_preview(plan: Plan, least: int) -> Shorten:
 
 
 def preview(result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
-    """Where the parts of an output stand that later work most likely needs.
+    """The spans of an output that later work most likely needs.
 
-    The outer lines and those of errors, then the pieces that hold most evidence; words that the
-    user or the model says or passes to a tool count most.
+    These are the first and last line and lines of errors, then the pieces with the most evidence.
+    Words that the user or the model says or passes to a tool count most.
     """
     key = result.text, (*plan.outdated.spans(result, result.text),)
     known = plan.previews.get(key)

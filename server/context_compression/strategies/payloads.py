@@ -1,7 +1,7 @@
-"""Tools that the provider ran itself: their payload leaves, the words of the answer stay.
+"""Results of tools that the provider ran itself: the payload is removed, the answer's text stays.
 
-A call and its result in one message leave together, and a text stands for both. Where they stand
-in several messages, with calls of others between them, they are a tool step and stay as they are.
+A call and its result in one message are removed together and replaced by one text. If they are in
+several messages, with other calls between them, they are a tool step and stay unchanged.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +21,12 @@ from context_compression.strategies import measured
 
 
 def without_payloads(message: Message, ref: str, count: Callable[[Block], int]) -> Message:
-    """A message without what tools of the provider's returned; itself where there is none.
+    """A message without the payload of the provider's own tools; the same object if it has none.
 
     Args:
-        message: one of the assistant's.
-        ref: of the message; empty where it has none.
-        count: tokens of a block.
+        message: an assistant message.
+        ref: the ref of the message; `""` if it has none.
+        count: returns the tokens of a block.
     """
     marks: list[Text] = []
     gone: set[str] = set()
@@ -42,7 +42,7 @@ def without_payloads(message: Message, ref: str, count: Callable[[Block], int]) 
 
 
 def units_in(message: Message) -> Mapping[str, Sequence[Opaque]]:
-    """The blocks of each unit that stands in one message, and that nothing else needs."""
+    """The blocks of each unit that is complete in one message and that no other block needs."""
     if message.role != "assistant":
         return {}
     units: dict[str, list[Opaque]] = {}
@@ -61,7 +61,10 @@ def units_in(message: Message) -> Mapping[str, Sequence[Opaque]]:
 
 
 def mark_of(call: Opaque, ref: str) -> str:
-    """What stands for a call and its result: `[web_search: lexer release left out; ref c3f9…]`."""
+    """The mark in place of a call and its result.
+
+    `[Compressed History] [web_search: lexer release left out; ref c3f9…]`
+    """
     source: Any = call.source if is_object(call.source) else {}
     name = str(source.get("name") or source.get("toolName") or "a tool of the provider's")
     query = " ".join(" ".join(strings_in(source.get("input"))).split()).replace("]", ")")

@@ -1,7 +1,7 @@
-"""Which pictures stay in a view: the newest, as many as have room; a text stands where one was.
+"""The pictures that stay in a view: the newest that have room; a mark replaces each of the others.
 
-A picture is there as it came or not at all. Those of anchored messages stay in any case. What the
-user showed comes before older pictures of tools, which can look again.
+A picture is shown unchanged or not at all. Pictures of anchored messages always stay. Pictures of
+the user come before older pictures of tools, because a tool can make its picture again.
 """
 
 import re
@@ -28,18 +28,18 @@ MARK = re.compile(
     rf"(?:{re.escape(COMPRESSED)} )?"
     rf"\[(?:picture|[\d,]+ pictures|[^\n\]]{{1,200}}) left out(?:; ref {REF})?\]"
 )
-"""A text written by us that stands for pictures, or for what a tool of the provider's returned.
-Next to what the user or the model says it begins with the mark that it is ours."""
+"""A text of this package in place of pictures, or of the result of a provider's tool. Next to texts
+of the user or the model it begins with `COMPRESSED`."""
 
 
 class Picture(NamedTuple):
     """A picture of a conversation.
 
     Attributes:
-        message: which one it stands in, by index.
-        block: itself.
-        tokens: that it costs.
-        recent: whether that is one of the newest messages.
+        message: the index of its message.
+        block: the picture itself.
+        tokens: its tokens.
+        recent: whether its message is one of the newest.
     """
 
     message: int
@@ -49,19 +49,19 @@ class Picture(NamedTuple):
 
 
 class Pictures:
-    """The pictures of a plan that may leave a view.
+    """The pictures of a plan that a view may leave out.
 
     Attributes:
-        in_order: all of them: those of the newest messages, the user's, the others, each from the
-            newest to the oldest.
+        in_order: all these pictures: those of the newest messages, then the user's, then the
+            others; within each group the newest come first.
     """
 
     def __init__(self, plan: Plan, ref_of: Callable[[int], str]) -> None:
-        """Those of a plan.
+        """The pictures of a plan, except those of anchored messages.
 
         Args:
-            plan: whose pictures.
-            ref_of: the ref of a message, by index; empty where it has none.
+            plan: the plan of the conversation.
+            ref_of: takes the index of a message and returns its ref, `""` if it has none.
         """
         self._ref_of, self._count = ref_of, plan.counter.text
         self._one_text = plan.rules.one_text
@@ -83,18 +83,18 @@ class Pictures:
         )
 
     def missing(self, index: int, shown: Message) -> int:
-        """How many pictures of a message are not there as it is shown."""
+        """How many pictures of a message are missing where it is shown."""
         return len(self._images[index]) - len(images_in(shown)) if index in self._images else 0
 
     def left_out(
         self, view: Mapping[int, Message], may: Callable[[int], bool], stay: Container[int]
     ) -> dict[int, Message]:
-        """The messages of a view, by index, that are shown without some of their pictures.
+        """The messages of a view that may lose pictures, by index, without those not in `stay`.
 
         Args:
-            view: messages in whatever form, with all of their pictures.
-            may: whether pictures of a message may leave.
-            stay: the ids of those that do not.
+            view: messages in any form, with all of their pictures.
+            may: takes the index of a message and returns whether its pictures may be left out.
+            stay: the Python ids of the picture blocks that are shown.
         """
         return {
             index: self._marked_message(view[index], index, stay)
@@ -103,9 +103,9 @@ class Pictures:
         }
 
     def _marked_message(self, message: Message, index: int, stay: Container[int]) -> Message:
-        """A message with marks for pictures; none stands before what is said.
+        """A message with marks for pictures, none of which is before the first spoken text.
 
-        The first text of a message shows whether we wrote it.
+        The first text of a message shows whether it is a note of this package.
         """
         ref = self._ref_of(index)
         blocks = [
@@ -119,7 +119,7 @@ class Pictures:
         return message if kept == message.blocks else message.with_blocks(kept)
 
     def _marked_result(self, result: ToolResult, ref: str, stay: Container[int]) -> ToolResult:
-        """A result with marks for pictures; one text where the provider takes no more."""
+        """A result with marks for pictures; one text if the provider takes only one."""
         made = replace(result, content=tuple(self._marked(result.content, mark_of, ref, stay)))
         texts = sum(isinstance(block, Text) for block in made.content)
         return made.with_text(made.text) if self._one_text and texts > 1 else made
@@ -131,7 +131,7 @@ class Pictures:
         ref: str,
         stay: Container[int],
     ) -> Iterator[Block]:
-        """Blocks with one mark for neighbouring pictures that do not stay, if it costs less."""
+        """The blocks, with one mark for neighbouring pictures not in `stay` if it costs less."""
         for leaves, group in groupby(
             blocks, lambda block: isinstance(block, Image) and id(block) not in stay
         ):
@@ -144,41 +144,41 @@ class Pictures:
 
 
 class Showing:
-    """The pictures that a view shows, of those that it may."""
+    """The pictures that a view shows, of those that it may show."""
 
     def __init__(self, pictures: Iterable[Picture] = ()) -> None:
-        """None yet.
+        """No picture is shown yet.
 
         Args:
-            pictures: those that it may, in the order in which it does.
+            pictures: the pictures that may be shown, in the order in which they are taken.
         """
         self._others = [*pictures]
         self.shown: list[Picture] = []
 
     @property
     def tokens(self) -> int:
-        """What they cost."""
+        """The tokens of the shown pictures."""
         return sum(picture.tokens for picture in self.shown)
 
     @property
     def ids(self) -> Container[int]:
-        """The ids of their blocks."""
+        """The Python ids of the shown pictures' blocks."""
         return {id(picture.block) for picture in self.shown}
 
     def take(self, room: float, *, recent: bool = False, most: float = inf) -> bool:
-        """Show others as far as there is room; whether there was for any.
+        """Show more pictures as far as there is room; returns whether any was added.
 
         Args:
-            room: tokens they may take.
-            recent: whether only recent ones are shown.
-            most: how many.
+            room: the tokens that they may take.
+            recent: whether only pictures of the newest messages are added.
+            most: how many pictures are added at most.
         """
         before = len(self.shown)
         others: list[Picture] = []
         for picture in self._others:
             price = (
                 picture.tokens + measured.GAP_MARK_TOKENS
-            )  # it may stand between two that shared a mark
+            )  # it may be between two pictures that shared a mark
             fits = price <= room and len(self.shown) - before < most
             if fits and (picture.recent or not recent):
                 room -= picture.tokens
@@ -189,13 +189,13 @@ class Showing:
         return len(self.shown) > before
 
     def give_back(self) -> None:
-        """Show the last one no more, nor another in its place: there would be no end of it."""
+        """Remove the last picture; no other picture can be added afterwards, to avoid a loop."""
         self.shown.pop()
         self._others = []
 
 
 def images_in(message: Message) -> Sequence[Image]:
-    """The pictures of a message, in order, those in results of tools among them."""
+    """The pictures of a message, in order, including those in tool results."""
     images: list[Image] = []
     for block in message.blocks:
         if isinstance(block, Image):
@@ -206,18 +206,21 @@ def images_in(message: Message) -> Sequence[Image]:
 
 
 def mark_of(count: int, ref: str) -> str:
-    """What stands for pictures: `[picture left out; ref c3f91a20b77d]`, `[3 pictures left out]`."""
+    """The mark in place of pictures.
+
+    `[picture left out; ref c3f91a20b77d]`, `[3 pictures left out]`
+    """
     what = "picture" if count == 1 else f"{count:,} pictures"
     return f"[{what} left out{f'; ref {ref}' if ref else ''}]"
 
 
 def own_mark_of(count: int, ref: str) -> str:
-    """The same next to what the user or the model says: it shows that neither said this."""
+    """The mark next to texts of the user or the model, which shows that neither wrote it."""
     return f"{COMPRESSED} {mark_of(count, ref)}"
 
 
 def is_mark(block: Block) -> bool:
-    """Whether a text, or all that a tool answered, stands for pictures."""
+    """Whether a text, or every part of a tool result, is a mark in place of removed content."""
     if isinstance(block, ToolResult):
         return bool(block.content) and all(map(is_mark, block.content))
     return isinstance(block, Text) and MARK.fullmatch(block.text) is not None

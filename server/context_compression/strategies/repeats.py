@@ -1,4 +1,4 @@
-"""Texts that are repeated in the user's role: where the newest stands the older ones need not."""
+"""Texts of role user that a later text repeats, so that the older ones need not be shown."""
 
 from collections.abc import Callable, Sequence, Set
 
@@ -10,14 +10,15 @@ from context_compression.strategies import measured
 def repeated_texts(
     messages: Sequence[Message], counts: Callable[[int], bool]
 ) -> Set[tuple[int, int]]:
-    """Where texts stand in the user's role that a later one repeats: the message and its block.
+    """`(message, block)` of each text of role user that a later text repeats.
 
-    It says the same, or is the same skill with arguments behind all that the older one says, short
-    enough to stay unshortened.
+    A text is repeated by an equal text. A skill is also repeated by a later load of the same skill
+    that begins with it and adds arguments, if that load is short enough to stay unshortened.
 
     Args:
-        messages: of a conversation.
-        counts: whether a message, by index, will be there, so that it may stand for others.
+        messages: the messages of a conversation.
+        counts: takes the index of a message and returns whether it will be in view, so that it may
+            replace earlier ones.
     """
     texts = [
         (index, slot, block.text, skill_of(block.text))

@@ -1,7 +1,7 @@
-"""Drops all of the model's thinking, for a provider that takes none of it back.
+"""Drops all of the model's thinking, for a provider that accepts none of it.
 
-Nobody chooses this strategy, for it is not made to save room: a session repairs a refused request
-with it.
+This strategy is not for callers, because it is not made to free tokens. A session repairs a refused
+request with it.
 """
 
 from context_compression.conversation.messages import Thinking
@@ -14,7 +14,8 @@ NAME = "thinking"
 def edits(plan: Plan) -> list[Edit]:
     """Edits that drop every thinking block, and each message that holds nothing else.
 
-    Only the assistant thinks, and two messages of one role may follow each other: roles stay valid.
+    Roles stay valid, because only the assistant has thinking, and messages of one role may follow
+    each other.
     """
     dropping: list[Edit] = []
     for index, message in enumerate(plan.messages):

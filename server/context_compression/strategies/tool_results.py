@@ -1,8 +1,8 @@
-"""Shortens tool results one by one, oldest first, until the conversation fits its room.
+"""Shortens tool results one by one, the oldest first, until the conversation fits its room.
 
-The newest tool step stays untouched, and so do texts that were restored: taking them away again
-would start a loop. A strategy says how one result is shortened (`truncate`, `offload`); here each
-becomes an `Edit` of its message, which `planning.edits.apply` makes.
+The newest tool step stays unchanged. Restored texts stay, too, because shortening them again would
+start a loop. A strategy shortens one result (`truncate`, `offload`); this module makes an `Edit` of
+the message, which `planning.edits.apply` applies.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +15,16 @@ from context_compression.planning.plan import Plan
 from context_compression.planning.selection import tokens_of_text, tool_names
 
 Slots: TypeAlias = Mapping[tuple[int, str], Sequence[Span]]
-"""Spans of a message to show, by block and by key: which text of a call, empty for other blocks."""
+"""Spans of a message to show, by `(block, key)`. The key names a call's text; for other blocks it
+is empty."""
 NO_SLOTS: Slots = {}
 Shorten: TypeAlias = Callable[[ToolResult, str, int, Sequence[Span]], ToolResult]
-"""`shorten(result, tool, index, spans)` returns a shorter result, or the same one. `index` is its
-message's; `spans` are parts of its text that stay in any case."""
+"""`shorten(result, tool, index, spans)` returns a shorter result, or the same one. `index` is the
+index of its message; `spans` are parts of its text that must stay."""
 
 
 def with_results(plan: Plan) -> Sequence[int]:
-    """The messages whose results may be shortened: all but those of the newest step, and pins."""
+    """The messages whose results may be shortened: all except pins and the newest step."""
     newest = plan.steps[-1] if plan.steps else range(0)
     return [
         index
@@ -33,9 +34,10 @@ def with_results(plan: Plan) -> Sequence[int]:
 
 
 def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]:
-    """Edits that shorten results, oldest first, until the conversation fits; never the newest step.
+    """Edits that shorten results, the oldest first, until the conversation fits its room.
 
-    Each replaces one message by the same with shorter results: `Edit(4, 5, (shorter,), reason)`.
+    Each edit replaces one message by a copy with shorter results: `Edit(4, 5, (shorter,), reason)`.
+    Pins and the newest step are not shortened.
     """
     names = tool_names(plan)
     edits: list[Edit] = []
@@ -53,7 +55,7 @@ def shorten_results(plan: Plan, shorten: Shorten, reason: str) -> Sequence[Edit]
 
 
 def least_left(plan: Plan) -> int:
-    """Tokens that stay even if all results are gone that may be shortened."""
+    """The tokens that are left if all results that may be shortened were removed completely."""
     settings = plan.settings
     return plan.total - sum(
         tokens
@@ -72,7 +74,7 @@ def with_short_results(
     shorten: Shorten,
     slots: Slots = NO_SLOTS,
 ) -> Message:
-    """The message with its results shortened; itself when nothing changed."""
+    """The message with its results shortened; the same object if nothing changed."""
 
     def settle(result: ToolResult, slot: int) -> ToolResult:
         name = names.get(result.call_id, "tool")

@@ -1,4 +1,4 @@
-"""`truncate`: a tool output longer than the limit keeps its first and last half of the limit."""
+"""`truncate`: a long tool output keeps its beginning and end, each half of the limit."""
 
 import re
 from collections.abc import Sequence
@@ -13,14 +13,12 @@ from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import shorten_results
 
 MARK = re.compile(r"\n\.\.\. \[truncated \d+ characters; ref \w+\] \.\.\.\n")
-"""The mark of an earlier cut; it does not count, or each compression would cut it out again."""
+"""The mark of an earlier cut. It does not count towards the limit, because otherwise each
+compression would cut the text again."""
 
 
 def propose(plan: Plan) -> Proposal:
-    """Edits that cut long tool outputs in the middle, oldest first.
-
-    `shorten_results` walks through the results and asks `shorten` for each.
-    """
+    """Edits that cut long tool outputs in the middle, the oldest first."""
     limit = plan.settings.max_tool_output
 
     def shorten(result: ToolResult, name: str, index: int, shown: Sequence[Span]) -> ToolResult:
@@ -33,10 +31,15 @@ def propose(plan: Plan) -> Proposal:
 
 
 def truncate_tool_output(text: str, *, max_chars: int | None = None) -> str:
-    """One tool output shortened before it is recorded: first and last half around a mark.
+    """A tool output shortened before it is recorded: its beginning and end around a mark.
 
-    `max_chars` defaults to the setting `max_tool_output`. The ref in the mark is that of the full
-    text; keep it yourself, or record the full message and let a `Session` do so.
+    The mark holds the ref of the full text. Keep the full text yourself, or record the full message
+    and let a `Session` keep it.
+
+    Args:
+        text: the output.
+        max_chars: the most characters of text that are kept; default: the default of the setting
+            `max_tool_output`.
     """
     limit = Settings().max_tool_output if max_chars is None else max_chars
     return min(text, clip(text, limit, ref_of(text)), key=len) if len(text) > limit else text

@@ -1,8 +1,8 @@
-"""`window`: the last turns in full, a digest of what came before, and the messages that matter.
+"""`window`: the last turns in full, important older messages, and a digest of the others.
 
-Older than the last `keep_recent` turns stays what scores at or above `importance_threshold`, of the
-last `max_turns` turns; the recent turns stay full while they fit, then fewer of them, then part of
-the last one.
+The last `keep_recent` turns stay in full if they fit. Otherwise fewer of them stay, or only part of
+the last one. Older messages within the last `max_turns` turns stay if their importance is at least
+`importance_threshold`.
 """
 
 import re
@@ -33,7 +33,7 @@ CODE = re.compile(
 
 @dataclass(frozen=True)
 class Importance:
-    """How much a message matters, 0..1, and why."""
+    """The importance of a message from 0 to 1, with its reasons."""
 
     score: float
     reasons: tuple[str, ...]
@@ -43,7 +43,7 @@ class Importance:
 
 
 def importance(message: Message, keywords: Iterable[str]) -> Importance:
-    """The importance of a message: 0.5, and each rule that applies."""
+    """The importance of a message: 0.5 plus the weight of each rule that applies."""
     text = message.text or "\n".join(result.text for result in message.results)
     lower = text.lower()
     rules = (
@@ -67,13 +67,13 @@ def _is_rich(message: Message) -> bool:
 
 
 def is_due(plan: Plan) -> bool:
-    """Above twice `keep_recent` turns, or more than `max_turns`."""
+    """Whether there are more than twice `keep_recent` turns, or more than `max_turns`."""
     turns, settings = len(plan.turns), plan.settings
     return turns > 2 * settings.keep_recent or turns > settings.max_turns
 
 
 def propose(plan: Plan) -> Proposal:
-    """Edits that leave the recent turns, what matters of the older ones, and a digest."""
+    """Edits that leave the recent turns, important older messages, and a digest of the others."""
     return without_model(_edits(plan))
 
 
@@ -105,7 +105,7 @@ def _edits(plan: Plan) -> Sequence[Edit]:
     looked_at = plan.turns[-settings.max_turns :]
     scores = {i: importance(plan.messages[i], settings.important_keywords) for i in range(start)}
     scored = [
-        (max(scores[i].score for i in unit if i in scores), unit)  # it may reach beyond its turn
+        (max(scores[i].score for i in unit if i in scores), unit)  # a unit may exceed its turn
         for turn in looked_at
         if turn.stop <= start
         for unit in units(plan, turn)
@@ -116,7 +116,7 @@ def _edits(plan: Plan) -> Sequence[Edit]:
     ]
     most = settings.summary_max_chars
     notes = _digest_note(plan, kept, most)
-    while taken and cost(plan, kept, notes) > room:  # the notes between scattered units cost, too
+    while taken and cost(plan, kept, notes) > room:  # notes between scattered units cost tokens
         for index in set(taken.pop()) - plan.anchored:
             kept.pop(index, None)
         notes = _digest_note(plan, kept, most)
@@ -130,7 +130,7 @@ def _edits(plan: Plan) -> Sequence[Edit]:
 
 
 def units(plan: Plan, span: range) -> list[range]:
-    """The parts of a span that cannot be split, in order: tool steps, and the other messages."""
+    """The parts of a span that must not be split, in order: tool steps, and other messages."""
     parts: list[range] = []
     for index in span:
         step = plan.step_of(index)
@@ -140,11 +140,12 @@ def units(plan: Plan, span: range) -> list[range]:
 
 
 def _digest_note(plan: Plan, kept: Mapping[int, Message], most: int) -> dict[int, Message]:
-    """A digest of what is dropped, in the place of the first dropped run that is longer.
+    """A note with a digest of the dropped messages, by the first index of the run it replaces.
 
-    It has at most `most` characters; it says in any case that messages are missing.
+    It replaces the first dropped run that is longer than the note; empty if there is none. It has
+    about `most` characters at most, and always says that messages are missing.
     """
-    runs: dict[int, int] = {}  # tokens by the run's first message
+    runs: dict[int, int] = {}  # the tokens of each run by its first message
     start = plan.head
     for index in range(plan.head, len(plan.messages)):
         if index in kept:

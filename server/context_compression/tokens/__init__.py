@@ -1,20 +1,20 @@
-"""Counting tokens: offline, exact for o200k, honest about everything else.
+"""Token counts: offline, exact for o200k, estimates with an upper bound for other tokenizers.
 
     text ──o200k──▶ base count ──family──▶ the model's tokens ──anchor──▶ corrected by real usage
 
-The base count is that of tiktoken's o200k, from ranks shipped with the package: no network path
-exists. Other models' tokens are the base count times a factor, plus constants for what wraps each
-block. The caches hold base counts only, so one cache serves every model.
+The base count is made by tiktoken's o200k, with ranks shipped in the package, so nothing is
+downloaded. The tokens of other models are the base count times a factor, plus constants for the
+structure around each block. The caches hold base counts only, so one cache serves every model.
 
     o200k.py        the base count, from the vocabulary in data/
-    families.py     which tokenizer a model has, and its window
+    families.py     the tokenizer and context window of each model
     counter.py      `Counter`: blocks, messages and conversations in one model's tokens
     media.py        pictures, documents and base64
-    anchors.py      a count corrected by what a provider charged
+    anchors.py      counts corrected by the usage that a provider charged
     usage.py        how full a context window is, and whether a compression is due
     remembered.py   caches of base counts
-    counting.py     counts in a thread, without the interpreter's lock
-    estimate.py     a guess from bytes, where the vocabulary cannot be loaded
+    counting.py     counting in a thread, without the interpreter's lock
+    estimate.py     an estimate from bytes, if the vocabulary cannot be loaded
 """
 
 from context_compression.tokens.anchors import Anchor, anchor_in, anchored

@@ -1,7 +1,7 @@
-"""Anchors: the usage that a provider reported, plus a count of the messages behind it.
+"""Anchors: the usage that a provider reported, plus a count of the messages after it.
 
-The count of a conversation whose last request had 150,000 tokens, and that has grown by 10 % since,
-is right to within half a percent with any tokenizer.
+If the last request of a conversation had 150,000 tokens and the conversation has since grown by
+10 %, the count is right to within half a percent with any tokenizer.
 """
 
 import re
@@ -22,8 +22,8 @@ class Anchor:
     """The tokens that a provider reported for the first messages, with system prompt and tools.
 
     Attributes:
-        tokens: input and output of the request.
-        messages: how many messages they are for.
+        tokens: input and output tokens of the request.
+        messages: the number of messages that these tokens are for.
     """
 
     tokens: int
@@ -31,9 +31,9 @@ class Anchor:
 
 
 def anchored(counter: Counter, messages: Sequence[Message], anchor: Anchor) -> Count:
-    """The anchor's tokens plus a count of the messages behind it.
+    """The anchor's tokens plus a count of the messages after it.
 
-    An anchor of more messages than there are belongs to an earlier state and is not used.
+    An anchor for more messages than there are belongs to an earlier state and is ignored.
     """
     if anchor.messages > len(messages):
         return counter.total(messages)
@@ -44,14 +44,14 @@ def anchored(counter: Counter, messages: Sequence[Message], anchor: Anchor) -> C
 def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:
     """The last `message["usage"]` in a conversation of provider dicts; `None` if there is none.
 
-    Usage behind a text of this package is not taken: it may be from before a compression.
+    Usage after a text of this package is ignored, because it may be from before a compression.
     """
     for at in range(len(messages) - 1, -1, -1):
         usage = messages[at].get("usage")
         if not isinstance(usage, Mapping):
             continue
         usage = cast("Mapping[str, Any]", usage)
-        # OpenAI's `prompt_tokens` includes what was cached, Anthropic's `input_tokens` does not.
+        # OpenAI's `prompt_tokens` includes cached tokens, Anthropic's `input_tokens` does not.
         charged = _tokens(usage, "prompt_tokens") or sum(_tokens(usage, key) for key in _INPUT)
         if charged == 0:  # a placeholder, or a reply without a request
             continue
@@ -60,8 +60,8 @@ def anchor_in(messages: Sequence[Mapping[str, Any]]) -> Anchor | None:
         answered = _tokens(usage, "completion_tokens") or _tokens(usage, "output_tokens")
         if _plausible(answered, messages[at]):
             return Anchor(charged + answered, at + 1)
-        # One answer may be split over messages that repeat its id and usage: the request held
-        # only what stands before the first of them.
+        # One answer may be split over messages that repeat its id and usage. The request held
+        # only the messages before the first of them.
         id_ = messages[at].get("id")
         while id_ is not None and at > 0 and messages[at - 1].get("id") == id_:
             at -= 1
@@ -75,7 +75,7 @@ def _tokens(usage: Mapping[str, Any], key: str) -> int:
 
 
 def _plausible(answered: int, message: Mapping[str, Any]) -> bool:
-    # Streamed answers are often recorded with a placeholder (8, 6, 0, 1 where it was 173, 243, 212,
-    # 94). No tokenizer makes 8 characters of ordinary text or code into less than a token.
+    # Streamed answers are often recorded with a placeholder (8, 6, 0 and 1 instead of 173, 243, 212
+    # and 94). No tokenizer needs less than one token for 8 characters of ordinary text or code.
     content = [message.get("content"), message.get("tool_calls")]
     return answered * 8 >= sum(map(len, strings_in(content))) and answered > 0

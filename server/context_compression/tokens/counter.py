@@ -1,7 +1,7 @@
-"""Counts blocks, messages and conversations in the tokens of one model.
+"""`Counter`, which counts blocks, messages and conversations in the tokens of one model.
 
-All counts are whole numbers rounded up per block, so a conversation is exactly the sum of its
-messages and a message that stays the same keeps its count.
+Each block's count is rounded up to an integer. The count of a conversation is therefore exactly the
+sum of its messages, and an unchanged message keeps its count.
 """
 
 import math
@@ -42,20 +42,20 @@ from context_compression.tokens.o200k import BASE, O200K
 from context_compression.tokens.remembered import Remembered, TextCounter
 
 WITHOUT_TOKENIZER = 1.15
-"""Factor on the upper bound without a tokenizer: the estimate from bytes was off by 13 % at most
-(see `estimate`)."""
+"""The factor on the upper bound without a tokenizer, because the estimate from bytes was off by
+13 % at most (see `estimate`)."""
 
 
 class Count(int):
-    """A number of tokens, with how it was counted."""
+    """A number of tokens, with the method by which it was counted and an upper bound."""
 
     method: str
     """For example "o200k" or "usage + o200k x 1.15 (claude, older)"."""
     upper: int
-    """Upper bound: 95 of 100 such conversations have at most so many tokens."""
+    """The upper bound: 95 of 100 such conversations have at most this many tokens."""
 
     def __new__(cls, tokens: int, method: str = "given", upper: int | None = None) -> "Count":
-        """A count; without `upper` it is exact."""
+        """A count, which is exact if no `upper` is given."""
         count = super().__new__(cls, tokens)
         count.method = method
         count.upper = tokens if upper is None else upper
@@ -68,10 +68,16 @@ class Counter:
     family: Family
 
     def __init__(self, model: str | None = None, counter: TextCounter | None = None) -> None:
-        """A counter for `model`, or by `counter`, the caller's own: text in, tokens out.
+        """A counter for a model, or with the caller's own function.
+
+        Args:
+            model: the name of the model; default: the older Claude family, or with `counter` the
+                family `ANY`.
+            counter: a function that takes a text and returns its number of tokens.
 
         Raises:
-            InvalidCounter: it cannot be called; or later, it gave no number of tokens.
+            InvalidCounter: `counter` is not a function. The counting methods raise it if `counter`
+                does not return a number of tokens.
         """
         self._custom = counter is not None
         self.family = ANY if self._custom and model is None else family_of(model)
@@ -80,24 +86,24 @@ class Counter:
 
     @property
     def method(self) -> str:
-        """How this counter counts, in words: `"o200k x 1.15 (claude, older)"`."""
+        """The method of this counter in words: `"o200k x 1.15 (claude, older)"`."""
         if self._custom:
             return "custom"
         return "bytes (tokenizer unavailable)" if O200K.failed else self.family.method
 
     def count(self, tokens: int) -> Count:
-        """A sum of this counter's numbers, with method and upper bound."""
+        """A number of tokens from this counter, with its method and upper bound."""
         if self._custom:
             return Count(tokens, self.method)
         doubt = self.family.upper * (WITHOUT_TOKENIZER if O200K.failed else 1)
         return Count(tokens, self.method, math.ceil(tokens * doubt))
 
     def text(self, text: str) -> int:
-        """Tokens of a text alone."""
+        """Tokens of a text, without any structure around it."""
         return self._scaled(self._base.text(text))
 
     def block(self, block: Block) -> int:
-        """Tokens of a block with what wraps it."""
+        """Tokens of a block, including the structure around it."""
         match block:
             case Text():
                 return self.text(block.text)
@@ -119,11 +125,11 @@ class Counter:
                 assert_never(block)
 
     def message(self, message: Message) -> int:
-        """Tokens of a message with what wraps it."""
+        """Tokens of a message, including the structure around it."""
         return self.family.per_message + sum(map(self.block, message.blocks))
 
     def messages(self, messages: Sequence[Message]) -> int:
-        """Tokens of a conversation, without a system prompt and tools outside the messages."""
+        """Tokens of a conversation, without the system prompt and tools outside the messages."""
         if counting := self.ahead(messages):
             counting.finish()
         return sum(map(self.message, messages))
@@ -131,8 +137,8 @@ class Counter:
     def total(self, messages: Sequence[Message], overhead: int = 0) -> Count:
         """The count of a conversation plus `overhead`, the tokens outside the messages.
 
-        A document given by an id or an address is counted with an assumed length, and the method
-        says so; the upper bound assumes a long document.
+        A document given by an id or an address is counted with an assumed length, and the count's
+        method names that assumption. The upper bound assumes a long document.
         """
         count = self.count(overhead + self.messages(messages))
         unseen = sum(map(_is_unseen, chain.from_iterable(map(_parts, messages))))
@@ -144,7 +150,7 @@ class Counter:
         return Count(int(count), f"{count.method}, {assumed}", count.upper + more)
 
     def ahead(self, messages: Iterable[Message]) -> Counting | None:
-        """Begin to count the texts of messages in a thread; `None` if there are too few."""
+        """Start to count the texts of messages in a thread; `None` if there is too little text."""
         blocks = chain.from_iterable(message.blocks for message in messages)
         parts = chain.from_iterable(
             b.content if isinstance(b, ToolResult) else (b,) for b in blocks
@@ -198,7 +204,7 @@ class Counter:
 
 
 def _parts(message: Message) -> Iterator[Block]:
-    """The blocks of a message, and in place of results their parts."""
+    """The blocks of a message, with the parts of each result in its place."""
     for block in message.blocks:
         yield from block.content if isinstance(block, ToolResult) else (block,)
 

@@ -1,7 +1,7 @@
-"""Counting in a thread: the tokenizer releases the interpreter's lock.
+"""Counting in a thread, which works because the tokenizer releases the interpreter's lock.
 
-A thread counts texts in batches while the caller goes on, or helps. Its counts are remembered with
-all others, so the caller waits only for those that are missing.
+A thread counts texts in batches while the caller does other work or helps. Its counts go into the
+same cache as all others, so the caller waits only for missing counts.
 """
 
 from collections import deque
@@ -11,18 +11,18 @@ from threading import Thread
 from typing import TypeAlias
 
 Task: TypeAlias = tuple[int, str]
-"""The key under which a count is remembered, and the text."""
+"""The key of a count in the cache, and the text."""
 
-WORTH_A_THREAD = 50_000  # characters, some 2 ms of counting: below, to start one costs too much
-# characters of a batch: a thread that comes back from the tokenizer waits up to 5 ms for the lock
+WORTH_A_THREAD = 50_000  # characters, some 2 ms of counting; for fewer a thread costs too much
+# characters of a batch; a thread that returns from the tokenizer waits up to 5 ms for the lock
 BATCH = 100_000
 
 
 class Counting:
-    """Texts that are being counted in a thread.
+    """Texts that a thread is counting.
 
     Attributes:
-        chars: characters of all texts.
+        chars: the number of characters in all texts.
     """
 
     def __init__(
@@ -31,16 +31,22 @@ class Counting:
         counts: Callable[[Sequence[str]], Sequence[int]],
         remember: Callable[[int, int], None],
     ) -> None:
-        """Begin to count: `remember` gets the key and the tokens of each text."""
+        """Start to count.
+
+        Args:
+            tasks: the key and text of each count.
+            counts: takes texts and returns the tokens of each.
+            remember: takes the key and the tokens of each text.
+        """
         self.chars = sum(len(text) for _, text in tasks)
         self._counts, self._remember = counts, remember
         self._batches = deque(batches(tasks))
         self._thread = Thread(target=self._work, daemon=True)
-        with suppress(Exception):  # without a thread `finish` counts
+        with suppress(Exception):  # without a thread, `finish` counts everything
             self._thread.start()
 
     def _work(self) -> None:
-        # until no batch is left; what cannot be counted raises its error where it is asked for
+        # Until no batch is left. A text that cannot be counted raises its error when it is needed.
         with suppress(Exception):
             while True:
                 batch = self._batches.popleft()
@@ -49,14 +55,14 @@ class Counting:
                     self._remember(key, count)
 
     def finish(self) -> None:
-        """Help until all is counted."""
+        """Count the remaining batches, and wait for the thread."""
         self._work()
         if self._thread.ident is not None:
             self._thread.join()
 
 
 def batches(tasks: Iterable[Task], limit: int = BATCH) -> Iterator[Sequence[Task]]:
-    """Tasks in batches of about `limit` characters; a text is never divided."""
+    """Tasks in batches of about `limit` characters; no text is divided."""
     batch: list[Task] = []
     size = 0
     for task in tasks:

@@ -1,10 +1,10 @@
-"""Tokens estimated from bytes, for when the tokenizer is not available.
+"""An estimate of tokens from bytes, for when the tokenizer is not available.
 
-Each kind of byte weighs something. In UTF-8 the first byte of a letter shows its script, the
-following bytes share one weight. `benchmarks/calibrate.py bytes` fits the weights: off by 7 % on a
-page of conversation, by 4 % on a whole one (13 % at most), by 14 % on a page in one of many
-languages. No weight is negative, and the sum is kept between a twelfth of the bytes and all of
-them, so that the estimate for an unknown script is wrong within limits.
+Each kind of byte has a weight. In UTF-8 the first byte of a letter shows its script; all following
+bytes share one weight. `benchmarks/calibrate.py bytes` fits the weights. The estimate is off by 7 %
+on a page of conversation, by 4 % on a complete one (13 % at most), and by 14 % on a page in one of
+many languages. No weight is negative, and the sum is kept between a twelfth of the bytes and all of
+them. This limits the error for an unknown script.
 """
 
 import math
@@ -16,7 +16,7 @@ def _span(first: int, last: int) -> bytes:
 
 SENTENCE = b".,;:!?"
 MOST_BYTES_PER_TOKEN = 12
-"""Bytes of a token at most: text in an unknown script is never counted as almost nothing."""
+"""The most bytes per token, so that text in an unknown script never counts as almost nothing."""
 KINDS: tuple[tuple[bytes, float], ...] = (
     (_span(0x80, 0xBF), 0.16),  # the following bytes of any letter
     (b"\n", 0.46),
@@ -41,18 +41,18 @@ KINDS: tuple[tuple[bytes, float], ...] = (
     (_span(0xEE, 0xFF), 1.46),  # full-width forms, emoji
 )
 _WEIGHTS = [weight for _, weight in KINDS]
-# Bytes of no kind (control characters) are taken for the first.
+# Bytes of no kind (control characters) count as the first kind.
 _TABLE = bytes(next((i for i, (kind, _) in enumerate(KINDS) if b in kind), 0) for b in range(256))
 
 
 def kinds_in(text: str) -> list[int]:
-    """How many bytes of each kind the text has, in the order of `KINDS`."""
+    """The number of bytes of each kind in a text, in the order of `KINDS`."""
     kinds = text.encode("utf-8", "surrogatepass").translate(_TABLE)
     return [kinds.count(i) for i in range(len(KINDS))]
 
 
 def estimate(text: str) -> int:
-    """About as many tokens as o200k finds in the text."""
+    """About the number of o200k tokens in a text."""
     counts = kinds_in(text)
     total = sum(counts)
     tokens = math.ceil(sum(map(float.__mul__, _WEIGHTS, map(float, counts))))

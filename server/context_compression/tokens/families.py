@@ -1,7 +1,7 @@
-"""Families of models: how many tokens each makes of a text, as far as that is known.
+"""Families of models, with the known ratio of each family's tokens to o200k's.
 
-Claude's tokenizers are not public. `benchmarks/calibrate.py` fits o200k times a factor plus
-constants to what Claude Code was charged for 1,157 steps whose full text is known.
+Claude's tokenizers are not public. `benchmarks/calibrate.py` fits a factor on o200k and constants
+to the tokens that Claude Code was charged for 1,157 steps whose full text is known.
 """
 
 import re
@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How one family of models turns o200k tokens, blocks and pictures into its own tokens."""
+    """The conversion of o200k tokens, blocks and pictures into the tokens of one model family."""
 
     name: str
     factor: float
-    """Its tokens for one of o200k, on text."""
+    """The family's tokens per o200k token of text."""
     upper: float
-    """Times the estimate: what 95 of 100 conversations stay below."""
+    """The factor on the estimate below which 95 of 100 conversations stay."""
     per_message: int
     per_call: int
     per_argument: int
@@ -25,17 +25,17 @@ class Family:
     per_definition: int
     """For each tool definition, in addition to its JSON."""
     with_tools: int
-    """Once, where there are tools."""
+    """Once, if there are tools."""
     image_tokens: int
-    """The most a picture costs; also what one of unknown size is counted as."""
+    """The most a picture costs; also the count of a picture of unknown size."""
     image_edge: int
-    """Pixels the longer side is scaled down to."""
+    """The pixels to which the longer side is scaled down."""
     image_tiles: bool = False
-    """Pictures are paid by tiles of 512 pixels instead of patches of 28."""
+    """Whether pictures are charged by tiles of 512 pixels instead of patches of 28."""
 
     @property
     def method(self) -> str:
-        """How a count came about, in words."""
+        """The method of a count, in words."""
         if self.name == "openai":
             return "o200k"
         if self.name == "other":
@@ -44,18 +44,20 @@ class Family:
         return f"o200k{factor} ({self.name})"
 
 
-# Factor and constants are fitted by benchmarks/calibrate.py to 686 and 471 steps. Calls and results
-# come in pairs, so only their sum is known; it is halved. `upper` is charged / counted over runs of
-# 40 steps, between its 95th percentile (1.061 and 1.038) and its largest (1.116 and 1.052), for
-# those were three repositories in English. 346 is the documented system prompt of Claude 4
-# (Anthropic, "Tool use"); pictures: Anthropic, "Vision". `per_definition` is a guess.
+# benchmarks/calibrate.py fits factor and constants to 686 and 471 steps. Calls and results come in
+# pairs, so only their sum is known; it is halved. `upper` is based on charged / counted over runs
+# of 40 steps. It is between the 95th percentile (1.061 and 1.038) and the maximum (1.116 and
+# 1.052), because the steps are from three repositories in English only. 346 is the documented
+# system prompt of Claude 4 (Anthropic, "Tool use"); pictures: Anthropic, "Vision".
+# `per_definition` is a guess.
 CLAUDE_OLDER = Family(
     "claude, older", 1.15, 1.10, 6, 21, 11, 21, 12, 346, image_tokens=1_568, image_edge=1_568
 )
 ANY = replace(CLAUDE_OLDER, per_message=8, per_call=40, per_argument=0, per_result=40)
-"""For a caller's own counter where no model is named: it knows texts, not what wraps them. The 80
-for a call and its result are those of `benchmarks/estimate.py`, more than any family has for a call
-of up to three arguments: to count too much is the safe side."""
+"""The family for a caller's own counter without a model, because such a counter counts only texts
+and not the structure around them. The 80 tokens for a call and its result are those of
+`benchmarks/estimate.py`. That is more than any family has for a call of up to three arguments; it
+is safer to count too much than too little."""
 CLAUDE_NEWER = Family(
     "claude, newer", 1.52, 1.06, 6, 14, 11, 14, 16, 346, image_tokens=4_784, image_edge=2_576
 )
@@ -67,10 +69,10 @@ OPENAI = Family(
 OTHER = Family("other", 1.0, 1.30, 4, 10, 0, 8, 12, 0, image_tokens=1_568, image_edge=1_568)
 
 _CLAUDE = re.compile(r"claude|anthropic|\b(?:opus|sonnet|haiku|fable)\b")
-# 4-5, 4.6, 5; a date has more digits.
+# Matches 4-5, 4.6 and 5, but no date, which has more digits.
 _VERSION = re.compile(r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 BINDING = (5, 1)
-"""First version of Claude whose thinking is bound to what comes before it."""
+"""The first version of Claude whose thinking is bound to what comes before it."""
 _OPENAI = re.compile(r"(?:^|[/:.])(?:chatgpt-4o|gpt-(?:4o|4\.[15]|[5-9]|oss)|o[1-9]\b|codex)")
 _WINDOWS = tuple(
     (re.compile(rf"(?:^|[/:.])(?:{name})"), window)
@@ -86,44 +88,48 @@ _WINDOWS = tuple(
 
 
 def family_of(model: str | None) -> Family:
-    """The family of a model by its name, with or without a provider's prefix."""
+    """The family of a model by its name, with or without a provider's prefix.
+
+    Without a name it is the older Claude family.
+    """
     if model is None:
         return CLAUDE_OLDER
     name = model.lower()
     if _CLAUDE.search(name):
         version = _claude_version(name)
-        # An unknown Claude is taken for a newer one: to count too much is the safe side.
+        # An unknown Claude counts as a newer one: it is safer to count too much than too little.
         return CLAUDE_OLDER if version and version < (4, 7) else CLAUDE_NEWER
     return OPENAI if _OPENAI.search(name) else OTHER
 
 
 def window_of(model: str | None) -> int | None:
-    """Tokens of the model's context window; `None` if that is not well known."""
+    """Tokens of the model's context window; `None` if they are not well known."""
     if model is None:
         return None
     name = model.lower()
     if _CLAUDE.search(name):
-        # Version 5 takes a million (seen in use: 400,879 tokens); `[1m]` is how Claude Code asks
-        # for it.
+        # Version 5 takes a million (seen in use: 400,879 tokens). Claude Code requests a million
+        # with `[1m]`.
         million = "[1m]" in name or (_claude_version(name) or (0, 0)) >= (5, 0)
         return 1_000_000 if million else 200_000
     return next((window for known, window in _WINDOWS if known.search(name)), None)
 
 
 def binds_thinking(model: str | None) -> bool:
-    """Whether the model accepts its thinking only behind exactly what came before it.
+    """Whether the model accepts its thinking only if everything before it is unchanged.
 
-    Claude does from version 5.1 on (Claude docs, "Prefix checks on thinking blocks"). Older models
-    refuse the parameters that go with it, so a name without a version counts as one of those.
+    Claude checks that from version 5.1 on (Claude docs, "Prefix checks on thinking blocks"). Older
+    models refuse the parameters of this check, so a name without a version counts as an older
+    model.
     """
     version = _version_of_claude(model)
     return version is not None and version >= BINDING
 
 
 def takes_thinking_anywhere(model: str | None) -> bool:
-    """Whether the model is known to accept its thinking behind anything.
+    """Whether the model is known to accept its thinking even if messages before it changed.
 
-    Claude does before version 5.1; of unknown models it is not known.
+    Claude does before version 5.1. For an unknown model or version the answer is `False`.
     """
     version = _version_of_claude(model)
     return version is not None and version < BINDING

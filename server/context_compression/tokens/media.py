@@ -10,19 +10,19 @@ from context_compression.conversation.messages import strings_in
 from context_compression.tokens.families import Family
 
 PAGE = 2_200  # tokens of a PDF page: about 1,590 for its picture, the rest for its text
-PAGE_BYTES = 50_000  # of a PDF whose pages cannot be counted
+PAGE_BYTES = 50_000  # assumed bytes per page of a PDF whose pages cannot be counted
 UNSEEN_PAGES, MOST_UNSEEN_PAGES = 4, 10
-"""Assumed pages of a document given by an id or an address, whose pages cannot be counted: in the
-count and in its upper bound. A letter has one page, a paper ten; with more, compression would be
-due too often."""
+"""The assumed pages of a document given by an id or an address: in the count, and in its upper
+bound. A letter has one page, a paper ten. A larger assumption would make a compression due too
+often."""
 HEAD = 262_144  # base64 characters of a JPEG searched for its size; it may begin with a thumbnail
 SLICE = 1_048_576  # base64 characters decoded at a time
 BASE64_CHARS = 300
-"""Characters at the beginning of a text that decide whether it is base64: in so many prose has a
-blank, paths and addresses a dot or a colon."""
+"""How many characters at the beginning of a text decide whether it is base64. Within that length,
+prose has a space, and paths and addresses have a dot or a colon."""
 
 NAMING = frozenset({"file_id", "fileId", "file_url", "url", "uri", "fileUri", "file_uri"})
-"""Keys of a document's id or address."""
+"""The keys of a document's id or address."""
 ADDRESS = re.compile(r"(?:https?|gs|s3)://")
 _BASE64 = re.compile(r"(?:data:[^,\s]{0,200},)?[A-Za-z0-9+/_=\r\n-]+")
 _DATA_URL = re.compile(r"data:[^,\s]{0,200},")
@@ -31,26 +31,26 @@ _PDF_PAGE = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
 
 
 def sealed_tokens(characters: int) -> int:
-    """Tokens of the text inside so many characters of encrypted base64 (hidden reasoning)."""
+    """Estimated tokens of the text in this many characters of encrypted base64 reasoning."""
     return math.ceil(characters * 3 / 4 / 4)
 
 
 def payload(source: Any) -> str:
-    """The data of a picture or document: its longest string, whatever the dialect calls it."""
+    """The data of a picture or document in any dialect: its longest string, without `data:…,`."""
     longest = max(strings_in(source), key=len, default="")
     url = _DATA_URL.match(longest)
     return longest[url.end() :] if url else longest
 
 
 def image_tokens(source: Any, family: Family) -> int:
-    """Tokens of a picture, by its pixels; the most one costs where those are unknown."""
+    """Tokens of a picture by its size in pixels; the family's maximum if the size is unknown."""
     size = image_size(payload(source))
     if size is None:
         return family.image_tokens
     width, height = size
     scale = min(1.0, family.image_edge / max(width, height))
     if family.image_tiles:
-        # OpenAI, gpt-4o: into 2048 x 2048, then the shorter side to 768; 85 + 170 for each tile.
+        # OpenAI, gpt-4o: scale to 2048 x 2048, then the shorter side to 768; 85 + 170 per tile.
         scale = min(scale, 768 / min(width, height))
         tokens = 85 + 170 * _cells(width * scale, 512) * _cells(height * scale, 512)
     else:
@@ -63,7 +63,10 @@ def _cells(pixels: float, side: int) -> int:
 
 
 def image_size(data: str) -> tuple[int, int] | None:
-    """Width and height from the header of a PNG, GIF, WebP or JPEG in base64."""
+    """Width and height in pixels from the header of a PNG, GIF, WebP or JPEG in base64.
+
+    `None` for other data.
+    """
     head = _decoded(data, 0, 64)
     size: tuple[int, int] | None = None
     if head[:8] == b"\x89PNG\r\n\x1a\n":
@@ -99,7 +102,7 @@ def _jpeg_size(head: bytes) -> tuple[int, int] | None:
 
 
 def document_tokens(source: Any) -> int | None:
-    """Tokens of a PDF, by its pages; `None` if `source` does not hold one."""
+    """Tokens of a PDF by its pages; `None` if `source` does not hold a PDF."""
     data = payload(source)
     if _decoded(data, 0, 64)[:4] != b"%PDF":
         return None
@@ -110,7 +113,7 @@ def document_tokens(source: Any) -> int | None:
 
 
 def is_reference(source: Any) -> bool:
-    """Whether a document is given by an id or an address only, without its data."""
+    """Whether a document is given only by an id or an address, without its data."""
     if isinstance(source, Mapping):
         mapping = cast("Mapping[str, Any]", source)
         named = any(key in NAMING and isinstance(value, str) for key, value in mapping.items())
@@ -123,7 +126,7 @@ def _holds_data(source: Mapping[str, Any]) -> bool:
 
 
 def without_base64(value: Any) -> tuple[Any, int]:
-    """Parsed JSON with its long base64 strings emptied, and the number of characters removed."""
+    """Parsed JSON with `""` in place of long base64 strings, and the removed characters' number."""
     if isinstance(value, str):
         return ("", len(value)) if _is_base64(value) else (value, 0)
     if isinstance(value, Mapping):

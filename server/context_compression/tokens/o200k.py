@@ -1,9 +1,11 @@
-"""The base count: o200k tokens by tiktoken, with ranks from this package.
+"""The base count: o200k tokens, counted by tiktoken with the ranks of this package.
 
 `tiktoken.get_encoding` would download the ranks, so it is never called. The vocabulary is read at
-the first count (about 0.13 s), not at import. No input may take the program down or make it slow:
-tiktoken panics at 1,000,000 spaces in a row and needs 48 bytes per byte of one long run, so long
-text is counted in pieces, cut where the tokenizer breaks anyway.
+the first count (about 0.13 s), not at import.
+
+No input may crash the program or make it slow. tiktoken panics at 1,000,000 spaces in a row and
+needs 48 bytes per byte of one long run. Long text is therefore counted in pieces, which are cut
+where the tokenizer breaks the text anyway.
 """
 
 import logging
@@ -20,7 +22,7 @@ from typing import Any
 from context_compression.tokens.estimate import estimate
 from context_compression.tokens.remembered import Remembered, TextCounter
 
-# Alternatives and special tokens as in tiktoken_ext.openai_public; a test compares them.
+# The alternatives and special tokens are those of tiktoken_ext.openai_public; a test compares them.
 _UPPER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}"
 _LOWER = r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
 _ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -33,20 +35,20 @@ ALTERNATIVES = (
     r"\s+(?!\S)",
     r"\s+",
 )
-# Those before the first look-ahead as one group: tiktoken's engine tries them in one pass then,
-# which makes counting a quarter faster.
+# The alternatives before the first look-ahead are one group, so that tiktoken's engine tries them
+# in one pass. This makes counting a quarter faster.
 PATTERN = f"(?:{'|'.join(ALTERNATIVES[:5])})|{'|'.join(ALTERNATIVES[5:])}"
 SEPARATOR = "<|endoftext|>"
 SPECIAL = {SEPARATOR: 199999, "<|endofprompt|>": 200018}
-# Of data/o200k.bin, printed by data/tokenizer/build.py.
+# The hash of data/o200k.bin, printed by data/tokenizer/build.py.
 SHA256 = "0ba1be6ea71dcf6209e3bc56650b19244230721244ff704ca7785366fa13221e"
 
-PIECE = 65_536  # characters; also kind to the processor's cache: 6-9 % faster than one long call
-WINDOW = 4_096  # characters before the end of a piece in which a place to cut is looked for
+PIECE = 65_536  # characters; 6-9 % faster than one long call because of the processor's cache
+WINDOW = 4_096  # characters before the end of a piece that are searched for a place to cut
 BUFFER_FROM = 1_500  # characters from which counting bytes of a buffer beats a list of numbers
 
-# Where the pattern must break: before a blank that follows a non-blank, and after a newline if the
-# next line begins neither blank nor with `/` (which the pattern lets follow a newline).
+# The places where the pattern must break: before a blank that follows a non-blank, and after a
+# newline. The next line must not be blank or begin with `/`, which the pattern joins to a newline.
 _BREAK = re.compile(r"(?<=\S)(?=[ \t])|(?<=\n)(?=[^\S\r\n]{0,200}[^\s/])")
 _GROUP = struct.Struct("<II")
 
@@ -55,16 +57,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Native:
-    """How tiktoken counts."""
+    """The functions that count with tiktoken."""
 
     count: TextCounter
-    """Tokens of one piece."""
+    """Takes one piece and returns its tokens."""
     counts: Callable[[Sequence[str]], Sequence[int]] | None = None
-    """Tokens of each of some pieces, by one call."""
+    """Takes several pieces and returns the tokens of each, by one call of tiktoken."""
 
 
 class O200k:
-    """Counts o200k tokens; estimates them from bytes where tiktoken cannot be had (`failed`)."""
+    """Counts o200k tokens; estimates them from bytes if tiktoken cannot be loaded (`failed`)."""
 
     def __init__(self, resource: str = "o200k.bin") -> None:
         self._resource = resource
@@ -73,12 +75,12 @@ class O200k:
         self.failed = False
 
     def count(self, text: str) -> int:
-        """Tokens of a text, whatever is in it; text that looks like a special token is text."""
+        """Tokens of any text; the text of a special token is counted as ordinary text."""
         limit = limit_of(text)
         if len(text) <= limit:
             return self._of_piece(text)
         total = 0
-        runs: dict[tuple[int, int], int] = {}  # a run without places to cut repeats itself
+        runs: dict[tuple[int, int], int] = {}  # pieces of a run without places to cut repeat
         for piece, clean in pieces(text, limit):
             if clean:
                 total += self._of_piece(piece)
@@ -90,7 +92,7 @@ class O200k:
         return total
 
     def counts(self, texts: Sequence[str]) -> Sequence[int]:
-        """Tokens of each of some texts: as `count`, but all that can be by one call of tiktoken."""
+        """Tokens of each of several texts, as `count`, with one call of tiktoken where possible."""
         alone = [len(text) > limit_of(text) or SEPARATOR in text for text in texts]
         others = iter(self._together([t for t, a in zip(texts, alone, strict=True) if not a]))
         return [self.count(t) if a else next(others) for t, a in zip(texts, alone, strict=True)]
@@ -133,21 +135,27 @@ class O200k:
 
 
 def _must_rise(error: BaseException) -> bool:
-    # Rust's PanicException is no Exception, so that nobody catches it by accident. We mean to.
+    # Rust's PanicException is not an Exception, so that it is not caught by accident. Here it must
+    # be caught.
     return not isinstance(error, Exception) and type(error).__name__ != "PanicException"
 
 
 def limit_of(text: str) -> int:
-    """Characters of a text that are counted by one call at most."""
-    # beyond ASCII a piece is copied to UTF-8 and back, several bytes a character
+    """How many characters of a text are counted by one call at most."""
+    # text beyond ASCII is copied to UTF-8 and back, with several bytes per character
     return PIECE if text.isascii() else PIECE // 4
 
 
 def pieces(text: str, limit: int = PIECE, window: int = WINDOW) -> Iterator[tuple[str, bool]]:
-    """The text in pieces of at most `limit` characters, each with whether its end is clean.
+    """The pieces of a text, each with whether its end is clean.
 
-    Counts of pieces add up to the count of the text if all ends are clean; each other end may cost
-    a token or two (measured: 2 in 1.8 million).
+    The counts of pieces add up to the count of the text if all ends are clean. Each other end may
+    add a token or two (measured: 2 in 1.8 million).
+
+    Args:
+        text: any text.
+        limit: the most characters of a piece.
+        window: how many characters before the end of a piece are searched for a place to cut.
     """
     start = 0
     while len(text) - start > limit:
@@ -161,8 +169,12 @@ def pieces(text: str, limit: int = PIECE, window: int = WINDOW) -> Iterator[tupl
 
 
 def native_counter(resource: str) -> Native:
-    """How tiktoken counts; raises whatever keeps that from being built."""
-    import tiktoken  # costs up to 20 ms: only where something is counted
+    """The functions that count with tiktoken; any error while they are built is raised.
+
+    Raises:
+        ValueError: the vocabulary is damaged.
+    """
+    import tiktoken  # costs up to 20 ms, so it is imported only when tokens are counted
 
     data = (files("context_compression.tokens") / "data" / resource).read_bytes()
     if sha256(data).hexdigest() != SHA256:
@@ -170,7 +182,7 @@ def native_counter(resource: str) -> Native:
     encoding = tiktoken.Encoding(
         "o200k", pat_str=PATTERN, mergeable_ranks=ranks(data), special_tokens=SPECIAL
     )
-    # The core keeps its own copy of the ranks: without `encoding` the Python one is freed.
+    # The core has its own copy of the ranks; Python's copy is freed together with `encoding`.
     core: Any = getattr(encoding, "_core_bpe", encoding)
     encode: Callable[[str], list[int]] = core.encode_ordinary
     buffer: Callable[[str, frozenset[str]], Any] | None
@@ -179,7 +191,7 @@ def native_counter(resource: str) -> Native:
     mark = SPECIAL[SEPARATOR].to_bytes(4, sys.byteorder)
 
     def count(piece: str) -> int:
-        if not piece.isascii():  # a copy: a string keeps the UTF-8 form that Rust is given
+        if not piece.isascii():  # a copy, because a string keeps the UTF-8 form made for Rust
             piece = "".join((piece, ""))
         if buffer is None or len(piece) < BUFFER_FROM:
             return len(encode(piece))
@@ -188,7 +200,7 @@ def native_counter(resource: str) -> Native:
     def counts(pieces: Sequence[str]) -> Sequence[int]:
         assert buffer
         joined = SEPARATOR.join((*pieces, ""))  # always a copy, see above
-        # tokens are below 2 ** 18: no other has the bytes of the mark, nor have parts of two
+        # tokens are below 2 ** 18, so neither another token nor parts of two equal the mark
         *parts, _ = bytes(buffer(joined, separators)).split(mark)
         return [len(tokens) >> 2 for tokens in parts]
 
@@ -196,7 +208,7 @@ def native_counter(resource: str) -> Native:
 
 
 def ranks(data: bytes) -> dict[bytes, int]:
-    """Token -> rank, from the form that `data/tokenizer/build.py` writes."""
+    """The rank of each token, from the bytes that `data/tokenizer/build.py` writes."""
     result: dict[bytes, int] = {}
     at = 0
     while at < len(data):
@@ -215,5 +227,5 @@ BASE = Remembered(O200K.count, O200K.counts)
 
 
 def base_count(text: str) -> int:
-    """o200k tokens of a text. The first call loads the vocabulary."""
+    """The o200k tokens of a text. The first call loads the vocabulary."""
     return BASE.text(text)

@@ -1,7 +1,7 @@
-"""Remembers counts by a fingerprint of the text, so that nothing is counted twice.
+"""Caches of counts by a fingerprint of the text, so that no text is counted twice.
 
-A key is a number of 64 bits of keyed hash and a length: no text is copied or kept alive. Hashing is
-some 300 times cheaper than counting.
+A key is a number made of a keyed hash of 64 bits and a length, so no text is copied or kept alive.
+Hashing is some 300 times cheaper than counting.
 """
 
 import json
@@ -11,20 +11,20 @@ from typing import Any, TypeAlias
 from context_compression.tokens.counting import WORTH_A_THREAD, Counting
 
 TextCounter: TypeAlias = Callable[[str], int]
-"""Text in, tokens out."""
+"""A function that takes a text and returns its number of tokens."""
 
 SCALARS = frozenset({int, float, bool, type(None)})
-_LENGTH = 40  # bits of a key that tell the length
+_LENGTH = 40  # bits of a key that hold the length
 SHORT = 32  # characters; shorter texts are counted one by one, not ahead in a thread
-SHORT_ONES = 4_000  # short texts that are remembered apart, so that they push out no long ones
+SHORT_ONES = 4_000  # short texts have a cache of their own, so that they displace no long texts
 
 
 def fingerprint(value: Any) -> int:
     """A hash of parsed JSON, the same for equal values within one process.
 
-    It walks with a stack instead of recursing, so depth is no limit. Each container leaves its type
-    and size and each number its spelling, so that different values leave different parts (the bare
-    hashes of -1 and -2, or of 1 and True, are equal).
+    It uses a stack instead of recursion, so depth has no limit. It includes the type and size of
+    each container and the spelling of each number. Values with equal hashes of their own, such as
+    -1 and -2 or 1 and True, therefore get different fingerprints.
     """
     parts: list[Any] = []
     stack: list[Any] = [value]
@@ -42,7 +42,8 @@ def fingerprint(value: Any) -> int:
         elif kind not in SCALARS and callable(dump := getattr(item, "model_dump", None)):
             stack.append(dump())  # an object of a provider's library
         else:
-            parts += (kind, hex(item) if kind is int else repr(item))  # long ones have no decimals
+            # Python refuses to write long integers as decimals
+            parts += (kind, hex(item) if kind is int else repr(item))
     return hash(tuple(parts))
 
 
@@ -52,10 +53,10 @@ def key_of(text: str) -> int:
 
 
 class Recent:
-    """Counts by key: at least the `size / 2` used last, at most `size`.
+    """A cache of counts: at least the `size / 2` counts used last, at most `size`.
 
-    Two generations instead of one ordered list: a hit among the young moves nothing, and threads
-    that meet here can at worst count something once more.
+    It has two generations instead of one ordered list. A hit in the young generation moves nothing,
+    and threads that use the cache at the same time can at worst count a text twice.
     """
 
     def __init__(self, size: int = 50_000) -> None:
@@ -64,14 +65,14 @@ class Recent:
         self._old: dict[int, int] = {}
 
     def get(self, key: int) -> int | None:
-        """The count under `key`, which is then the one used last; `None` if there is none."""
+        """The count under `key`, marked as recently used; `None` if there is none."""
         count = self._young.get(key)
         if count is None and (count := self._old.get(key)) is not None:
             self.put(key, count)
         return count
 
     def put(self, key: int, count: int) -> None:
-        """Remember a count; a full cache forgets the half that was used longest ago."""
+        """Store a count; a full cache drops the half that was used longest ago."""
         if len(self._young) >= self._half:
             self._old, self._young = self._young, {}
         self._young[key] = count
@@ -81,12 +82,18 @@ class Recent:
 
 
 class Remembered:
-    """A text counter with a memory."""
+    """A text counter with a cache."""
 
     def __init__(
         self, count: TextCounter, counts: Callable[[Sequence[str]], Sequence[int]] | None = None
     ) -> None:
-        """A counter by `count`, and by `counts` for many texts at once, which threads may call."""
+        """A counter with a cache.
+
+        Args:
+            count: returns the tokens of one text.
+            counts: returns the tokens of each of many texts; a thread may call it. Without it,
+                `ahead` counts nothing.
+        """
         self._count, self._counts = count, counts
         self._recent, self._short = Recent(), Recent(SHORT_ONES)
 
@@ -103,7 +110,7 @@ class Remembered:
         return count
 
     def ahead(self, texts: Iterable[str]) -> Counting | None:
-        """Begin to count texts in a thread; `None` if there are too few."""
+        """Start to count texts in a thread; `None` if there is too little text."""
         if self._counts is None:
             return None
         tasks = {key_of(text): text for text in texts if len(text) >= SHORT}
@@ -113,10 +120,10 @@ class Remembered:
         return Counting(tasks.items(), self._counts, self._recent.put)
 
     def json(self, value: Any) -> int:
-        """Tokens of parsed JSON, written compactly; a string is counted as it is."""
+        """Tokens of parsed JSON, written compactly; a string is counted as plain text."""
         if isinstance(value, str):
             return self.text(value)
-        key = fingerprint(value) << _LENGTH  # no text that is remembered has the length 0
+        key = fingerprint(value) << _LENGTH  # no text in the cache has the length 0
         count = self._recent.get(key)
         if count is None:
             written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

@@ -1,4 +1,4 @@
-"""How full a context is, and whether it is time to compress."""
+"""How full a context window is, and whether a compression is due."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ Messages = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Usage:
-    """How full a context is.
+    """How full a context window is.
 
     Attributes:
-        used_tokens: tokens in it; its `method` says how they were counted.
-        total_budget: tokens of the model's window.
-        threshold_tokens: at so many tokens compression is due.
+        used_tokens: the tokens in use; `used_tokens.method` says how they were counted.
+        total_budget: the token budget, by default the tokens of the model's context window.
+        threshold_tokens: the number of tokens at which a compression is due.
     """
 
     used_tokens: Count
@@ -50,19 +50,20 @@ class Usage:
 
     @property
     def usage_percent(self) -> float:
-        """Share of the budget in use, in percent, to one decimal."""
+        """The used share of the budget in percent, to one decimal."""
         return round(100 * self.used_tokens / self.total_budget, 1)
 
     @property
     def remaining(self) -> int:
-        """Tokens left; never negative."""
+        """The tokens left in the budget; never negative."""
         return max(0, self.total_budget - self.used_tokens)
 
     @property
     def over_threshold(self) -> bool:
-        """Whether a compression is due: the upper bound of the count decides.
+        """Whether a compression is due; the upper bound of the count decides.
 
-        A running compression asks the same of its prepared conversation, in `compression.target`.
+        A running compression makes the same check on its prepared conversation, in
+        `compression.target`.
         """
         return self.used_tokens > 0 and self.used_tokens.upper >= self.threshold_tokens
 
@@ -75,7 +76,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Item:
-    """A block that takes up room: the index of its message, a title, its tokens."""
+    """A block with its size: the index of its message, a title, and its tokens."""
 
     message: int
     what: str
@@ -83,7 +84,7 @@ class Item:
 
 
 def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
-    """Tokens by kind of content, the largest first; their sum is the tokens of the messages."""
+    """Tokens by kind of content, the largest first; they add up to the tokens of the messages."""
     sizes: dict[str, int] = {}
     for message in messages:
         for block in message.blocks:
@@ -97,7 +98,7 @@ def breakdown(messages: Sequence[Message], counter: Counter) -> dict[str, int]:
 
 
 def largest(messages: Sequence[Message], counter: Counter, limit: int = 5) -> list[Item]:
-    """The blocks that take up most, the largest first."""
+    """The blocks with the most tokens, the largest first."""
     sizes = (
         (-counter.block(block), index, place)
         for index, message in enumerate(messages)
@@ -124,7 +125,7 @@ def _what(message: Message, block: Block, names: Mapping[str, str]) -> str:
 
 
 def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) -> Settings:
-    """The settings, with the model's own window where no `token_budget` was set.
+    """The settings, with the model's context window as `token_budget` if none was set.
 
     Raises:
         InvalidSettings: an unknown name or an impossible value.
@@ -138,7 +139,7 @@ def for_model(settings: Settings | Mapping[str, Any] | None, model: str | None) 
 
 
 REMEMBERED_COUNTS = 64
-"""Conversations whose count is remembered: callers count the same one again and again."""
+"""How many conversations' counts are cached; callers often count the same conversation again."""
 _counted: dict[tuple[int, str | None], Count] = {}
 _counting = Lock()
 
@@ -151,18 +152,18 @@ def count_tokens(
     model: str | None = None,
     counter: TextCounter | None = None,
 ) -> Count:
-    """Tokens of a conversation, or of a text alone.
+    """Tokens of a conversation, or of one text.
 
     Args:
-        messages: in any dialect of `formats`, or one text.
+        messages: messages in any dialect of `formats`, or one text.
         system: the system prompt, if it is outside the messages.
         tools: the tool definitions.
-        model: the model that counts; default: the older Claude family.
-        counter: a function of the caller's: text in, tokens out.
+        model: the model whose tokens are counted; default: the older Claude family.
+        counter: the caller's own function, which takes a text and returns its number of tokens.
 
     Raises:
-        InvalidConversation: not a conversation in a format we know.
-        InvalidCounter: the counter gives no number of tokens.
+        InvalidConversation: `messages` is not a conversation in a known dialect.
+        InvalidCounter: `counter` does not return a number of tokens.
     """
     if counter is not None:
         return _count(messages, system, tools, Counter(model, counter))
@@ -194,17 +195,21 @@ def usage(
     counter: TextCounter | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
 ) -> Usage:
-    """How full the context is; anchored on the last real `usage` a message carries.
+    """How full the context window is; the arguments are those of `count_tokens`, and the settings.
+
+    The count starts from the last `usage` that a message holds, unless the caller passes a
+    `counter` or the system prompt holds a summary.
 
     Raises:
-        InvalidConversation: not a conversation in a format we know.
-        InvalidCounter: the counter gives no number of tokens.
+        InvalidConversation: `messages` is not a conversation in a known dialect.
+        InvalidCounter: `counter` does not return a number of tokens.
         InvalidSettings: an unknown name or an impossible value.
     """
     settings = for_model(settings, model)
-    conversation = parse(messages)  # a text can be counted, but is no conversation
+    conversation = parse(messages)  # a text can be counted, but it is not a conversation
     used = count_tokens(conversation, system=system, tools=tools, model=model, counter=counter)
-    known = None if summary_in(system) else anchor_in(conversation.raw)  # it was charged before
+    # usage may be from before the compression that put a summary into the system prompt
+    known = None if summary_in(system) else anchor_in(conversation.raw)
     if counter is None and (anchor := known):
         used = anchored(Counter(model), conversation.messages, anchor)
     return Usage(used, settings.token_budget, settings.threshold_tokens)
@@ -219,11 +224,11 @@ def should_compress(
     counter: TextCounter | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
 ) -> bool:
-    """Whether the context is over its threshold; an empty conversation never is.
+    """Whether the context window is over its threshold; an empty conversation never is.
 
     Raises:
-        InvalidConversation: not a conversation in a format we know.
-        InvalidCounter: the counter gives no number of tokens.
+        InvalidConversation: `messages` is not a conversation in a known dialect.
+        InvalidCounter: `counter` does not return a number of tokens.
         InvalidSettings: an unknown name or an impossible value.
     """
     return usage(

@@ -1,11 +1,11 @@
 """Who wrote a text: the user, the host, the assistant, or this package.
 
-A text in the user's role may be the user's, a note of the host's or a note of this package. The
-result of a tool may hold the user's words. Hosts' own texts are known by their beginnings, which
-were taken from transcripts of those hosts.
+A text of role user may be the user's own, a note from the host or a note of this package. A tool
+result may hold the user's words. A host's own texts are recognised by their beginnings, which were
+taken from transcripts of those hosts.
 
-    host_notes.py   notes, summaries and skills that hosts put into the user's role
-    answers.py      the user's words in the results of tools
+    host_notes.py   notes, summaries and skills that hosts add with role user
+    answers.py      the user's words in tool results
     speech.py       the user's words in messages, notes of this package, the author of a text
 """
 

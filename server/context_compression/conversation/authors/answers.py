@@ -1,4 +1,4 @@
-"""The user's words in the results of tools: answers to questions, and remarks on stopped calls."""
+"""The user's words in tool results: answers to questions, and remarks on stopped calls."""
 
 import re
 from collections.abc import Container, Iterable
@@ -12,20 +12,20 @@ ANSWER = re.compile(
     r"|(?=(?:User has answered your questions|Your questions have been answered"
     r"|The user answered):))"
 )
-"""The beginning of a result in which the user speaks (Claude Code, opencode, Cline): a user who
-stopped a call says what to do instead, behind these words; or questions are answered."""
+"""The beginning of a result with words of the user (Claude Code, opencode, Cline). After it, the
+user says what to do instead of a stopped call, or answers questions."""
 FEEDBACK = ("<feedback>", "</feedback>")
-"""The user's words are between these where a tool's output may follow them (Cline)."""
+"""These tags enclose the user's words where a tool's output may follow them (Cline)."""
 QUESTION_TOOL = re.compile(
     r"(?<![a-z])ask_?(?:user|human|follow)|\Aquestion\Z|user_?input", re.IGNORECASE
 )
-"""Names of tools by which the model asks the user."""
+"""Names of tools with which the model asks the user."""
 
 
 def answer_in(text: str) -> tuple[int, int] | None:
-    """`(start, stop)` of the user's words in the text of a result, judged by its wording.
+    """`(start, stop)` of the user's words in the text of a result; `None` if there are none.
 
-    `None` if there are none.
+    They are recognised by the wording before them.
     """
     beginning = ANSWER.match(text)
     if not beginning:
@@ -39,7 +39,7 @@ def answer_in(text: str) -> tuple[int, int] | None:
 
 
 def all_of_answer(text: str) -> int | None:
-    """The start of the user's words in a result that holds nothing behind them; else `None`."""
+    """The start of the user's words in a result if nothing follows them, else `None`."""
     answer = answer_in(text)
     if not answer or text[answer[1] :].removeprefix(FEEDBACK[1]).strip():
         return None
@@ -47,26 +47,26 @@ def all_of_answer(text: str) -> int | None:
 
 
 def answer_of(result: ToolResult) -> str:
-    """The user's words in a result, judged by its wording: any tool can print such a text."""
+    """The user's words in a result, recognised by its wording, which any tool can print."""
     span = answer_in(result.text)
     return result.text[slice(*span)] if span else ""
 
 
 def question_calls(messages: Iterable[Message]) -> frozenset[str]:
-    """The ids of the calls by which the model asks the user."""
+    """The ids of the calls with which the model asks the user."""
     return frozenset(
         c.id for message in messages for c in message.calls if QUESTION_TOOL.search(c.name)
     )
 
 
 def is_answer(result: ToolResult, question_ids: Container[str]) -> bool:
-    """Whether the user certainly speaks in a result.
+    """Whether a result certainly holds words of the user.
 
     Hosts report a call that the user stopped as an error, and only the user answers a question. Any
     other tool may print a text of the same wording, even that of an approval with a remark.
 
     Args:
-        result: of a tool.
-        question_ids: the ids of the calls that ask the user, as `question_calls` gives them.
+        result: a tool result.
+        question_ids: the ids of the calls that ask the user, from `question_calls`.
     """
     return (result.is_error or result.call_id in question_ids) and bool(answer_of(result).strip())

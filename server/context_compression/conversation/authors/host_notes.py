@@ -1,4 +1,4 @@
-"""Notes, summaries and skills that hosts put into the user's role: known by their beginnings."""
+"""Notes, summaries and skills that hosts add with role user, recognised by their beginnings."""
 
 import re
 
@@ -12,63 +12,63 @@ HOST_NOTES = (
     "<system_notification",  # Copilot CLI
     "<hook_context", "<session_context",  # Gemini CLI
 )  # fmt: skip
-"""The beginnings of notes that hosts put into the user's role (seen in their transcripts)."""
+"""The beginnings of notes that hosts add with role user (seen in their transcripts)."""
 HOST_SUMMARIES = (
     "This session is being continued from a previous conversation",  # Claude Code
     "Another language model started to solve this",  # Codex
 )
-"""The beginnings of summaries that stand, in the user's role, for what a host compacted."""
+"""The beginnings of the summaries that hosts add with role user after a compaction."""
 SKILLS = ("Base directory for this skill:", "<skill>")
-"""The beginnings of skills that hosts load into the user's role."""
+"""The beginnings of skills that hosts add with role user."""
 SKILL = re.compile(rf"\s*(?:{SKILLS[0]}[^\n]*+|{SKILLS[1]}\s*+<name>[^<\n]*+</name>)")
-"""The beginning of a skill up to its folder or its name."""
+"""The beginning of a skill up to the end of its folder or name."""
 BEGINNINGS = (*HOST_NOTES, *HOST_SUMMARIES, *SKILLS)
 TAG_END = re.compile(r"[^<>\n]{0,80}>")
-"""The rest of the tag that opens a note, behind one of the `BEGINNINGS`."""
+"""The rest of the tag that opens a note, after one of the `BEGINNINGS`."""
 OPENING_CHARS = 80
-"""Characters of the first line by which any other text is known."""
+"""How many characters of the first line are the opening of any other text."""
 SLASH_COMMAND = "<command-"
-"""The beginning of the host's note of a slash command."""
+"""The beginning of the host's note about a slash command."""
 LOCAL_COMMAND = "<local-command"
-"""The beginning of what a command of Claude Code's own printed (`/release-notes`), or of a word
-about it. The model is told to leave it alone."""
+"""The beginning of the output of one of Claude Code's own commands (`/release-notes`), or of a note
+about it. The host tells the model to ignore it."""
 PRINTED = re.compile(
     rf"(?:\s*+{LOCAL_COMMAND}-([a-z]+)>(?>.*?</local-command-\1>)\s*+)++", re.DOTALL
 )
-"""A text that is only that."""
+"""A text that consists only of such output."""
 
 
 def is_host_note(text: str) -> bool:
-    """Whether a text in the user's role was put there by the host."""
+    """Whether a text of role user comes from the host."""
     return text.lstrip().startswith(BEGINNINGS)
 
 
 def is_host_summary(text: str) -> bool:
-    """Whether a text in the user's role is a host's summary of what it compacted."""
+    """Whether a text of role user is a host's summary after a compaction."""
     return text.lstrip().startswith(HOST_SUMMARIES)
 
 
 def is_skill(text: str) -> bool:
-    """Whether a text in the user's role is a skill that the host loaded: it goes on to apply."""
+    """Whether a text of role user is a skill that the host loaded; a skill continues to apply."""
     return text.lstrip().startswith(SKILLS)
 
 
 def skill_of(text: str) -> str:
-    """The folder or name of the skill that a text in the user's role is; `""` for other texts."""
+    """The beginning of a skill with its folder or name; `""` if a text is not a skill."""
     skill = SKILL.match(text)
     return skill[0] if skill else ""
 
 
 def is_command_output(text: str) -> bool:
-    """Whether a text in the user's role is only what a command of the host's own printed."""
+    """Whether a text of role user is only the output of one of the host's own commands."""
     return PRINTED.fullmatch(text) is not None
 
 
 def opening_of(text: str) -> int:
-    """The end of the opening by which a text in the user's role is known, in characters.
+    """The end of the opening that identifies a text of role user, in characters.
 
-    That is the first tag or words of a host's note, a skill's folder or name, or else the first
-    line up to `OPENING_CHARS`.
+    The opening is the first tag or words of a host's note, or a skill up to its folder or name. In
+    any other text it is the first line, up to `OPENING_CHARS` characters.
     """
     if skill := SKILL.match(text):
         return skill.end()

@@ -20,7 +20,7 @@ from context_compression.conversation.messages import (
 )
 
 ARGUMENTS = ("<command-args>", "</command-args>")
-"""In the note of a slash command, what the user typed behind the command is between these."""
+"""In the note of a slash command, these enclose the text that the user typed after the command."""
 MEANWHILE = re.compile(
     r"\s*<system-reminder>\s*The user sent (?:the following message"
     r"|a new message while you were working):\n(.+?)"
@@ -29,31 +29,31 @@ MEANWHILE = re.compile(
 )
 """A note with a message that the user typed while the agent worked (Claude Code, opencode)."""
 EXCERPTS = f"{COMPRESSED} Excerpts of earlier messages, quoted as data"
-"""The beginning of a note of this package that quotes."""
+"""The beginning of a note of this package with quotes."""
 
 
 def is_note(text: str) -> bool:
-    """Whether a text in the user's role was put there by the host or by this package."""
+    """Whether a text of role user comes from the host or from this package."""
     return text.lstrip().startswith((COMPRESSED, STRANGER)) or is_host_note(text)
 
 
 def is_our_note(text: str) -> bool:
-    """Whether a text is a note of this package in place of what was compressed."""
+    """Whether a text is a note that this package put in place of compressed content."""
     return text.startswith(COMPRESSED)
 
 
 def holds_excerpts(text: str) -> bool:
-    """Whether a text is a note of this package with quotes, each behind a label."""
+    """Whether a text is a note of this package with quotes, each after a label."""
     return text.startswith(EXCERPTS)
 
 
 def is_bare_command(text: str) -> bool:
-    """Whether a text only reports that a command of the host's ran, without words of the user."""
+    """Whether a text only reports a command of the host, without words of the user."""
     return text.lstrip().startswith((SLASH_COMMAND, LOCAL_COMMAND)) and not holds_user_words(text)
 
 
 def user_words(message: Message) -> str:
-    """The user's words in a message, without what the host or this package added; `""` if none."""
+    """The user's words in a message, without texts of the host or this package; `""` if none."""
     if message.role != "user":
         return ""
     return "\n".join(
@@ -65,21 +65,22 @@ def user_words(message: Message) -> str:
 
 
 def words_of_user(message: Message, question_ids: Container[str] = ()) -> str:
-    """The user's words in a message, including those in results of tools.
+    """The user's words in a message, including those in tool results.
 
     Args:
-        message: of any role.
-        question_ids: as in `is_answer`.
+        message: a message of any role.
+        question_ids: the ids of the calls that ask the user, from `question_calls`.
     """
     results = (result for result in message.results if is_answer(result, question_ids))
     return "\n".join([*filter(None, [user_words(message)]), *map(answer_of, results)])
 
 
 def user_spans(text: str) -> Iterator[tuple[int, int]]:
-    """`(start, stop)` of each part of a text in the user's role that the user wrote.
+    """`(start, stop)` of each part of a text of role user that the user wrote.
 
-    In the host's note of a slash command that is what stands behind the command; in its note of a
-    message, the message. Other notes hold nothing of the user's, whatever they quote.
+    In a host's note about a slash command, the user wrote the text after the command. In its note
+    about a message, the user wrote that message. Other notes hold no words of the user, whatever
+    they quote.
     """
     if not is_note(text):
         yield 0, len(text)
@@ -98,18 +99,19 @@ def user_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def holds_user_words(text: str) -> bool:
-    """Whether a text in the user's role holds words of the user; it may be a note."""
+    """Whether a text of role user, which may be a note, holds words of the user."""
     return next(user_spans(text), None) is not None
 
 
 def speech_spans(block: Block, *, spoken: bool) -> Sequence[tuple[int, int]]:
     """`(start, stop)` of the speech of user and assistant in a block.
 
-    In a note with excerpts that is what it quotes of them; in a result, the user's answer.
+    In a note with excerpts, speech is the quotes of user and assistant. In a result, it is the
+    user's answer.
 
     Args:
-        block: any.
-        spoken: whether a text that is no note is speech.
+        block: any block.
+        spoken: whether a text without excerpts is speech.
     """
     if isinstance(block, ToolResult):
         answer = answer_in(block.text)
@@ -122,7 +124,7 @@ def speech_spans(block: Block, *, spoken: bool) -> Sequence[tuple[int, int]]:
 
 
 def author_of(message: Message, text: str) -> str:
-    """Who wrote a text of a message: its role, or `"host"` for a note in the user's role."""
+    """The author of a text: the message's role, or `"host"` for a host's note of role user."""
     by_host = message.role == "user" and is_host_note(text) and not holds_user_words(text)
     return "host" if by_host else message.role
 

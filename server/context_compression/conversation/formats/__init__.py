@@ -1,7 +1,9 @@
-"""The dialects that conversations come in: dicts in, dicts out, untouched messages untouched.
+"""The dialects of conversations: each is read from dicts and written back as dicts.
 
-One module for each dialect; `parse` recognises it by shape. A part that its dialect does not know
-is `Opaque`. A conversation in no known dialect is refused, and the error names its format.
+Each dialect has one module, and `parse` recognises a dialect by its shape. Messages that were not
+edited are written back as the same objects. A part that its dialect does not know is read as
+`Opaque`. A conversation in no known dialect is refused; the error names its format where that is
+known.
 
     anthropic.py      Anthropic Messages
     openai_chat.py    OpenAI Chat Completions, and APIs like it (Ollama, DeepSeek, Mistral, …)
@@ -10,13 +12,13 @@ is `Opaque`. A conversation in no known dialect is refused, and the error names 
     bedrock.py        Bedrock Converse
     ai_sdk.py         ModelMessages of Vercel's AI SDK
 
-    reading.py        `parse`: dicts in, a `Conversation` out
+    reading.py        `parse`, which reads dicts into a `Conversation`
     conversation.py   `Conversation`: messages as values, and the dialect they came in
-    dialect.py        `Format`, what each dialect offers, and `detect`
-    checks.py         what is refused, with the errors
-    foreign/          formats that are no dialect, refused by name
+    dialect.py        `Format`, the protocol of all dialects, and `detect`
+    checks.py         checks of messages, and the errors for those that are refused
+    foreign/          formats that are recognised only to refuse them by name
     shapes.py         shapes of JSON values, and whether a value has one
-    plain.py          what may be in a message: JSON, not too deep
+    plain.py          plain JSON: library objects replaced, depth and numbers checked
     roles.py          the names of roles
     ids.py            ids for calls that have none
 """

@@ -2,13 +2,15 @@
 
 Shapes and rules from the AI SDK's reference (ModelMessage, its parts and prompts):
 
-* a `tool-call` of the assistant has its `tool-result` in the messages of role tool right behind it;
-  one that the provider ran itself has it in the assistant's own content;
-* an approval that is answered was asked for;
-* the SDK writes for any provider, so the first message is the user's, as the strictest want it;
-* `reasoning` with a signature of Anthropic's, or Bedrock's, is bound to what stands before it. What
-  OpenAI gave an `itemId` with reasoning is refused without that reasoning: the id goes with it;
-* a call that Gemini signed in the current turn goes back as it is.
+* the `tool-result` of a `tool-call` is in the tool messages directly after it. If the provider ran
+  the tool itself, the result is in the assistant's own content;
+* an approval response needs its approval request;
+* the SDK sends to any provider, so the first message is the user's, as the strictest provider
+  requires;
+* `reasoning` with a signature from Anthropic or Bedrock is bound to everything before it. OpenAI
+  refuses a part with an `itemId` if the reasoning it came with is missing, so the `itemId` is
+  removed together with the reasoning;
+* a call that Gemini signed in the current turn must be sent back unchanged.
 """
 
 import json
@@ -34,14 +36,17 @@ from context_compression.conversation.provider_rules import ProviderRules
 
 TOOLS = ("tool-call", "tool-result", "tool-approval-request", "tool-approval-response")
 SIGNED = ("signature", "redactedData")
-"""Keys of a provider's options by which it knows its reasoning again, bound to what is before."""
+"""Provider options that seal or sign reasoning, which binds it to everything before it."""
 SIGNATURE = "thoughtSignature"
-"""The option by which Gemini knows a call again; one that was changed is not the one it signed."""
+"""The option that holds Gemini's signature of a call; it is removed from a call that was edited."""
 OPTIONS = ("providerOptions", "providerMetadata")
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 for a call or a result as only this dialect has them, 1 for another such part, else 0."""
+    """How surely a message is of this dialect.
+
+    2 for a tool part of this dialect, 1 for another part that only this dialect has, else 0.
+    """
     content = message.get("content")
     parts = [part for part in content if is_object(part)] if is_array(content) else []
     if any(part.get("type") in TOOLS for part in parts):
@@ -75,7 +80,7 @@ class AISDKFormat:
         return Message(role_of(message), blocks, message)
 
     def write(self, message: Message) -> dict[str, Any]:
-        """An edited or new message as a dict; keys we do not know stay."""
+        """An edited or new message as a dict; unknown keys are kept."""
         pattern = message.pattern
         blocks = message.blocks
         was_text = not pattern or isinstance(pattern.get("content"), str)
@@ -123,7 +128,7 @@ def _read_part(part: Any, *, of_tool: bool = False) -> Block:
 
 
 def _options(part: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """What the providers gave with a part, each its own."""
+    """The options and metadata of each provider on a part."""
     for key in OPTIONS:
         given = part.get(key)
         if is_object(given):
@@ -131,7 +136,7 @@ def _options(part: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 def _read_output(part: Mapping[str, Any]) -> tuple[tuple[Block, ...], bool]:
-    """What a tool answered, and whether it failed; older versions call it `result`."""
+    """The content of a tool's output, and whether the tool failed; older versions use `result`."""
     output = part.get("output", part.get("result"))
     if not is_object(output) or "type" not in output:
         texts = () if output in (None, "") else (Text(_as_text(output)),)
@@ -144,7 +149,7 @@ def _read_output(part: Mapping[str, Any]) -> tuple[tuple[Block, ...], bool]:
 
 
 def _read_piece(piece: Any) -> Block:
-    """A piece of a result's content: a text, a picture, a file."""
+    """One piece of a result's content: a text, a picture or a file."""
     match piece:
         case {"type": "text", "text": str(text)}:
             return Text(text, piece)
@@ -207,7 +212,7 @@ def _has_reasoning(content: Any) -> bool:
 
 
 def _without_option(part: Any, gone: str) -> Any:
-    """A part without references of its providers, whose targets are not in the view."""
+    """The part without the provider option `gone`."""
     if not is_object(part):
         return part
     made = dict(part)

@@ -1,14 +1,14 @@
-"""Anthropic Messages: content is a string or a list of typed blocks; results are the user's.
+"""Anthropic Messages: content is a string or a list of typed blocks; user messages hold results.
 
 Shapes and rules from the Messages API reference and its pages on tool use, extended thinking,
 preserved thinking and server tools:
 
-* the first message is the user's; neighbours of one role are joined by the API;
-* each `tool_use` has its `tool_result` in the next user turn, before anything else there;
-* `server_tool_use` and `mcp_tool_use` have their result in the assistant's content behind them; a
+* the first message is the user's; the API joins neighbouring messages of one role;
+* the `tool_result` of each `tool_use` is at the beginning of the next user turn;
+* the result of a `server_tool_use` or `mcp_tool_use` follows it in the assistant's content; a
   `tool_use` with a `caller` belongs to the server tool that makes the call;
-* `thinking` and `redacted_thinking` are bound by their signature to all that stands before them;
-* a deferred tool is called only where a `tool_reference` before the call names it;
+* the signature of `thinking` and `redacted_thinking` binds them to everything before them;
+* a deferred tool may be called only after a `tool_reference` has named it;
 * ids match `[a-zA-Z0-9_-]+`.
 """
 
@@ -39,7 +39,10 @@ OTHERS = ("thinking", "redacted_thinking", "document")
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 for a call or a result as only this dialect has them, 1 for another such block, else 0."""
+    """How surely a message is of this dialect.
+
+    2 for a tool block of this dialect, 1 for another block that only this dialect has, else 0.
+    """
     content = message.get("content")
     blocks = [block for block in content if is_object(block)] if is_array(content) else []
     if any(block.get("type") in TOOLS for block in blocks):
@@ -63,7 +66,7 @@ class AnthropicFormat:
         return Message(role_of(message), read_content(message.get("content")), message)
 
     def write(self, message: Message) -> dict[str, Any]:
-        """An edited or new message as a dict; keys we do not know stay."""
+        """An edited or new message as a dict; unknown keys are kept."""
         pattern = message.pattern
         blocks = message.blocks
         plain = not pattern or isinstance(pattern.get("content"), str)
@@ -79,20 +82,20 @@ FORMAT = AnthropicFormat()
 
 
 def units_in(content: Any) -> set[str]:
-    """The ids of the server tools that answer in a `content` value."""
+    """The ids of the server tool calls whose results a `content` value holds."""
     blocks = map(read_block, content) if is_array(content) else ()
     return {b.unit for b in blocks if isinstance(b, Opaque) and b.unit and not b.opens}
 
 
 def _without_citations(block: Any) -> Any:
-    """A text without its citations: what they point at is not there any more."""
+    """The text block without its citations, whose targets were removed."""
     if not is_object(block) or block.get("type") != "text" or "citations" not in block:
         return block
     return {key: value for key, value in block.items() if key != "citations"}
 
 
 def read_content(content: Any) -> tuple[Block, ...]:
-    """Blocks of a `content` value: a string is one text."""
+    """The blocks of a `content` value; a string becomes one `Text`."""
     if content is None:
         return ()
     if isinstance(content, str):
@@ -103,7 +106,7 @@ def read_content(content: Any) -> tuple[Block, ...]:
 
 
 def read_block(block: Any) -> Block:
-    """One content block as a value; whatever does not look as documented is opaque."""
+    """One content block as a value; `Opaque` if its shape is not a documented one."""
     if not is_object(block):
         return Text(block) if isinstance(block, str) else Opaque(block)
     match block:
@@ -137,7 +140,7 @@ def read_block(block: Any) -> Block:
 
 
 def _declared(content: Any) -> tuple[str, ...]:
-    """The tools that a search of tools found."""
+    """The names of the tools that a tool search returned."""
     references = content.get("tool_references") if is_object(content) else None
     return tuple(
         str(reference["tool_name"])
@@ -147,7 +150,7 @@ def _declared(content: Any) -> tuple[str, ...]:
 
 
 def write_block(block: Block) -> Any:
-    """A block as a dict: its own `source` where it has one, else made new."""
+    """A block as a dict: its `source` if it has one and was not edited, else a new dict."""
     match block:
         case ToolResult():
             return _write_result(block)
@@ -164,7 +167,7 @@ def write_block(block: Block) -> Any:
 
 
 def _write_call(call: ToolCall) -> Any:
-    """A call as a dict; one that no server tool makes any more names no caller."""
+    """A call as a dict; `caller` is removed if the call no longer belongs to a server tool."""
     if call.source is not None and read_block(call.source) == call:
         return call.source
     pattern = dict(call.source or {"type": "tool_use"})
@@ -174,7 +177,7 @@ def _write_call(call: ToolCall) -> Any:
 
 
 def _write_result(block: ToolResult) -> dict[str, Any]:
-    """A result as a dict; its content is a string where it was one."""
+    """A result as a dict; its content stays a string if it was one."""
     pattern: dict[str, Any] = dict(block.source or {"type": "tool_result"})
     if block.source is not None and read_block(pattern) == replace(block, source=pattern):
         return block.source

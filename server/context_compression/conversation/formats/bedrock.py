@@ -1,12 +1,12 @@
-"""Bedrock Converse: content is a list of blocks, each with the key that says what it is.
+"""Bedrock Converse: content is a list of blocks, and the key of each block names its kind.
 
 Shapes and rules from the Bedrock Runtime API reference (Message, ContentBlock) and its page on the
 Converse API:
 
-* user and assistant alternate, the user first; content is never empty, no text is blank;
-* each `toolUse` of a message has its `toolResult` in the next one, and there are no others;
-* a `toolUseId` has 1 to 64 of `[a-zA-Z0-9_.:-]`;
-* `reasoningContent` with a signature, or sealed, is bound to what stands before it as Anthropic's
+* user and assistant alternate, the user first; content is never empty, and no text is blank;
+* the message after a `toolUse` holds its `toolResult`, and no result without a call;
+* a `toolUseId` has 1 to 64 characters of `[a-zA-Z0-9_.:-]`;
+* `reasoningContent` that is signed or redacted is bound to everything before it, as Anthropic's
   thinking is (AWS: Claude, thinking block binding).
 """
 
@@ -40,7 +40,7 @@ BLOCKS = frozenset(
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 where it has a block of this dialect, else 0: elsewhere blocks have a `type`."""
+    """2 if a block is of this dialect, else 0; the blocks of other dialects have a `type`."""
     content = message.get("content")
     parts = content if is_array(content) else ()
     return 2 * int(any(is_object(b) and "type" not in b and BLOCKS & {*b} for b in parts))
@@ -58,7 +58,7 @@ class BedrockFormat:
         return Message(role_of(message), _read_content(message.get("content")), message)
 
     def write(self, message: Message) -> dict[str, Any]:
-        """An edited or new message as a dict; keys we do not know stay."""
+        """An edited or new message as a dict; unknown keys are kept."""
         pattern = message.pattern
         content = [_write_block(block) for block in message.blocks]
         return {**pattern, "role": message.role, "content": content}

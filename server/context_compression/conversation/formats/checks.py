@@ -1,4 +1,4 @@
-"""Checks of messages before and after they are read: what is wrong is refused, with its index."""
+"""Checks of messages before and after they are read; each error names the message's index."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -25,7 +25,7 @@ CONTENT_KEYS = frozenset(
 )
 """The keys under which a message of any dialect may hold its content."""
 NAMED_KEYS = 8
-"""Keys of a message that an error names."""
+"""How many keys of a message an error names at most."""
 HOW_TO_PASS = (
     "Pass the messages as Anthropic, OpenAI (Chat or Responses), Gemini, Bedrock Converse or the "
     'AI SDK have them: [{"role": "user", "content": "…"}, …].'
@@ -40,16 +40,17 @@ def may_be_message(value: Any) -> bool:
 
 
 def check(index: int, message: Any, *, of_items: bool = False) -> None:
-    """Refuse what is no message in any dialect.
+    """Refuse a value that is not a message in any dialect.
 
     Args:
-        index: its place in the conversation, for the error.
-        message: what the caller passed.
+        index: its position in the conversation, for the error.
+        message: the value that the caller passed.
         of_items: whether it is among items of OpenAI Responses. Items have a type and no role, and
-            new types come out each year.
+            new types come out each year, so any type is accepted there.
 
     Raises:
-        InvalidConversation: it has no valid role or content, or holds something that is not JSON.
+        InvalidConversation: it is in a foreign format, has no valid role or content, or holds a
+            value that is not JSON.
     """
     foreign = refusal(message)
     if not is_object(message):
@@ -64,7 +65,7 @@ def check(index: int, message: Any, *, of_items: bool = False) -> None:
     if responses.is_item(message) or (of_items and isinstance(message.get("type"), str)):
         pass  # most items have no role
     elif role is None and gemini.certainty(message) == 2:
-        pass  # a content of Gemini's without a role is the user's
+        pass  # a Gemini content without a role is the user's
     elif not isinstance(role, str) or role not in ROLES:
         allowed = ", ".join(sorted(ROLES))
         raise InvalidConversation(f"Message {index} has role {role!r}; allowed: {allowed}.")
@@ -84,7 +85,7 @@ def check(index: int, message: Any, *, of_items: bool = False) -> None:
 
 
 def no_content_error(index: int, message: Mapping[str, Any]) -> str:
-    """The error for a message that has a role, but no key under which content is known."""
+    """The error for a message that has a role but none of the `CONTENT_KEYS`."""
     keys = [f'"{key!s:.40}"' for key in islice(message, NAMED_KEYS)]
     keys += ["…"] if len(message) > NAMED_KEYS else []
     its = f"its keys are {', '.join(keys)}" if len(keys) > 1 else f"its only key is {keys[0]}"
@@ -96,9 +97,13 @@ def no_content_error(index: int, message: Mapping[str, Any]) -> str:
 
 
 def refuse_items(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
-    """Refuse items of OpenAI Responses in another dialect: only they have no role."""
+    """Refuse items of OpenAI Responses in another dialect; they are the messages without a role.
+
+    Raises:
+        InvalidConversation: a message of another dialect has no role.
+    """
     if dialect is responses.FORMAT or dialect is gemini.FORMAT:
-        return  # a content of Gemini's without a role is the user's
+        return  # a Gemini content without a role is the user's
     item = next((index for index, message in enumerate(raw) if "role" not in message), None)
     if item is not None:
         raise InvalidConversation(
@@ -110,11 +115,16 @@ def refuse_items(raw: Sequence[Mapping[str, Any]], dialect: Format) -> None:
 def refuse_tools_of_other_dialects(
     messages: Iterable[tuple[int, Mapping[str, Any]]], dialect: Format
 ) -> None:
-    """Refuse calls and results of another dialect: they would be opaque, and pairs torn apart.
+    """Refuse tool calls and results of another dialect.
+
+    This dialect would read them as opaque, and calls would be separated from their results.
 
     Args:
-        messages: with their indices.
-        dialect: that of the conversation.
+        messages: messages with their indices.
+        dialect: the dialect of the conversation.
+
+    Raises:
+        InvalidConversation: a message holds a call or result of another dialect.
     """
     module = next(module for module in DIALECTS if module.FORMAT is dialect)
     for index, message in messages:
@@ -131,7 +141,11 @@ def refuse_tools_of_other_dialects(
 def refuse_unread(
     raw: Sequence[Mapping[str, Any]], values: Sequence[Message], dialect: Format
 ) -> None:
-    """Refuse messages with content that this dialect does not look at: they would seem empty."""
+    """Refuse messages whose content this dialect does not read; they would be taken for empty.
+
+    Raises:
+        InvalidConversation: a message has content, but no blocks were read from it.
+    """
     for index, (message, value) in enumerate(zip(raw, values, strict=True)):
         if not value.blocks and _has_content(message):
             raise InvalidConversation(

@@ -15,10 +15,10 @@ from context_compression.conversation.messages import Edited, Message
 class Conversation(Sequence[Mapping[str, Any]]):
     """A conversation as values, and the dialect it came in.
 
-    It may be passed wherever messages are taken, and is not read a second time there.
+    Functions that take messages also take a `Conversation`, and do not parse it again.
 
     Attributes:
-        raw: the messages as JSON; messages that came as JSON are the very objects.
+        raw: the messages as JSON; messages that came as JSON are the same objects.
         messages: the same messages as values.
         format: the dialect.
     """
@@ -43,7 +43,7 @@ class Conversation(Sequence[Mapping[str, Any]]):
         return iter(self.raw)
 
     def render(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
-        """Messages as dicts of this dialect; messages that nobody edited are the objects given."""
+        """Messages as dicts of this dialect; messages that were not edited are the same objects."""
         return [
             self._written(message)
             if message.source is None or isinstance(message, Edited)
@@ -57,7 +57,7 @@ class Conversation(Sequence[Mapping[str, Any]]):
 
     @cached_property
     def without_halves(self) -> Mapping[int, Message]:
-        """The messages that hold half of a character, by index, with U+FFFD in its place."""
+        """By index: the messages with a lone surrogate, each with U+FFFD in its place."""
         broken = {i for i, message in enumerate(self.raw) if has_halves(message)}
         if not broken:
             return {}

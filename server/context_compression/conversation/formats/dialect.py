@@ -1,4 +1,4 @@
-"""`Format`: what reads and writes one dialect; and how a dialect is recognised."""
+"""`Format`, the protocol that each dialect implements, and `detect`, which recognises a dialect."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -19,8 +19,11 @@ from context_compression.conversation.provider_rules import ProviderRules
 class Format(Protocol):
     """Reads and writes the messages of one dialect.
 
-    `system_apart`: the system prompt is a text or text blocks outside the messages, so that a
-    summary may be put into it.
+    Attributes:
+        name: the name of the dialect.
+        system_apart: whether the system prompt is outside the messages, as a text or text blocks. A
+            summary may then be put into it.
+        rules: the rules of the dialect's providers.
     """
 
     name: str
@@ -28,7 +31,12 @@ class Format(Protocol):
     rules: ProviderRules
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
-        """The message as a value; its `source` is the very object given."""
+        """The message as a value; its `source` is the same object.
+
+        Args:
+            message: a dict of the dialect.
+            ids: gives ids to calls that have none; one for all messages of a conversation.
+        """
         ...
 
     def write(self, message: Message) -> dict[str, Any]:
@@ -37,22 +45,24 @@ class Format(Protocol):
 
 
 DIALECTS = (ai_sdk, bedrock, gemini, responses, openai_chat, anthropic)
-"""The modules of the dialects, in the order they are tried: messages of the others could be taken
-for those of the last two."""
+"""The modules of the dialects, in the order in which they are tried.
+
+The last two would also take messages of the others for their own."""
 
 
 def detect(
     messages: Sequence[Mapping[str, Any]], distinctive: Sequence[Mapping[str, Any]] | None = None
 ) -> Format:
-    """The dialect of the first message whose tools show one, else of the first that shows one.
+    """The dialect of a conversation, recognised by the shape of its messages.
 
-    Failing both, roles that only OpenAI's messages have decide; plain texts are Anthropic's. A
-    picture is weaker than a tool: a picture in another dialect is one part that stays as it is, but
-    calls without results are no conversation.
+    The first message with a tool call or result of a dialect decides. Without one, the first
+    message with another part of a dialect decides. Without either, a system, developer or tool role
+    means OpenAI Chat, and plain texts mean Anthropic. Tools decide before pictures: a picture that
+    is read in the wrong dialect stays unchanged, but a call would lose its result.
 
     Args:
-        messages: all of them.
-        distinctive: those that are more than a role and a text, where the caller knows them.
+        messages: all messages.
+        distinctive: the messages that are more than a role and a text, if the caller knows them.
     """
     first: Format | None = None
     for message in messages if distinctive is None else distinctive:
@@ -71,5 +81,5 @@ def detect(
 
 
 def is_plain_text(message: Mapping[str, Any]) -> bool:
-    """Whether a message is a role and a text, as in any dialect."""
+    """Whether a message is only a role and a text, which all dialects have in common."""
     return isinstance(message.get("content"), str) and len(message) == 2

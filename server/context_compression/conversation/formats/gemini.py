@@ -1,15 +1,15 @@
-"""Gemini's `contents`: role user or model, and `parts`, each with the key that says what it is.
+"""Gemini's `contents`: role user or model, and `parts`; the key of each part names its kind.
 
 Shapes and rules from the Gemini API reference (Content, Part) and its pages on function calling and
-thought signatures. Keys are spelled as JSON has them (`functionCall`) or as Python's client does
-(`function_call`); the API takes both.
+thought signatures. Keys are in camel case as in the JSON API (`functionCall`) or in snake case as
+in the Python client (`function_call`); the API takes both.
 
-* the first content is the user's; a content with calls follows one of the user's;
-* the very next content answers them: as many responses, in the order of the calls, paired by name
-  and order (`id` is optional);
-* a `thoughtSignature` on a call of the current turn goes back with the very part; those of older
-  turns are not asked for. It is not bound to what comes before it;
-* parts with `thought` tell of the reasoning; nobody asks for them back.
+* the first content is the user's; a content with calls follows a content of the user's;
+* the content directly after the calls answers all of them, in their order. Responses are paired by
+  name and order (`id` is optional);
+* the `thoughtSignature` of a call in the current turn must be sent back on the same part; those of
+  older turns need not be. A signature is not bound to what comes before it;
+* parts with `thought` describe the reasoning and need not be sent back.
 """
 
 import json
@@ -41,11 +41,15 @@ CAMEL: Mapping[str, str] = {
 }  # fmt: skip
 PARTS = frozenset({"text", "thought", *CAMEL.values()})
 RESPONSE_KEYS = ("output", "result", "error", "content")
-"""Keys of a response, in order of preference, whose value is its text if it has no other key."""
+"""If one of these is a response's only key, its value is the response's text."""
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 where a part is of this dialect or a text as such, 1 where none has a `type`, else 0."""
+    """How surely a message is of this dialect.
+
+    0 without `parts`, with a `content`, or if a part has a `type`. Otherwise 2 if a part is a
+    string or has a key of this dialect, else 1. If `parts` is a string, always 1.
+    """
     parts = message.get("parts")
     if isinstance(parts, str):
         return 1
@@ -61,7 +65,7 @@ def _is_known(part: Any) -> bool:
 
 
 def camel(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A part with its keys as JSON has them."""
+    """A part with its keys in camel case, as in the JSON API."""
     return {CAMEL.get(key, key): value for key, value in part.items()}
 
 
@@ -75,7 +79,7 @@ class GeminiFormat:
     )
 
     def read(self, message: Mapping[str, Any], ids: Ids | None = None) -> Message:
-        """The content as a message; its parts may be a text."""
+        """The content as a message; `parts` may be a list or a string."""
         ids = ids or Ids()
         role = "assistant" if message.get("role") in ("model", "assistant") else "user"
         ids.turn_of(role)
@@ -87,7 +91,7 @@ class GeminiFormat:
         return Message(role, tuple(_with_code_units(blocks, ids)), message)
 
     def write(self, message: Message) -> dict[str, Any]:
-        """An edited or new message as a content; keys we do not know stay."""
+        """An edited or new message as a content; unknown keys are kept."""
         pattern = message.pattern
         role = "model" if message.role == "assistant" else "user"
         if role == "user" and pattern.get("role") == "function" and message.results:
@@ -115,7 +119,7 @@ def _read_part(part: Any, ids: Ids) -> Block:
         case {"text": str(text), "thought": True}:
             return Thinking(text, source=part)
         case {"text": "", "thoughtSignature": str()}:
-            return Opaque(part)  # at the end of a stream a signature comes by itself
+            return Opaque(part)  # at the end of a stream, a signature comes in a part of its own
         case {"text": str(text)}:
             return Text(text, part)
         case {"inlineData": data} | {"fileData": data} if is_object(data):
@@ -146,7 +150,7 @@ def _read_response(
 
 
 def _text_of(value: Any) -> str:
-    """The text of a response: the one string it holds, else its JSON."""
+    """The text of a response: its only string, else its JSON."""
     if isinstance(value, str):
         return value
     if is_object(value) and len(value) == 1:
@@ -157,7 +161,7 @@ def _text_of(value: Any) -> str:
 
 
 def _with_code_units(blocks: list[Block], ids: Ids) -> list[Block]:
-    """Code that Gemini ran and what came of it: one unit each."""
+    """The blocks with each piece of code that Gemini ran joined to its result as one unit."""
     for at, (first, second) in enumerate(pairwise(blocks[:])):
         if not (isinstance(first, Opaque) and isinstance(second, Opaque)):
             continue
@@ -184,7 +188,7 @@ def _write_part(block: Block) -> Any:
 
 
 def _write_call(call: ToolCall) -> dict[str, Any]:
-    """A call as a part; one whose arguments were changed is no more the one that was signed."""
+    """A call as a part; the signature is removed if the call's arguments or id were changed."""
     named = {} if kind_of(call.id) else {"id": call.id}
     arguments = call.arguments if is_object(call.arguments) else {"input": call.arguments}
     if call.source is None:
@@ -199,7 +203,7 @@ def _write_call(call: ToolCall) -> dict[str, Any]:
 
 
 def _write_response(result: ToolResult) -> dict[str, Any]:
-    """A result as a part: its text under the key where it stood, or `output`, or `error`."""
+    """A result as a part: its text is under the key it came with, else `output` or `error`."""
     named = {} if kind_of(result.call_id) else {"id": result.call_id}
     usual = "error" if result.is_error else "output"
     if result.source is None:

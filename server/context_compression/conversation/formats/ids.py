@@ -1,7 +1,7 @@
-"""Ids for calls that have none: results answer such calls in order, or by the tool's name.
+"""Ids for calls that have none; results are paired with such calls by order or by tool name.
 
-Gemini's `contents`, Ollama's messages and OpenAI's legacy `function_call` pair by order. Each such
-call gets an id of this package, which is never written into a message.
+Gemini's `contents`, Ollama's messages and OpenAI's legacy `function_call` pair results by order.
+This package gives each such call an id of its own. That id is never written into a message.
 """
 
 import re
@@ -10,13 +10,13 @@ from typing import Literal, TypeAlias
 from context_compression.conversation.messages import UNNAMED, Role
 
 Kind: TypeAlias = Literal["call", "function"]
-"""The kind of an id of this package: of an ordinary call, or of a legacy `function_call`."""
+"""Whether an id of this package is for an ordinary call or for a legacy `function_call`."""
 
 OWN_ID = re.compile(rf"{UNNAMED}(call|function|result)-\d+")
 
 
 def kind_of(call_id: str) -> str:
-    """The kind of an id of this package: `"call"`, `"function"`, `"result"`; `""` for other ids."""
+    """`"call"`, `"function"` or `"result"` for an id of this package, `""` for other ids."""
     own_id = OWN_ID.fullmatch(call_id)
     return own_id[1] if own_id else ""
 
@@ -38,9 +38,10 @@ class Ids:
         return call_id
 
     def result(self, name: str = "") -> str:
-        """The id of the call that a result answers: the first open one, of this name if given.
+        """The id of the call that a result answers, which is then closed.
 
-        `"@result-…"` if there is no such call.
+        That is the first open call, or the first open call of this name if a name is given. Without
+        such a call, the result gets an id of its own, `"@result-…"`.
         """
         call = next((each for each in self._open if name in ("", each[1])), None)
         if call is None:
@@ -49,16 +50,16 @@ class Ids:
         return call[0]
 
     def turn_of(self, role: Role) -> None:
-        """Note the role of the next message: a new turn of the model closes its earlier calls.
+        """Note the role of the next message; a new turn of the model closes its earlier calls.
 
-        One turn may be several messages of the model's, where they were streamed.
+        A streamed turn may consist of several messages of the model.
         """
         if role == "assistant" and self._role != "assistant":
             self._open.clear()
         self._role = role
 
     def unit(self) -> str:
-        """An id for a call that the provider ran itself, and its result."""
+        """An id for a call that the provider ran itself and for its result."""
         return self._next("unit")
 
     def _next(self, kind: str) -> str:

@@ -2,18 +2,20 @@
 
 Shapes from the Chat Completions reference: content as string or parts (text, refusal, image_url,
 input_audio, file), `refusal`, roles developer and tool, function and custom tool calls, the legacy
-`function_call` with its message of role function, spoken answers as `audio`. Those who speak alike
-bring more: Ollama's calls have no ids, its `images` and `thinking` are apart; Gemini
-signs its calls in `extra_content`; parts may be `input_text` or `output_text`; reasoning stands in
-`reasoning_content` (DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details` (OpenRouter).
+`function_call` with its message of role function, spoken answers as `audio`.
 
-Rules, from that reference and the providers' own:
+Compatible APIs add to it. Ollama's calls have no ids, and its `images` and `thinking` are keys of
+the message. Gemini signs its calls in `extra_content`. Parts may be `input_text` or `output_text`.
+Reasoning is in `reasoning_content` (DeepSeek, Kimi, vLLM), `reasoning` or `reasoning_details`
+(OpenRouter).
 
-* an assistant message with calls is followed by their results at once; any role may come first;
-* ids have at most 64 characters, at Mistral just nine letters and digits;
+Rules from that reference and the providers' own:
+
+* the results of an assistant message's calls follow it directly; any role may come first;
+* ids have at most 64 characters; Mistral's have exactly nine letters and digits;
 * a signature or sealed text in `reasoning_details` is bound as the provider behind it binds it;
-* DeepSeek and Kimi refuse a call in a thinking loop without `reasoning_content`: one that was
-  dropped leaves a blank there, which both take.
+* DeepSeek and Kimi refuse a call in a thinking loop without `reasoning_content`. Reasoning that was
+  dropped is replaced by a space, which both accept.
 """
 
 import json
@@ -40,23 +42,27 @@ from context_compression.conversation.messages import (
 from context_compression.conversation.provider_rules import ProviderRules
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
-"""Keys of a message for reasoning."""
+"""Keys of a message that hold reasoning."""
 EXTRA_KEYS = (*REASONING, "images")
-"""Keys whose values count as content: reasoning, and Ollama's pictures."""
+"""Keys besides `content` that hold content: reasoning, and Ollama's pictures."""
 SIGNED = "extra_content"
-"""The key of a call for Gemini's signature, which must be sent back in the current turn."""
+"""The key of a call with Gemini's signature, which must be sent back in the current turn."""
 DROPPED = " "
-"""The value in place of `reasoning_content` that was removed from a message with a call."""
+"""Replaces the `reasoning_content` that was removed from a message with a call."""
 PARTS = ("image_url", "input_audio", "file", "refusal")
 TEXTS = ("text", "input_text", "output_text")
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 for a call or a result as only this dialect has them, 1 for another such part, else 0."""
+    """How surely a message is of this dialect.
+
+    2 for a call or result of this dialect, 1 for another key or part that only this dialect has,
+    else 0.
+    """
     called = message.get("tool_calls") or message.get("function_call")
     if called or message.get("role") == "function":
         return 2
-    if message.get("role") == "tool":  # the AI SDK's have a list and no id
+    if message.get("role") == "tool":  # tool messages of the AI SDK have a list and no id
         return 2 if "tool_call_id" in message or isinstance(message.get("content"), str) else 1
     if (
         message.get("refusal")
@@ -105,7 +111,7 @@ class OpenAIChatFormat:
         return Message(role, tuple(blocks), message)
 
     def write(self, message: Message) -> dict[str, Any]:
-        """An edited or new message as a dict; keys we do not know stay."""
+        """An edited or new message as a dict; unknown keys are kept."""
         pattern = message.pattern
         if message.results:
             return _write_result(message.results[0], pattern)
@@ -148,7 +154,7 @@ FORMAT = OpenAIChatFormat()
 
 
 def read_content(content: Any) -> tuple[Block, ...]:
-    """Blocks of a `content` value: a string is one text."""
+    """The blocks of a `content` value; a string becomes one `Text`."""
     if content is None or content == "":
         return ()
     if isinstance(content, str):
@@ -171,7 +177,7 @@ def _read_part(part: Any) -> Block:
 
 
 def _with_pictures(content: Sequence[Block], pictures: Sequence[Any]) -> tuple[Block, ...]:
-    """The blocks of a message of Ollama's; a note of this package may be behind its one text."""
+    """The blocks of an Ollama message; a note that this package added is split off its text."""
     text = content[0].text if len(content) == 1 and isinstance(content[0], Text) else ""
     answer, mark, note = text.rpartition(f"\n{COMPRESSED} ")
     texts = (Text(answer), Text(f"{mark[1:]}{note}")) if answer else content
@@ -179,7 +185,7 @@ def _with_pictures(content: Sequence[Block], pictures: Sequence[Any]) -> tuple[B
 
 
 def _read_reasoning(message: Mapping[str, Any]) -> list[Block]:
-    """What a message holds of reasoning, each key of it a block."""
+    """The reasoning of a message, one block for each key that holds some."""
     blocks: list[Block] = []
     for key in REASONING:
         value = message.get(key)
@@ -195,7 +201,7 @@ def _read_reasoning(message: Mapping[str, Any]) -> list[Block]:
 
 
 def _joined(written: Mapping[str, Any], of: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of a message, with the values that a message joined to it already has."""
+    """The keys of `of`, their values appended to those that are already in `written`."""
     made = dict(of)
     for key, value in of.items():
         there = written.get(key)
@@ -229,7 +235,7 @@ def _read_function_call(call: Any, ids: Ids) -> Block:
 
 
 def parsed(arguments: Any) -> Any:
-    """Arguments as JSON where they are JSON that says the same when written again."""
+    """The arguments of a call as a dict if they are the JSON of an object, else unchanged."""
     if not isinstance(arguments, str):
         return arguments if arguments is not None else ""
     try:
@@ -264,7 +270,7 @@ def _write_function_call(call: ToolCall) -> Any:
 
 
 def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, Any]:
-    """A result as the message that it is; one that is paired by order has no id."""
+    """A result as a message; without an id if it is paired by order."""
     written = {key: value for key, value in pattern.items() if key != "tool_call_id"}
     content = _write_content(result.content, pattern)
     match kind_of(result.call_id):
@@ -278,7 +284,7 @@ def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, A
 
 
 def _write_content(blocks: Sequence[Block], pattern: Mapping[str, Any]) -> Any:
-    """A string where it was one or is new; else a list of parts."""
+    """A string if the content was a string or is one new text; else a list of parts."""
     if len(blocks) == 1 and isinstance(blocks[0], Text):
         was_list = isinstance(pattern.get("content"), list)
         if not was_list and blocks[0].source is None:
@@ -295,6 +301,6 @@ def _write_part(block: Block) -> Any:
 
 
 def _is_key(source: Any) -> bool:
-    """Whether a block is a key of the message, and not a content part."""
+    """Whether a block's source is a key of the message, not a content part."""
     keys = {"refusal", "audio", "function_call", "tool_calls", *EXTRA_KEYS}
     return is_object(source) and bool(source.keys() & keys) and "type" not in source

@@ -1,7 +1,7 @@
-"""Plain JSON: messages without objects of libraries, not too deep, without halves of characters.
+"""Plain JSON: messages without library objects, without deep nesting, without lone surrogates.
 
-An object of a provider's library is replaced by what its `model_dump` gives. Half of a character is
-a surrogate without its other half: strings of Python and JSON files may hold one, providers refuse
+An object of a provider's library is replaced by the result of its `model_dump`. "Half of a
+character" means a lone surrogate: Python strings and JSON files may hold one, and providers refuse
 it.
 """
 
@@ -12,9 +12,9 @@ from typing import Any, cast
 from context_compression.conversation.messages import is_array, is_object
 
 DEEPEST = 200
-"""Levels of nesting. Conversations have about ten, and Python recurses a thousand times in all."""
+"""Levels of nesting. Conversations have about ten; Python's recursion limit is a thousand."""
 LONGEST_NUMBER = 14_000
-"""Bits of an integer; Python writes none of more than 4,300 digits."""
+"""Bits of an integer; Python refuses to write an integer of more than 4,300 digits."""
 SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
@@ -49,11 +49,11 @@ def _is_unwritable(number: float) -> bool:
 
 
 def plain(messages: Any) -> Any:
-    """Messages with the JSON of objects of a provider's library in their place.
+    """Messages with each object of a provider's library replaced by its JSON.
 
-    Those are objects with `model_dump`: blocks and messages of the packages `anthropic` and
-    `openai`. Messages without any are returned as the same objects; if no message has any, so is
-    the list.
+    Such objects have a `model_dump`, as blocks and messages of the packages `anthropic` and
+    `openai` do. A message without such objects is returned as the same object. If no message has
+    any, the list itself is returned.
     """
     if not is_array(messages) or _is_plain(messages):
         return messages
@@ -76,7 +76,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """The value without such objects, itself if it has none; below `DEEPEST` nothing changes."""
+    """The value without such objects; the same object if it has none, or below `DEEPEST`."""
     if value is None or isinstance(value, str | int | float) or depth > DEEPEST:
         return value
     if is_object(value):
@@ -99,7 +99,7 @@ def _is(one: object, other: object) -> bool:
 
 
 def has_halves(value: Any) -> bool:
-    """Whether parsed JSON has half of a character in a text or a key."""
+    """Whether parsed JSON has a lone surrogate in a text or a key."""
     stack: list[Any] = [value]
     while stack:
         item = stack.pop()
@@ -117,7 +117,7 @@ def has_halves(value: Any) -> bool:
 
 
 def without_halves(value: Any) -> Any:
-    """Parsed JSON with U+FFFD in place of each half of a character."""
+    """Parsed JSON with U+FFFD in place of each lone surrogate."""
     if isinstance(value, str):
         pairs = value.encode("utf-16", "surrogatepass")  # two halves side by side are one character
         return pairs.decode("utf-16", "replace") if _is_half(value) else value

@@ -1,4 +1,4 @@
-"""`parse`: dicts in, a `Conversation` out."""
+"""`parse`, which reads dicts into a `Conversation`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -21,13 +21,14 @@ from context_compression.errors import InvalidConversation
 
 
 def parse(messages: Sequence[Any]) -> Conversation:
-    """Read a conversation and recognise its dialect; a `Conversation` is returned as it is.
+    """Read a conversation and recognise its dialect; a `Conversation` is returned unchanged.
 
     Args:
         messages: dicts of one dialect, or objects of a provider's library with `model_dump()`.
 
     Raises:
-        InvalidConversation: not a sequence of messages in one known dialect, or not JSON.
+        InvalidConversation: `messages` is not a sequence of messages in one known dialect, or it
+            holds a value that is not JSON.
     """
     if isinstance(messages, Conversation):
         return messages
@@ -50,7 +51,7 @@ def parse(messages: Sequence[Any]) -> Conversation:
 
 
 def _is_simple(message: Any) -> bool:
-    """Whether it is a known role and a text and nothing else: a message in any dialect."""
+    """Whether it is only a known role and a text, which is a message in any dialect."""
     if type(message) is not dict:
         return False
     fields = cast("dict[Any, Any]", message)

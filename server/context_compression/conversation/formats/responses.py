@@ -1,16 +1,16 @@
-"""Items of OpenAI Responses: a message, a call, a result, a piece of reasoning, each by itself.
+"""Items of OpenAI Responses: each message, call, result and piece of reasoning is its own item.
 
 Shapes and rules from the Responses API reference (input items) and its guide on reasoning:
 
-* a call has its output, with its `call_id`, somewhere behind it, and there is none without a call;
-* a message's parts are `input_text`, `input_image`, `input_file`, but the assistant's `output_text`
-  and `refusal`; a plain string is taken from everybody;
-* a `reasoning` item stands before the item of the model it belongs to, and is refused without it.
-  An item with an `id` is refused without the reasoning it came with ("was provided without its
-  required 'reasoning' item"); without its `id` it is taken. Reasoning is not bound to what
-  comes before it;
+* the output of a call has its `call_id` and is anywhere after it; every output has its call;
+* the parts of a message are `input_text`, `input_image` and `input_file`, those of the assistant
+  `output_text` and `refusal`; any role may have a plain string instead;
+* a `reasoning` item comes directly before the model's item that it belongs to, and is refused
+  without that item. An item with an `id` is refused without the reasoning it came with ("was
+  provided without its required 'reasoning' item"); it is accepted without its `id`. Reasoning is
+  not bound to what comes before it;
 * the items of tools that OpenAI runs (web search, file search, code interpreter, MCP) hold both
-  their call and its result.
+  the call and its result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,28 +42,32 @@ CALLS: Mapping[str, tuple[str, str]] = {
     "apply_patch_call": ("type", "operation"),
     "computer_call": ("type", "action"),
 }
-"""Calls that the agent's program answers: the keys of the tool's name and of its arguments."""
+"""The calls that the agent's program answers, with the keys of the tool's name and arguments."""
 RESULTS = tuple(f"{kind}_output" for kind in CALLS)
 ASSISTANT_ITEMS = (
     "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
     "mcp_call", "mcp_list_tools", "mcp_approval_request", "tool_search_call", "tool_search_output",
     "compaction", "item_reference",
 )  # fmt: skip
-"""Items of the assistant's that are carried as they are."""
+"""Items of the assistant that are kept unchanged."""
 USER_ITEMS = ("mcp_approval_response",)
-"""Items of the user's that are carried as they are."""
+"""Items of the user that are kept unchanged."""
 ITEMS = frozenset({*CALLS, *RESULTS, *ASSISTANT_ITEMS, *USER_ITEMS, "reasoning"})
 OWN_PARTS = ("input_text", "output_text", "input_image", "input_file")
 
 
 def is_item(message: Mapping[str, Any]) -> bool:
-    """Whether it is an item that is no message."""
+    """Whether it is an item other than a message."""
     kind = message.get("type")
     return isinstance(kind, str) and kind in ITEMS and "role" not in message
 
 
 def certainty(message: Mapping[str, Any]) -> int:
-    """2 for an item that is no message, 1 for a message with parts as only this dialect has."""
+    """How surely a message is of this dialect.
+
+    2 for an item other than a message, 1 for a message with parts or a `type` of this dialect, else
+    0.
+    """
     if is_item(message):
         return 2
     content = message.get("content")
@@ -98,7 +102,7 @@ class ResponsesFormat:
         return Message("user" if kind in USER_ITEMS else "assistant", (Opaque(message),), message)
 
     def write(self, message: Message) -> dict[str, Any]:
-        """An edited or new message as an item; keys we do not know stay."""
+        """An edited or new message as an item; unknown keys are kept."""
         pattern = message.pattern
         block = message.blocks[0] if len(message.blocks) == 1 else None
         match block:
@@ -117,7 +121,7 @@ _ROLES = ("system", "developer", "user", "assistant")
 
 
 def _read_content(content: Any) -> tuple[Block, ...]:
-    """Blocks of a `content` or `output`: a string is one text; what is no list is unknown."""
+    """The blocks of a `content` or `output`; a string becomes one `Text`, an object `Opaque`."""
     if content is None or content == "":
         return ()
     if isinstance(content, str):
@@ -140,7 +144,7 @@ def _read_part(part: Any) -> Block:
 
 
 def _read_reasoning(item: Mapping[str, Any]) -> Thinking:
-    """What may be read of it is its summary, or the text of an open model."""
+    """A reasoning item; its text is its summary, or its content where an open model shows it."""
     texts = [
         str(part["text"])
         for key in ("summary", "content")
@@ -167,9 +171,9 @@ def _write_result(result: ToolResult, pattern: Mapping[str, Any]) -> dict[str, A
     written: dict[str, Any] = (
         dict(pattern) if known else {"type": f"{result.kind or 'function_call'}_output"}
     )
-    if "call_id" in written or not known:  # a local shell's answer goes by its `id`
+    if "call_id" in written or not known:  # the result of a local shell has only an `id`
         written["call_id"] = result.call_id
-    if result.content != (Opaque(written.get("output")),):  # what we do not know stays
+    if result.content != (Opaque(written.get("output")),):  # an unknown output is kept
         written["output"] = _write_content(result.content, "input") if result.content else ""
     return written
 
@@ -183,7 +187,7 @@ def _write_message(message: Message, pattern: Mapping[str, Any]) -> dict[str, An
 
 
 def _write_content(blocks: Sequence[Block], direction: str, *, parts: bool = False) -> Any:
-    """A string where a new text is all there is and was no list of `parts`, else parts."""
+    """A string if the only block is a new text and `parts` is false; else a list of parts."""
     text = blocks[0] if len(blocks) == 1 and not parts else None
     if isinstance(text, Text) and text.source is None:
         return text.text

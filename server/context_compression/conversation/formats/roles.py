@@ -1,4 +1,4 @@
-"""Who says a message, whatever a dialect calls them."""
+"""The roles of messages, and the names that dialects have for them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,9 @@ ROLES: Mapping[str, Role] = {
     "system": "system", "developer": "developer", "user": "user", "assistant": "assistant",
     "model": "assistant", "tool": "tool", "function": "tool",
 }  # fmt: skip
-"""By the names that dialects have for them."""
+"""Each role by the names that dialects have for it."""
 
 
 def role_of(message: Mapping[str, Any]) -> Role:
-    """`{"role": "model", …}` -> `"assistant"`."""
+    """The role of a message: `{"role": "model", …}` -> `"assistant"`."""
     return ROLES[message["role"]]

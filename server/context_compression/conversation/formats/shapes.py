@@ -1,8 +1,8 @@
-"""Shapes of JSON values, written like the values themselves, and whether a value has one.
+"""Shapes of JSON values, which are written like the values, and `fits`, which compares them.
 
 {"parts": [{"type": str}], "role": str}   an object with both keys; one of the parts has a type
 {"type": ("human", "ai"), "role": None}   its type is one of these texts, and it has no role
-{"id": object}                            whatever its id is
+{"id": object}                            an object with an id of any type
 """
 
 from itertools import islice
@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 from context_compression.conversation.messages import is_array, is_object
 
 Shape: TypeAlias = "dict[str, Any] | list[Any] | tuple[str, ...] | type | None"
-"""An object with these keys, an array with such an item, one of these texts, a type, or absent."""
+"""A dict: an object with these keys. A list: an array with such an item. A tuple: one of its texts.
+A type: a value of that type. `None`: the key is absent."""
 LOOKED_AT = 20
-"""Items at the beginning of an array that are compared with a shape: a chosen limit on time."""
+"""How many items at the beginning of an array are compared with a shape; chosen to limit time."""
 
 
 def fits(value: Any, shape: Shape) -> bool:

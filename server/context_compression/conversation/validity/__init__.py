@@ -1,19 +1,19 @@
-"""What providers accept, and the repair of conversations that they would refuse.
+"""The rules of providers for conversations, and the repair of conversations that break them.
 
-All providers share these rules. A tool call is answered exactly once, behind it, before anything
-else is said. A result answers a call just before it. Call ids are unique. The call and the result
-of a server tool come together. Only the assistant thinks. No message is empty. `ProviderRules` says
-in what providers differ.
+All providers share these rules. Each tool call has exactly one result, directly after the turn that
+makes the call. Each result answers a call of the turn directly before it. Call ids are unique. The
+call and the result of a server tool are never separated. Only the assistant has reasoning. No
+message is empty. `ProviderRules` holds the rules in which providers differ.
 
-Neighbouring messages of the assistant's are one turn: their calls are answered behind the last. A
-conversation is valid when there is nothing to repair.
+Neighbouring assistant messages are one turn: the results of their calls follow the last of them. A
+conversation is valid if there is nothing to repair.
 
     contents.py   within one message: empty texts, blocks of the wrong role
     pairing.py    calls and results, turn by turn
     units.py      calls that the provider ran itself, and their results
-    joining.py    neighbours of one role, joined
+    joining.py    neighbouring messages of one role, joined
     items.py      ids and reasoning of OpenAI Responses
-    new_ids.py    another id for a call whose id was used before
+    new_ids.py    new ids for calls whose id was used before
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,15 +39,18 @@ __all__ = [
 
 NO_START = f"{COMPRESSED} The start of this conversation is not part of it."
 PASSES = 3
-"""Further passes after a repair, at most: one is enough unless input is broken in several ways."""
+"""How many passes follow a repair at most; one is enough unless several rules are broken."""
 NO_HALVES: Mapping[int, Message] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Repaired:
-    """A valid conversation, where each message came from, and what was repaired.
+    """A valid conversation, the origin of each message, and the repairs.
 
-    `origins[i]` is the index in the input of `messages[i]`, or `None` for one that was added.
+    Attributes:
+        messages: the valid conversation.
+        origins: for each message its index in the input, or `None` for a message that was added.
+        repairs: a line in plain words for each repair.
     """
 
     messages: tuple[Message, ...]
@@ -56,11 +59,13 @@ class Repaired:
 
 
 def problems(messages: Sequence[Message], rules: ProviderRules) -> tuple[str, ...]:
-    """What a provider would refuse, a line in plain words for each; empty for a valid conversation.
+    """The problems a provider would refuse, a line in plain words for each.
+
+    A valid conversation has none.
 
     Args:
         messages: the conversation.
-        rules: those of the provider.
+        rules: the rules of the provider.
     """
     return repair(messages, rules).repairs
 
@@ -70,12 +75,12 @@ def repair(
     rules: ProviderRules,
     without_halves: Mapping[int, Message] = NO_HALVES,
 ) -> Repaired:
-    """Repair what a provider would refuse; valid messages go through as the same objects.
+    """Repair a conversation so that a provider accepts it; valid messages stay the same objects.
 
     Args:
         messages: the conversation.
-        rules: what the provider refuses.
-        without_halves: by index, replacements for messages that hold half of a character.
+        rules: the rules of the provider.
+        without_halves: replacements for messages with a lone surrogate, by index.
     """
     result = _repaired(messages, rules, without_halves)
     for _ in range(PASSES if result.repairs else 0):
@@ -90,7 +95,7 @@ def repair(
 def _repaired(
     messages: Sequence[Message], rules: ProviderRules, without_halves: Mapping[int, Message]
 ) -> Repaired:
-    """One pass; moving blocks may uncover what else is broken."""
+    """One pass of repair; a second may be needed because moved blocks may break another rule."""
     pairing = Pairing(rules)
     for index in sorted(without_halves):
         pairing.repairs.append(f"message {index} held half of a character: U+FFFD stands for it")
@@ -99,7 +104,7 @@ def _repaired(
         pairing.add(index, message)
     pairing.close(at_end=True)
     kept, origins, repairs = pairing.messages, pairing.origins, pairing.repairs
-    if renamed := pairing.renamed:  # hosts that number calls per prompt repeat all ids
+    if renamed := pairing.renamed:  # a host that numbers calls per prompt repeats all its ids
         more = f" and {len(renamed) - 2} more" if len(renamed) > 2 else ""
         repairs.append(f"call ids used before were renamed: {', '.join(renamed[:2])}{more}")
     if rules.reasoning_apart:

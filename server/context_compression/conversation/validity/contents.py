@@ -1,4 +1,4 @@
-"""Repairs within one message: empty texts leave, blocks of the wrong role become texts."""
+"""Repairs within one message: empty texts are removed, blocks of the wrong role become texts."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from context_compression.conversation.messages import (
 
 
 def is_plain_speech(message: Message) -> bool:
-    """Whether a message is one text that is not blank, and not a tool's: nothing to repair."""
+    """Whether a message needs no repair: it is one text, not blank, and not of role tool."""
     if len(message.blocks) != 1 or message.role == "tool":
         return False
     return isinstance(message.blocks[0], Text) and not _is_blank(message.blocks[0])
@@ -26,9 +26,9 @@ def with_valid_contents(index: int, message: Message, repairs: list[str]) -> Mes
     """The message with only the blocks that its role may have; `None` if it was empty.
 
     Args:
-        index: its place in the conversation, for `repairs`.
+        index: its position in the conversation, for `repairs`.
         message: any message.
-        repairs: gets a line for each repair.
+        repairs: a line is appended for each repair.
     """
     filled = tuple(_without_empty_texts(message.blocks))
     if not filled:
@@ -41,7 +41,10 @@ def with_valid_contents(index: int, message: Message, repairs: list[str]) -> Mes
 
 
 def _without_strangers(index: int, message: Message, repairs: list[str]) -> Message:
-    """Only the assistant thinks and calls tools, only others answer: other blocks become texts."""
+    """The message with blocks of the wrong role made texts.
+
+    Only the assistant has reasoning and calls; only other roles have results.
+    """
     wrong = ToolResult if message.role == "assistant" else ToolCall | Thinking
     strangers = {type(b).__name__: None for b in message.blocks if isinstance(b, wrong)}
     if not strangers:
@@ -53,7 +56,7 @@ def _without_strangers(index: int, message: Message, repairs: list[str]) -> Mess
 
 
 def _without_empty_texts(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks without those that are empty texts, in the parts of results too."""
+    """The blocks without empty texts, also inside results."""
     for block in blocks:
         if isinstance(block, ToolResult):
             parts = tuple(p for p in block.content if not (_is_blank(p) and _is_part(p)))
@@ -67,7 +70,7 @@ def _is_blank(block: Block) -> bool:
 
 
 def _is_part(block: Block) -> bool:
-    """Whether a text is a part in a list; a result that is one string may be empty."""
+    """Whether a text was a part in a list; the text of a string result may be empty."""
     return isinstance(block, Text) and block.source is not None
 
 

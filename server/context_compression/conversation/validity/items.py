@@ -1,4 +1,4 @@
-"""Rules of OpenAI Responses alone: ids of items are unique, reasoning is followed by its item."""
+"""Rules of OpenAI Responses only: item ids are unique, and reasoning is followed by its item."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from context_compression.conversation.messages import Edited, Message, Opaque, T
 def drop_lone_reasoning(
     messages: list[Message], origins: list[int | None], repairs: list[str]
 ) -> None:
-    """Remove reasoning that no item of the assistant's follows; changes the three lists."""
+    """Remove reasoning that no assistant item follows; changes the three lists."""
     for at in reversed(range(len(messages))):
         follows = at + 1 < len(messages) and messages[at + 1].role == "assistant"
         if messages[at].only_thinks and not follows:
@@ -21,9 +21,9 @@ def name_items_once(
     origins: list[int | None],
     repairs: list[str],
 ) -> None:
-    """Detach items from an id that an earlier item has; changes the three lists.
+    """Remove the id from items whose id an earlier item has; changes the three lists.
 
-    An opaque item or reasoning is removed: without its id it means nothing.
+    Opaque items and reasoning are removed completely, because they mean nothing without their id.
     """
     seen: set[str] = set()
     for at in reversed([*_named_again(messages, seen)]):

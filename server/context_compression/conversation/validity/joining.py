@@ -1,4 +1,4 @@
-"""Joins messages, where a provider refuses neighbours of one role."""
+"""Joins neighbouring messages of one role for providers that refuse them."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -15,7 +15,7 @@ from context_compression.conversation.messages import (
 
 
 def join_all(messages: list[Message], origins: list[int | None], repairs: list[str]) -> None:
-    """Make one message of each run of neighbours of one role; changes the three lists."""
+    """Join each run of neighbouring messages of one role into one; changes the three lists."""
     joined: list[tuple[Message, int | None]] = []
     pairs = zip(messages, origins, strict=True)
     for _, group in groupby(pairs, key=lambda pair: pair[0].role):
@@ -33,7 +33,8 @@ def join_all(messages: list[Message], origins: list[int | None], repairs: list[s
 def one_of(messages: Sequence[Message]) -> Message:
     """One message with the blocks of several: results first, calls last, the rest in order.
 
-    Reasoning that is a key of its message stays only once, the first: a message has one such key.
+    Of several unbound reasoning blocks only the first is kept, because some dialects hold reasoning
+    in a key of the message, and a message has one such key.
     """
     blocks = [block for message in messages for block in message.blocks]
     thoughts = [b for b in blocks if isinstance(b, Thinking) and not b.bound]
@@ -44,7 +45,7 @@ def one_of(messages: Sequence[Message]) -> Message:
 
 
 def with_strings_joined(message: Message) -> Message:
-    """The message with its string texts joined to one: Ollama takes only one string."""
+    """The message with its string texts joined into one, because Ollama takes only one string."""
     first, *more = [block for block in message.blocks if _is_string(block)] or [None]
     if first is None or not more:
         return message

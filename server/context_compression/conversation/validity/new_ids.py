@@ -1,4 +1,4 @@
-"""Another id for a call whose id was used before, in the form of its provider."""
+"""New ids for calls whose id was used before, in the form of the provider's own ids."""
 
 import re
 from collections.abc import Iterator
@@ -6,15 +6,15 @@ from hashlib import sha256
 from itertools import count
 
 TAIL = re.compile(r"[A-Za-z0-9]{9,}\Z")
-"""The end of an id that is long enough to become another of the same form."""
+"""The end of an id that is long enough to make another id of the same form."""
 CHANGED = 8
-"""Characters at the end of such an id that change: one less than the shortest `TAIL`."""
+"""How many characters at the end of such an id change: one less than the shortest `TAIL`."""
 
 
 def ids_like(call_id: str) -> Iterator[str]:
-    """The ids that may stand for `call_id`: itself, then others of its length and form.
+    """The ids that may be used for `call_id`: first itself, then others of its length and form.
 
-    An id too short for that gets a number: `"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on.
+    An id that is too short for that gets a number: `"a"` -> `"a"`, `"a-2"`, `"a-3"` and so on.
     """
     yield call_id
     tail = TAIL.search(call_id)
@@ -28,7 +28,7 @@ def ids_like(call_id: str) -> Iterator[str]:
 
 
 def _alike(char: str, byte: int) -> str:
-    """Another letter or digit of the same kind."""
+    """Another character of the same kind: a digit, a small letter or a capital."""
     if char.isdigit():
         return str(byte % 10)
     letter = chr(ord("a") + byte % 26)

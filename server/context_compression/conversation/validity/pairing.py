@@ -1,6 +1,7 @@
-"""Each tool call is paired with exactly one result, one assistant turn after the other.
+"""`Pairing`: pairs each tool call with exactly one result, turn by turn.
 
-An assistant turn is a run of assistant messages; its exchange is what follows up to the next turn.
+An assistant turn is a run of assistant messages. Its exchange is the messages after it, up to the
+next assistant turn.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,10 +28,10 @@ ORPHAN = f"{COMPRESSED} Result of a tool call that is not in this conversation:\
 
 
 class Pairing:
-    """Walks from one turn of the assistant's to the next, and settles the calls of each.
+    """Goes through the assistant turns in order and settles the calls of each.
 
     Attributes:
-        messages: those that are kept, repaired.
+        messages: the messages that are kept, repaired.
         origins: the index of each in the input; `None` for a message that was added.
         repairs: a line for each repair, in plain words.
         renamed: `"old to new"` for each call id that was used before.
@@ -48,10 +49,10 @@ class Pairing:
         self._rules = rules
         self._turn: list[tuple[int, Message]] = []
         self._exchange: list[tuple[int, Message]] = []
-        self._only_talk = True  # whether all since the last settled turn is plain speech
+        self._only_talk = True  # whether all messages since the last settled turn are plain text
 
     def add(self, index: int, message: Message) -> None:
-        """The next message, which stood at `index` in the input."""
+        """Add the next message, which was at `index` in the input."""
         if is_plain_speech(message):
             self._take(index, message)
             return
@@ -60,7 +61,7 @@ class Pairing:
             self._take(index, valid, talk=False)
 
     def _take(self, index: int, message: Message, *, talk: bool = True) -> None:
-        """Add a message to the assistant's turn, or to the exchange behind it."""
+        """Add a message to the assistant turn, or to the exchange after it."""
         if message.role == "assistant":
             alone = any(call.alone for _, before in self._turn for call in before.calls)
             if self._exchange or alone:
@@ -71,7 +72,7 @@ class Pairing:
         self._only_talk = self._only_talk and talk
 
     def close(self, *, at_end: bool) -> None:
-        """Settle the calls of the assistant's turn with what followed it."""
+        """Settle the calls of the assistant turn with the exchange that followed it."""
         exchange, self._exchange = self._exchange, []
         if self._only_talk:
             for index, message in (*self._turn, *exchange):
@@ -81,7 +82,7 @@ class Pairing:
         self._settle_unanswered_calls(exchange)
         for index, message in self._joined(self._turn):
             self._keep(index, message)
-        # where only the program's answers came, the step is open: more may come
+        # if only results came, the step is still open: more results may come
         waiting = at_end and all(_only_answers(message) for _, message in exchange)
         waiting = waiting and self._may_go_on(exchange)
         if self._in_order(exchange, waiting):
@@ -92,7 +93,7 @@ class Pairing:
         self._calls, self._call_by_id, self._turn, self._only_talk = {}, {}, [], True
 
     def _settle_unanswered_calls(self, exchange: Sequence[tuple[int, Message]]) -> None:
-        """Keep calls without a result behind which the assistant goes on, each with a note."""
+        """If the assistant went on without any result, keep its calls, each with a note."""
         calling = [at for at, (_, message) in enumerate(self._turn) if message.calls]
         answered = any(r.call_id in self._calls for _, m in exchange for r in m.results)
         if not calling or calling[-1] == len(self._turn) - 1 or answered or self._program_waits:
@@ -108,18 +109,18 @@ class Pairing:
             self._keep(None, added)
 
     def _may_go_on(self, exchange: Sequence[tuple[int, Message]]) -> bool:
-        """Whether more results may follow: by order, those so far answer the first calls."""
+        """Whether more results may follow; results paired by order must answer the first calls."""
         answered = [result.call_id for _, message in exchange for result in message.results]
         return not self._by_order or answered == [*self._calls][: len(answered)]
 
     @property
     def _by_order(self) -> bool:
-        """Whether results are paired with calls by their order, not by ids."""
+        """Whether results are paired with calls by their order, not by their ids."""
         unnamed = any(call_id.startswith(UNNAMED) for call_id in self._calls)
         return unnamed or self._rules.join == "turns with calls"
 
     def _joined(self, turn: Sequence[tuple[int, Message]]) -> Sequence[tuple[int, Message]]:
-        """The assistant's turn as the messages that the provider takes."""
+        """The assistant turn, its messages joined as far as the provider requires."""
         calling = [at for at, (_, message) in enumerate(turn) if message.calls]
         if not calling or len(turn) == 1:
             return turn
@@ -138,7 +139,7 @@ class Pairing:
     def _answers_joined(
         self, exchange: Sequence[tuple[int, Message]]
     ) -> Sequence[tuple[int, Message]]:
-        """The exchange, with the results in one message where the provider requires that."""
+        """The exchange, with the results in one message if the provider requires that."""
         answers = [*_leading_results(exchange)]
         if self._rules.join != "turns with calls" or len(answers) < 2:
             return exchange
@@ -147,7 +148,7 @@ class Pairing:
         return [(first, one_of([message for _, message in answers])), *exchange[len(answers) :]]
 
     def _in_order(self, exchange: list[tuple[int, Message]], waiting: bool) -> bool:
-        """Whether the results come first, each once, none missing and none of another turn."""
+        """Whether the results come first, each exactly once, and none is of another turn."""
         answered: list[str] = []
         speech_seen = False
         for _, message in exchange:
@@ -211,7 +212,7 @@ class Pairing:
         added: Sequence[Message],
         others: list[tuple[int | None, Message]],
     ) -> None:
-        """Keep results, notes for missing ones and the rest, in the order of the provider."""
+        """Keep results, notes for missing results and the rest, in the order the provider needs."""
         order = {call_id: place for place, call_id in enumerate(self._call_by_id)}
         notes = [(None, note) for note in added]
         if self._rules.join == "turns with calls" and (answers or added):
@@ -225,7 +226,8 @@ class Pairing:
         else:
             settled = [*notes, *answers]
         of_user = self._rules.results_role == "user"
-        if of_user and settled and others and settled[-1][0] == others[0][0]:  # it may hold both
+        # a user message may hold both results and other blocks
+        if of_user and settled and others and settled[-1][0] == others[0][0]:
             (_, first), (index, second) = settled.pop(), others[0]
             both = [*first.blocks, *second.blocks]
             others[0] = index, second if index is None else _holding(exchange[index], both)
@@ -234,11 +236,11 @@ class Pairing:
 
     @property
     def _program_waits(self) -> bool:
-        """Whether a program of the provider's made the calls: it takes results and no words."""
+        """Whether a program that the provider runs made the calls; it takes only results."""
         return any(call.unit for _, message in self._turn for call in message.calls)
 
     def _missing(self, call_ids: list[str]) -> list[Message]:
-        """Notes in place of the missing results of some calls, by their kept ids."""
+        """Messages with a note in place of each missing result, for calls by their kept ids."""
         calls = how_many(len(call_ids), "tool call")
         self.repairs.append(f"{calls} had no result: a note stands for it")
         results = [
@@ -250,9 +252,9 @@ class Pairing:
         return [Message("user", tuple(results))]
 
     def _with_unique_calls(self, index: int, message: Message) -> Message:
-        """Remember the calls of a message; a call whose id was used before gets a new one.
+        """Record the calls of a message; a call whose id was used before gets a new one.
 
-        Where two calls of a message have one id, results answer them in their order.
+        If two calls have the same id, results answer them in their order.
         """
         blocks: list[Block] = []
         for block in message.blocks:
@@ -275,7 +277,7 @@ class Pairing:
 
 
 def _leading_results(exchange: Sequence[tuple[int, Message]]) -> Iterator[tuple[int, Message]]:
-    """The messages that hold results, up to the first that holds none."""
+    """The messages with results, up to the first message without one."""
     for index, message in exchange:
         if not message.results:
             return
@@ -283,9 +285,9 @@ def _leading_results(exchange: Sequence[tuple[int, Message]]) -> Iterator[tuple[
 
 
 def _holding(message: Message, blocks: Sequence[Block]) -> Message:
-    """The message with these blocks, itself if they are all it has.
+    """The message with these blocks; the same object if it has no others.
 
-    A tool's message that keeps no result becomes the user's.
+    A tool message that keeps no result becomes a user message.
     """
     if tuple(blocks) == message.blocks:
         return message
@@ -294,6 +296,6 @@ def _holding(message: Message, blocks: Sequence[Block]) -> Message:
 
 
 def _only_answers(message: Message) -> bool:
-    """Whether a message holds only results, or in a tool's message also approvals of calls."""
+    """Whether a message holds only results; a tool message may also hold approvals of calls."""
     answers = (ToolResult, Opaque) if message.role == "tool" else ToolResult
     return all(isinstance(block, answers) for block in message.blocks)

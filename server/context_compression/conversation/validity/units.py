@@ -1,4 +1,4 @@
-"""Server tools: a call that the provider ran itself and its result are a unit.
+"""Units: a unit is a call that the provider ran itself (a server tool), with its result.
 
 Providers refuse half of a unit.
 """
@@ -14,15 +14,15 @@ def with_complete_units(
 ) -> Iterator[tuple[int, Message]]:
     """The messages with their indices, without the blocks of incomplete units.
 
-    A unit may be open at the end: the provider goes on with it. `repairs` gets a line for each
-    message that loses blocks.
+    A unit may be open at the end, because the provider continues it. A line is appended to
+    `repairs` for each message that loses blocks.
     """
     units: dict[str, list[Block]] = {}  # open units with their blocks so far
     seen: set[str] = set()
     broken: set[int] = set()  # Python ids of blocks
     before = ""  # the role of the message before
     for message in messages:
-        if units:  # a program goes on after results; other tools answer at once
+        if units:  # a program continues after results; other server tools answer at once
             ends = message.starts_turn and bool(message.text.strip()) and not _is_our_note(message)
             goes_on = message.role == "assistant" and before == "user"
             for unit in [*units]:
@@ -54,7 +54,7 @@ def _is_our_note(message: Message) -> bool:
 
 
 def _without(blocks: Iterable[Block], broken: Container[int]) -> Iterator[Block]:
-    """Blocks but the broken ones; a call whose server tool is gone becomes an ordinary call."""
+    """The blocks that are not broken; a call without its server tool becomes an ordinary call."""
     for block in blocks:
         if id(block) not in broken:
             yield block

@@ -1,14 +1,14 @@
 """The ledger: the evidence of everything compressed so far, found by code, never by a model.
 
-entries(messages) ─▶ Entry… ─ merge ─▶ the full ledger ─ render ─▶ the part the view carries
+entries(messages) ─▶ Entry… ─ merge ─▶ the full ledger ─ render ─▶ the part that a view shows
 
-entry.py         what an entry is; merging; JSON
+entry.py         `Entry`; merging of ledgers; JSON
 reading.py       entries from messages
-file_actions.py  what calls and patches do to files
+file_actions.py  actions on files by calls and patches
 changes.py       the texts that calls write into files, and the texts they replace
 tasks.py         tasks in calls, and which are open
-shell.py         what shell commands do to files
-outcomes.py      test counts and error lines in results of tools
+shell.py         actions on files by shell commands
+outcomes.py      test counts and error lines in tool results
 view.py          the part of the ledger that a view shows; lists of files
 """
 

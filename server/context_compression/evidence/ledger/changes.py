@@ -1,7 +1,7 @@
 """Changes: the texts that tool calls write into files, and the texts they replace.
 
-Only certain changes count. A call that names a line for its text, but not the text it replaces, is
-none.
+Only certain changes count. A call that names only the line at which its text is inserted does not
+count, because it does not hold the text it replaces.
 """
 
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ from context_compression.evidence.ledger.file_actions import (
 BEFORE = words("old oldstring oldstr oldtext oldcode oldcontent")
 AFTER = words("new newstring newstr newtext newcode newcontent")
 REWRITING = PATHS | TEXTS | words("command description instructions overwrite")
-"""Names of arguments of a call whose text becomes the full file."""
+"""Names of arguments; a call that has only these writes the full file."""
 BEGIN, UPDATE, MOVE = "*** Begin Patch", "*** Update File: ", "*** Move to: "
 """The beginning of an `apply_patch`, and the lines before the hunks of a file."""
 
 
 class Change(NamedTuple):
-    """A change of a file: `after` replaces `before`, or the full file if `before` is `None`."""
+    """A change of a file: `after` replaces `before`, or the complete file if `before` is `None`."""
 
     path: str
     before: str | None
@@ -39,7 +39,7 @@ class Change(NamedTuple):
 
 
 def changes_of(call: ToolCall) -> Iterator[Change]:
-    """The changes of files that a call requests; it may have failed."""
+    """The changes of files that a call requests, even if it failed."""
     if isinstance(call.arguments, str):
         yield from _of_patch(call.arguments)
     if not is_object(call.arguments):
@@ -71,7 +71,7 @@ def is_after(name: str) -> bool:
 
 
 def _of_patch(patch: str) -> Iterator[Change]:
-    """The changes by the hunks of an `apply_patch`."""
+    """The changes of the hunks in an `apply_patch`."""
     if BEGIN not in patch:
         return
     path, before, after = "", list[str](), list[str]()

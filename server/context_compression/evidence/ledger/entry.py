@@ -1,4 +1,4 @@
-"""`Entry`, how entries of several compressions are merged, and their JSON."""
+"""`Entry`, one piece of evidence; merging of entries from several compressions; their JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,9 +12,9 @@ Kind: TypeAlias = Literal[
     "command", "error", "test", "url", "id", "constraint", "decision",
 ]  # fmt: skip
 STATES = frozenset({"read", "created", "modified", "deleted"})
-"""States of a file, which has one at a time. A renaming is an event and keeps both names."""
+"""The states of a file, which has one state at a time. A renaming keeps both names instead."""
 EVENTS = frozenset({"command", "error", "test"})
-"""Events that repeat; the latest one counts."""
+"""Events that may be repeated; the latest one counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Entry:
     Attributes:
         kind: its kind; for a file its latest state.
         text: the path, command, error line, address, id or sentence, verbatim.
-        detail: `exit 1` of a command, `3 failed, 12 passed` of a test, the new name of a renamed
-            file, the call that an error stopped.
+        detail: for a command `exit 1`, for a test `3 failed, 12 passed`, for a renamed file its new
+            name, for an error the call that it stopped.
         at: the index of its message among the messages that were read.
     """
 
@@ -36,10 +36,10 @@ class Entry:
 
 
 def merge(old: Sequence[Entry], new: Sequence[Entry]) -> list[Entry]:
-    """Two ledgers as one: without duplicates, each file in its latest state.
+    """Two ledgers merged into one, without duplicates and with each file in its latest state.
 
-    A repeated event (a command with the same outcome) and a file in a new state move to the end, so
-    that the newest entry is last. Other entries stay where they are.
+    A repeated event, such as a command with the same outcome, moves to the end, as does a file in a
+    new state. The newest entry is therefore last. Other entries keep their place.
     """
     kept: dict[tuple[str, ...], Entry] = {}
     for entry in chain(old, new):
@@ -65,7 +65,7 @@ def merge(old: Sequence[Entry], new: Sequence[Entry]) -> list[Entry]:
 
 
 def _name(path: str) -> str:
-    """The path without a final `/`: a folder is the same with and without it."""
+    """The path without a final `/`, which makes no difference for a folder."""
     return path.rstrip("/") or path
 
 
@@ -93,7 +93,7 @@ def from_json(value: Mapping[str, Any]) -> Entry:
     """The entry that `to_json` wrote; unknown keys are ignored.
 
     Raises:
-        StoreDamaged: the value is no entry.
+        StoreDamaged: the value is not an entry.
     """
     match value:
         case {"kind": kind, "text": str(text), "detail": str(detail), "at": int(at)} if (

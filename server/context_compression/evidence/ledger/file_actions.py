@@ -1,8 +1,7 @@
-"""What tool calls do to files, judged by their arguments, patches and shell commands.
+"""Actions on files by tool calls, recognised by the calls' arguments and patches.
 
-The tool's name hardly matters: a call that names a path and brings text writes, one that names a
-path and nothing else reads. A shell command is read word by word, far enough to know the files;
-what a variable or a script does is not guessed.
+The tool's name hardly matters: a call with a path and a text writes, and a call with only a path
+reads. `shell` reads the actions of shell commands.
 """
 
 import posixpath
@@ -13,11 +12,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from context_compression.conversation.messages import ToolCall, is_array, is_object
 
 Deed: TypeAlias = Literal["read", "written", "created", "modified", "deleted", "renamed"]
-"""`written` is created or modified: the call does not say which."""
+"""`written` means created or modified, if the call does not show which."""
 
 
 class FileAction(NamedTuple):
-    """What was done to a file; `to` is the new name of a renamed file."""
+    """One action on a file; `to` is the new name of a renamed file."""
 
     deed: Deed
     path: str
@@ -42,9 +41,9 @@ EDITS = words(
 PATCHES = words("input patch patchtext diff unifieddiff")
 QUESTIONS = words("pattern query regex")
 ENDS = (("source", "destination"), ("oldpath", "newpath"), ("sourcepath", "destinationpath"))
-"""Names of arguments, in lower case and without `_`."""
+"""The names of arguments, in lower case and without `_`."""
 EDITOR_COMMANDS = words("view create str_replace insert undo_edit delete rename")
-"""What the text editor tool of Anthropic's models takes as `command`: no shell commands."""
+"""The commands of the text editor tool of Anthropic's models, which are not shell commands."""
 LISTS = re.compile(r"list|dir|tree|glob|grep|search|find|^ls$", re.I)
 DELETES = re.compile(r"delete|remove|unlink", re.I)
 RENAMES = re.compile(r"move|rename", re.I)
@@ -56,7 +55,7 @@ CHANGED_WORDS = re.compile(r"\b(?:updated|overwr\w+|modified|replaced)\b", re.I)
 
 
 def of_call(call: ToolCall, answer: str = "") -> list[FileAction]:
-    """What a call does to files, by its arguments; what its shell command does is `of_command`.
+    """The actions on files in a call's arguments; `shell.of_command` gives those of its command.
 
     Args:
         call: the call.
@@ -76,12 +75,12 @@ def of_call(call: ToolCall, answer: str = "") -> list[FileAction]:
 
 
 def by_name(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by their `plain_name`."""
+    """The arguments of a call by their `plain_name`."""
     return {plain_name(key): value for key, value in arguments.items()}
 
 
 def plain_name(name: str) -> str:
-    """The name of an argument in lower case, without signs: `"old_string"` -> `"oldstring"`."""
+    """An argument's name in lower case without `_` and `-`: `"old_string"` -> `"oldstring"`."""
     return name.replace("_", "").replace("-", "").lower()
 
 
@@ -115,7 +114,7 @@ def _written_or_created(answer: str) -> Deed:
 
 
 def _of_parts(given: Mapping[str, Any]) -> Iterator[FileAction]:
-    """Several files in one call: a list of paths, or a list of objects that each name one."""
+    """The actions of a call on several files: a list of paths, or of objects with a path each."""
     for key, value in given.items():
         if not is_array(value):
             continue
@@ -129,32 +128,32 @@ def _of_parts(given: Mapping[str, Any]) -> Iterator[FileAction]:
 
 
 def file_of(call: ToolCall) -> str:
-    """The file that an argument of a call is, or `""`."""
+    """The file that an argument of a call names, or `""`."""
     return path_in(by_name(call.arguments)) if is_object(call.arguments) else ""
 
 
 def text_in(given: Mapping[str, Any], names: frozenset[str]) -> str | None:
-    """The first argument of one of these names that is a text."""
+    """The first argument with one of these names that is a text; `None` if there is none."""
     return next((v for k, v in given.items() if k in names and isinstance(v, str)), None)
 
 
 def path_in(given: Mapping[str, Any]) -> str:
-    """The file that one of the arguments is, or `""`."""
+    """The file that one of the arguments names, or `""`."""
     return clean(text_in(given, PATHS) or "")
 
 
 def searches(call: ToolCall) -> bool:
-    """Whether a call looks something up in files."""
+    """Whether a call searches files, by the names of its arguments."""
     return is_object(call.arguments) and not by_name(call.arguments).keys().isdisjoint(QUESTIONS)
 
 
 def folder_of(call: ToolCall) -> str:
-    """The folder a call says it runs in, or `""`."""
+    """The working folder that a call names, or `""`."""
     return text_in(by_name(call.arguments), FOLDERS) or "" if is_object(call.arguments) else ""
 
 
 def clean(path: str, folder: str = "") -> str:
-    """A path as it is kept: `clean("./b.py", "src")` -> `"src/b.py"`."""
+    """A path in its normal form, within a folder: `clean("./b.py", "src")` -> `"src/b.py"`."""
     path = path.strip().removeprefix("file://")
     if folder and not ABSOLUTE.match(path):
         path = f"{folder.rstrip('/')}/{path}"
@@ -173,7 +172,7 @@ PATCH = re.compile(
 
 
 def of_patch(text: str, folder: str = "") -> list[FileAction]:
-    """What a patch does: `*** Update File: a` as in apply_patch, or unified diffs."""
+    """The actions of a patch: an `apply_patch` (`*** Update File: a`) or a unified diff."""
     actions: list[FileAction] = []
     for m in PATCH.finditer(text):
         path = clean(m["path"] or "", folder)

@@ -1,4 +1,4 @@
-"""Outcomes in the output of tools: how many tests passed, and lines that report errors."""
+"""Outcomes in the output of tools: numbers of passed and failed tests, and reported errors."""
 
 import re
 
@@ -7,7 +7,7 @@ from context_compression.evidence import facts as evidence
 from context_compression.evidence.redaction import beginning
 
 MOST_LINES = 20
-"""Error lines taken from one output: the last ones, because errors are at ends."""
+"""How many error lines are taken from one output: the last ones, because errors are at the end."""
 ZERO = re.compile(r"\b(?:0|no) (?:errors?|fail(?:ed|ures?|ing)?|problems?|issues)\b", re.I)
 NEEDLES = (*evidence.ERROR_WORDS, "fail:", "err!")
 REPORT = re.compile(
@@ -53,7 +53,7 @@ def test_counts(text: str) -> str:
 
 
 def _summed_up(text: str) -> dict[str, int]:
-    """Numbers before words: from the line with the totals, else the last number of each word."""
+    """Numbers before words, from the line with the totals, else the last number of each word."""
     counts: dict[str, int] = {}
     final = False
     for start, stop in evidence.lines_with(text, ("pass", "fail")):
@@ -63,7 +63,7 @@ def _summed_up(text: str) -> dict[str, int]:
             before = counts if final else {}
             counts = before | {name: before.get(name, 0) + n for name, n in numbers.items()}
             final = True
-        elif numbers and re.match(r"Tests:?\s", line):  # jest, vitest: before it, that of the files
+        elif numbers and re.match(r"Tests:?\s", line):  # jest, vitest; the line before counts files
             counts, final = numbers, True
         elif not final:
             counts |= numbers
@@ -94,7 +94,7 @@ def _go(text: str) -> dict[str, int]:
 def reported_errors(text: str, failed: bool) -> list[str]:
     """The last lines that report an error, in order, at most `MOST_LINES`.
 
-    Many other lines contain the word: code that handles errors, help texts, `0 errors`.
+    Other lines with such a word are left out: code that handles errors, help texts, `0 errors`.
 
     Args:
         text: the output of a tool.

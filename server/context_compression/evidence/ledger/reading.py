@@ -1,4 +1,4 @@
-"""Entries from messages: from texts, calls and results."""
+"""Ledger entries, read from the texts, calls and results of messages."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,28 +31,28 @@ OUR_TOOL = re.compile(r"(?:^|_)context_(?:status|compress|config|summary|offload
 NAMED_REF = re.compile(
     rf"(?:(?:; |: |^)ref |restore\(ref=\"|/offloaded/)({REF})(?=[\];,\".]|$)", re.M
 )
-"""A ref as receipts and notes of this package show it: no id of the conversation."""
+"""A ref in a receipt or note of this package, which is not an id of the conversation."""
 REFUSED = "tool use was rejected"
-"""The result of a call that the user did not allow, in Claude Code (seen in 2.1)."""
+"""In the result of a call that the user did not allow, in Claude Code (seen in 2.1)."""
 REFUSED_CHARS, STATUS_CHARS, NEW_FILE_CHARS = 400, 60, 300
-"""Characters at the beginning of a result that are searched for `REFUSED`, for the exit status of a
-call without commands, and for words that say that a file is new."""
+"""How many characters at the beginning of a result are searched for `REFUSED`, for the exit status
+of a call without commands, and for words that say that a file is new."""
 MOST_WORDS = 20
-"""URLs and ids taken from one result."""
+"""How many URLs, and how many ids, are taken from one text."""
 LONGEST_ARGUMENT = 2000
-"""Characters of an argument that is searched for ids; longer ones are texts of files."""
+"""How many characters an argument may have to be searched for ids; longer ones are file texts."""
 
 
 class CallEffects(NamedTuple):
-    """What a call did.
+    """The effects of one call.
 
     Attributes:
         commands: the shell commands in its arguments.
-        ran: the commands that ran, at least in part: all, or none if the user did not allow it.
-        meant: what its other arguments would do to files.
-        actions: what it did to files.
-        status: the exit status of its commands, if the result has it.
-        failed: whether it failed; its commands may have done something before.
+        ran: the commands that ran, at least in part: all, or none if the user refused the call.
+        meant: the actions on files that its other arguments request.
+        actions: the actions on files that it took.
+        status: the exit status of its commands, if the result has one.
+        failed: whether it failed; its commands may have had effects before they failed.
     """
 
     commands: Sequence[str]
@@ -64,7 +64,7 @@ class CallEffects(NamedTuple):
 
 
 def effects_of(call: ToolCall, result: ToolResult | None) -> CallEffects:
-    """What a call did, by its arguments and its result."""
+    """The effects of a call, by its arguments and its result."""
     answer = result.text if result else ""
     commands = [c for c in evidence.commands_of(call) if c not in file_actions.EDITOR_COMMANDS]
     status = evidence.exit_status(answer if commands else answer[:STATUS_CHARS])
@@ -78,7 +78,7 @@ def effects_of(call: ToolCall, result: ToolResult | None) -> CallEffects:
 
 
 def actions_in(messages: Iterable[Message]) -> Iterator[FileAction]:
-    """What the calls in some messages did to files, in order; tools of this package do nothing."""
+    """The actions on files by the calls of some messages, in order, except by our own tools."""
     messages = [*messages]
     results = {result.call_id: result for message in messages for result in message.results}
     for call in (call for message in messages for call in message.calls):
@@ -87,14 +87,14 @@ def actions_in(messages: Iterable[Message]) -> Iterator[FileAction]:
 
 
 def entries(messages: Sequence[Message]) -> list[Entry]:
-    """The evidence in some messages, in order; `at` counts from the first of them."""
+    """The evidence in some messages, in order; each `at` is an index into these messages."""
     reader = _Reader({r.call_id: r for message in messages for r in message.results})
     read = (reader.read(message, at) for at, message in enumerate(messages))
     return merge((), list(chain.from_iterable(read)))
 
 
 class _Reader:
-    """Reads messages one after the other, and remembers which files exist."""
+    """Reads messages in order, and remembers which files exist."""
 
     def __init__(self, results: dict[str, ToolResult]) -> None:
         self._results = results
@@ -107,7 +107,7 @@ class _Reader:
                 if isinstance(block, Text) and not authors.is_note(block.text):
                     yield from self._of_text(block.text, message.role == "user", at)
         for call in message.calls:
-            if not OUR_TOOL.search(call.name):  # what they return was read before
+            if not OUR_TOOL.search(call.name):  # their results were read before
                 yield from self._of_call(call, at)
 
     def _of_text(self, text: str, by_user: bool, at: int) -> Iterator[Entry]:
@@ -148,7 +148,7 @@ class _Reader:
         return Entry(kind, action.path, action.to, at)
 
     def _of_arguments(self, call: ToolCall, at: int) -> Iterator[Entry]:
-        """What the arguments name; long arguments are texts of files and are skipped."""
+        """The addresses and ids in arguments; long arguments are texts of files and are skipped."""
         texts = [s for s in strings_in(call.arguments) if len(s) <= LONGEST_ARGUMENT]
         yield from self._named("\n".join(texts), at)
         if is_object(call.arguments):
@@ -191,7 +191,7 @@ class _Reader:
 
 
 def _subject(call: ToolCall, actions: Sequence[FileAction]) -> str:
-    """`"Edit src/app.py"`: a call in a few words."""
+    """A call in a few words: `"Edit src/app.py"`."""
     return f"{call.name} {actions[0].path}" if actions else call.name
 
 

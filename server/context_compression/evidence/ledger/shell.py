@@ -1,7 +1,8 @@
-"""What a shell command does to files: read word by word, far enough to know their names.
+"""Actions on files by shell commands.
 
-What a variable, a loop or a script does is not guessed. The same commands of PowerShell are
-known too. Nothing here raises: an incomplete command is read as far as possible.
+A command is read word by word, far enough to find the names of files. The effects of variables,
+loops and scripts are not guessed. The corresponding commands of PowerShell are known too. No
+function here raises: an incomplete command is read as far as possible.
 """
 
 import re
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from context_compression.evidence.ledger.file_actions import FileAction, clean, of_patch, words
 
 LONGEST = 20_000
-"""Characters of a command that are read, here-documents left out."""
+"""How many characters of a command are read, not counting here-documents."""
 HEREDOC = re.compile(r"""(?<!<)<<(?!<)-?\s*(["']?)\\?([A-Za-z_]\w*)\1""")
 TOKEN = re.compile(
     r"""(?P<end>\n|;|&&|\|\|?|&(?!>)|[()`])
@@ -35,12 +36,12 @@ LOOK = READ | words(
     " sed echo printf true test [ diff xargs column du date for done fi sleep basename dirname"
     " realpath readlink select-string get-childitem get-item set export"
 )
-"""Commands that only show something."""
+"""Commands that only show or look up content."""
 GIT_LOOK = words("status diff log show blame grep branch ls-files rev-parse remote")
 
 
 class Step(NamedTuple):
-    """One simple command: its words, and where it is redirected to."""
+    """One simple command: its words, and its redirections as `(sign, target)`."""
 
     words: list[str]
     redirects: list[tuple[str, str]]
@@ -52,7 +53,7 @@ class Step(NamedTuple):
 
 
 def of_command(command: str, folder: str = "") -> list[FileAction]:
-    """What a command does to files.
+    """The actions of a command on files.
 
     `of_command("cd src && mv a.py b.py")` -> `[FileAction("renamed", "src/a.py", "src/b.py")]`
     """
@@ -69,7 +70,7 @@ def of_command(command: str, folder: str = "") -> list[FileAction]:
 
 
 def only_looks(command: str) -> bool:
-    """Whether nothing in a command does more than show files and folders."""
+    """Whether every part of a command only shows files and folders."""
     seen = False
     for step in steps(command):
         seen = True
@@ -82,7 +83,7 @@ def only_looks(command: str) -> bool:
 
 
 def steps(command: str) -> Iterator[Step]:
-    """The simple commands in a command line, in order, without variables set before them."""
+    """The simple commands in a command line, in order, without the variables set before them."""
     step = Step([], [])
     redirect = ""
     for token in TOKEN.finditer(_without_documents(command).replace("\\\n", " ")[:LONGEST]):
@@ -103,7 +104,7 @@ def steps(command: str) -> Iterator[Step]:
 
 
 def _finished(step: Step) -> Iterator[Step]:
-    """The step; of `bash -lc "..."` the steps inside."""
+    """The step; for `bash -lc "..."` the steps inside."""
     if step.verb in {"bash", "sh", "zsh", "dash"} and len(step.words) > 2:
         option, inner = step.words[1], step.words[2:]
         if re.fullmatch(r"-[a-z]*c", option):
@@ -136,7 +137,7 @@ def _without_documents(command: str) -> str:
 
 
 def _plain(word: str) -> str:
-    """A word without its quotes. Windows' backslashes stay."""
+    """A word without its quotes; the backslashes of Windows paths are kept."""
     return QUOTED.sub(lambda m: m[1] or m[2] or m[3] or "", word)
 
 
@@ -152,7 +153,7 @@ def _of_step(step: Step, folder: str) -> Iterator[FileAction]:
     if verb == "git" and rest and rest[0] in {"mv", "rm"} and "--cached" not in rest:
         verb, rest = rest[0], rest[1:]
     names = [clean(word, folder) for word in rest if not NO_PATH.match(word)]
-    if "-" in verb:  # PowerShell: what follows are values of its options
+    if "-" in verb:  # PowerShell: further words are values of options
         names = names[: 2 if verb in RENAME | COPY else 1]
     if verb in READ:
         yield from (FileAction("read", name) for name in names)

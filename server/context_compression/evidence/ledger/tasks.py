@@ -1,7 +1,7 @@
 """Tasks in calls, as full lists or one by one, and which of them are still open.
 
-They are recognised by names of tools and arguments, as in Claude Code, Codex, opencode, Gemini CLI
-and Cursor.
+Tasks are recognised by the names of tools and arguments, as in Claude Code, Codex, opencode, Gemini
+CLI and Cursor.
 """
 
 import re
@@ -20,30 +20,30 @@ from context_compression.evidence.ledger.file_actions import by_name, plain_name
 
 LISTS = words("todos todolist plan")
 WHAT = ("content", "step", "subject", "title", "text", "task", "todo", "name", "description")
-"""Keys of a task for what is to be done, those with the shortest texts first."""
+"""The keys of a task's title, those with the shortest texts first."""
 STATUS, NUMBERS, TICKS = ("status", "state"), ("taskid", "id"), words("done completed finished")
 LEFT_OUT = words("activeform priority")
-"""Keys of a task that repeat it in other words, or say little."""
+"""Keys of a task that repeat its title in other words, or add little."""
 CREATES = re.compile(r"task_?create|(?:create|add|new)_?task", re.IGNORECASE)
 UPDATES = re.compile(r"task_?update|update_?task", re.IGNORECASE)
 ENDS = re.compile(r"(?:complete|finish|delete|remove)_?task", re.IGNORECASE)
-"""Full names of tools that create a task, update one, and end one."""
+"""The full names of tools that create, update and end a task."""
 ENDED = re.compile(
     r"\W*(?:(?:completed?|done|finished|closed|fixed|resolved|merged|passed|superseded|obsolete)\b"
     r"|x\]|cancel|delet|remov|skip|abandon|success|已?完成|已?取消)|[✅☑✔]",
     re.IGNORECASE,
 )
-"""The beginning of the status of a task with nothing left to do."""
+"""The beginning of the status of a task that is not open."""
 TICKED = re.compile(r"\s*(?:[-*+] )?\[[xX]\]")
 """The beginning of a text that is a finished task."""
 NUMBER = re.compile(r"#(\d+)")
-"""The number of a new task in the answer of the tool that created it."""
+"""The number of a new task in the result of the tool that created it."""
 MOST_OPEN = 60
-"""Open tasks of one call, at most; the rest of a longer list is left out."""
+"""The most open tasks of one call; the rest of a longer list is left out."""
 
 
 class Task(NamedTuple):
-    """A task: what is to be done, its status, its number, and its other texts."""
+    """A task: its title, its status, its number, and its other texts."""
 
     what: str
     status: str = ""
@@ -52,12 +52,12 @@ class Task(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether something is left to do."""
+        """Whether its status is not one of a finished or cancelled task."""
         return not ENDED.match(self.status)
 
     @property
     def line(self) -> str:
-        """`pending: run the tests · 7`."""
+        """The task as one line: `pending: run the tests · 7`."""
         texts = (self.what, self.number, *self.more)
         line = " · ".join(_joined(text) for text in texts if text)
         return f"{_joined(self.status)}: {line}" if self.status else line
@@ -67,9 +67,9 @@ class Tasks(NamedTuple):
     """The state of the tasks in some calls.
 
     Attributes:
-        open: by the id of each call, the open tasks that it was the last to write, as texts in it.
+        open: for each call id, the open tasks whose latest text is in that call, as texts.
         replaced: the ids of calls whose tasks are all done or in later lists.
-        has_full_list: whether some call wrote a full list, which replaces what was noted before.
+        has_full_list: whether a call wrote a full list, which replaces all tasks in earlier notes.
     """
 
     open: Mapping[str, Sequence[str]]
@@ -78,9 +78,9 @@ class Tasks(NamedTuple):
 
 
 def list_in(call: ToolCall) -> tuple[str, Sequence[Task | None]] | None:
-    """The list of tasks in a call: `(name of the argument, tasks)`; `None` if it has none.
+    """The list of tasks in a call: `(name of the argument, tasks)`; `None` if it has no list.
 
-    An item that is no task is `None`.
+    An item of the list that is not a task is `None`.
     """
     for name, value in call.arguments.items() if is_object(call.arguments) else ():
         if plain_name(name) in LISTS and is_array(value):
@@ -91,14 +91,14 @@ def list_in(call: ToolCall) -> tuple[str, Sequence[Task | None]] | None:
 def tasks_of(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> Tasks:
     """The state of the tasks in some calls; failed calls are skipped.
 
-    A list replaces earlier ones by the same tool, or updates them if its call says `merge`.
+    A list replaces earlier lists of the same tool, or updates them if its call has `merge: true`.
 
     Args:
-        calls: in order.
-        results: by call id.
+        calls: the calls, in order.
+        results: their results, by call id.
     """
     lists: dict[str, dict[str, tuple[str, str]]] = {}  # tool -> task -> (call id, line)
-    since: dict[str, list[str]] = {}  # by tool: the calls that tasks them
+    since: dict[str, list[str]] = {}  # tool -> ids of the calls since its last full list
     single: dict[str, tuple[str, str]] = {}  # number -> (call id, text)
     replaced: set[str] = set()
     has_full_list = False
@@ -135,7 +135,7 @@ def _joined(text: str) -> str:
 
 
 def _task(task: Any) -> Task | None:
-    """A task from an item of a list, a text or an object; `None` if it names nothing to do."""
+    """A task from an item of a list, a text or an object; `None` if the item is not a task."""
     if isinstance(task, str):
         return Task(task, "completed" if TICKED.match(task) else "") if task.strip() else None
     if not is_object(task):
@@ -150,7 +150,7 @@ def _task(task: Any) -> Task | None:
 
 
 def _update(call: ToolCall) -> Task | None:
-    """The new status of one task, if a call sets one."""
+    """The new status of one task, if a call sets one; else `None`."""
     given = by_name(call.arguments) if is_object(call.arguments) else {}
     number = _first(given, NUMBERS)
     if ENDS.fullmatch(call.name):
@@ -159,6 +159,6 @@ def _update(call: ToolCall) -> Task | None:
 
 
 def _first(given: Mapping[str, Any], names: Iterable[str]) -> str:
-    """The text, or the number, of the first of these names that has one."""
+    """The text or number of the first of these names that has one; else `""`."""
     values = (given[name] for name in names if isinstance(given.get(name), str | int))
     return next((str(v) for v in values if v is not True and v is not False and str(v).strip()), "")

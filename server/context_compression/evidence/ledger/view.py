@@ -1,4 +1,4 @@
-"""The ledger as a view shows it: the part that fits, and lists of files."""
+"""The part of the ledger that a view shows, and lists of files."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -20,13 +20,13 @@ SECTIONS: tuple[tuple[str, tuple[Kind, ...]], ...] = (
     ("Addresses:", ("url",)),
     ("Ids:", ("id",)),
 )
-"""The sections in order of importance: the last is left out first."""
+"""The sections in order of importance; the last one is left out first."""
 LONGEST_SHOWN = 240
-"""Characters of a line, at most; constraints are shown in full."""
+"""The most characters of an entry's text; constraints are shown up to `LONGEST_LINE`."""
 LONGEST_PATH = 1_000
-"""Characters of a path in a list of files, at most."""
+"""The most characters of a path in a list of files."""
 SHORTEST_LINE = 5
-"""With less room, in the unit of the limit, no line is tried."""
+"""The least room for a line, in the unit of the limit; with less, no line is tried."""
 
 
 def render(
@@ -36,17 +36,18 @@ def render(
     *,
     measure: Callable[[str], int] = len,
 ) -> str:
-    """The ledger in at most `limit`; `""` if not even one entry fits.
+    """The ledger as a text of at most `limit`; `""` if not even one entry fits.
 
-    Constraints take the room they need; nothing else is shown unless all of them are. Then each
-    section in turn takes at most half of the room that is left, so that a long section leaves room
-    for others. The rest is filled in the same order.
+    Constraints take all the room they need, and other entries are shown only if all constraints
+    are. Then each section in turn takes at most half of the remaining room, so that a long section
+    leaves room for others. The rest is filled in the same order.
 
     Args:
-        entries: merged, oldest first.
-        limit: in the unit of `measure`: characters, or tokens with a counter's `text`.
-        ref: of the full ledger.
-        measure: the size of a line; a text has the sum of its lines, and 1 for each newline.
+        entries: merged entries, the oldest first.
+        limit: the size limit in the unit of `measure`: characters, or tokens with `Counter.text`.
+        ref: the ref of the full ledger, shown if entries are left out.
+        measure: returns the size of a line. The size of a text is the sum of its lines plus 1 for
+            each newline.
     """
     sections = [(title, _lines(entries, kinds)) for title, kinds in SECTIONS]
     total = sum(len(lines) for _, lines in sections)
@@ -104,7 +105,7 @@ def _line(entry: Entry) -> str:
 
 
 def file_lists(entries: Iterable[Entry]) -> tuple[list[str], list[str]]:
-    """Files that were only read, and files that were changed; both sorted.
+    """The files that were only read and the files that were changed, both sorted.
 
     A deleted file is `a.py (deleted)`, a renamed one `b.py (renamed from a.py)`.
     """
@@ -140,7 +141,7 @@ def _endings(path: str) -> list[str]:
 
 
 def file_tags(entries: Iterable[Entry]) -> str:
-    """`<read-files>` and `<modified-files>`, a path on each line; `""` when there are none."""
+    """`<read-files>` and `<modified-files>` with one path per line; `""` if there are no files."""
     read, changed = file_lists(entries)
     tags = [
         f"<{tag}>\n{chr(10).join(map(_path, paths))}\n</{tag}>"
@@ -151,5 +152,5 @@ def file_tags(entries: Iterable[Entry]) -> str:
 
 
 def _path(path: str) -> str:
-    """A path as a line between two tags; it cannot be read as one of them."""
+    """A path as one line that cannot be read as a closing tag."""
     return one_line(path, LONGEST_PATH).replace("</", "<\\/")

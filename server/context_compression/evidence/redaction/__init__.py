@@ -1,18 +1,19 @@
 """Redaction: secrets in texts for a model are replaced by `[redacted: kind]`.
 
-Keys with a prefix of their issuer are known by their form. A value behind `password=` or `token:`
-must look random as well. Hashes, ids and paths are no secrets and stay. Every pattern begins at the
-start of a word or with a rare one, so that a long run of letters is read once.
+Keys with a prefix of their issuer are recognised by their form. A value after `password=` or
+`token:` must also look random, or like a password. Hashes, ids and paths are not secrets and are
+kept. Every pattern begins at the start of a word or with a rare word, so that a long run of letters
+is read only once.
 
-secret.py        what a finder yields
-looks.py         what a value looks like: random, a password, a placeholder
-keys.py          keys that are known by their form
-key_forms.py     those forms, by issuer
-private_keys.py  private keys that span lines
-assigned.py      values behind the name of a secret
-passed.py        in headers, addresses, command lines
-files.py         in files of their own format
-coded.py         signs written as codes, colours between them
+secret.py        `Secret`, which the finders yield
+looks.py         whether a value looks random, like a password or like a placeholder
+keys.py          keys that are recognised by their form
+key_forms.py     the forms of keys, by issuer
+private_keys.py  private keys that span several lines
+assigned.py      values after the name of a secret
+passed.py        secrets in headers, addresses and command lines
+files.py         secrets in files of particular formats
+coded.py         secrets with escaped characters or colour codes
 """
 
 import re
@@ -29,9 +30,9 @@ from context_compression.evidence.redaction.secret import Secret
 MARK = re.compile(r"\[redacted: [a-z0-9 ]{1,40}\]")
 """The mark in place of a secret."""
 MARGIN = 2_000
-"""Characters behind a cut that are read to recognise a secret before it."""
+"""How many characters after a cut are read to recognise a secret at the cut."""
 FINDERS = (private_keys, keys, passed, in_files, assigned)
-"""The finders; if two find the same secret, the first gives its kind."""
+"""The finders. If several find the same secret, the first one decides its kind."""
 
 
 def redact(text: str) -> str:
@@ -51,9 +52,9 @@ def redact(text: str) -> str:
 
 
 def beginning(text: str, most: int) -> str:
-    """The first `most` characters of a text; a text that is cut is redacted before.
+    """The first `most` characters of a text; a text that must be cut is redacted first.
 
-    Half a secret could not be recognised.
+    After the cut, half a secret could not be recognised. A mark is never cut; it is left out.
     """
     if len(text) <= most:
         return text
@@ -73,7 +74,7 @@ def _all_in(text: str) -> Iterator[Secret]:
 
 
 def _plain(text: str) -> Iterator[Secret]:
-    # an escaped line break in JSON is a line break in its text; both have two characters
+    # an escaped line break in JSON becomes a blank and a line break, which also has two characters
     if "\\" in text:
         text = text.replace("\\n", " \n").replace("\\r", " \r").replace("\\t", " \t")
     for finder in FINDERS:
@@ -81,7 +82,7 @@ def _plain(text: str) -> Iterator[Secret]:
 
 
 def _merged(secrets: Iterator[Secret]) -> list[Secret]:
-    """The secrets in order; overlapping ones as one, of the kind of the first."""
+    """The secrets in order; overlapping secrets become one, of the kind of the first."""
     merged: list[Secret] = []
     for each in sorted(secrets, key=lambda each: each.start):
         if merged and each.start < merged[-1].stop:

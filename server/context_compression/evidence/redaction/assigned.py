@@ -1,6 +1,6 @@
-"""Values behind the name of a secret: `password = …`, `"apiKey": "…"`, `<token>…`.
+"""Values after the name of a secret: `password = …`, `"apiKey": "…"`, `<token>…`.
 
-The value must look random, or like a password if the name says that it is one.
+The value must look random, or like a password if the name is that of a password.
 """
 
 import re
@@ -21,12 +21,12 @@ STEMS = {
     "pat": "",
     "jwt": "",
 }
-"""Ends of names of secrets, in lower case: the first letters, which are searched, and the rest."""
+"""The ends of secrets' names in lower case: the first letters, which are searched, and the rest."""
 SUFFIX = (
     r"(?:[_-]?(?:\d{1,3}|v\d|prod|production|dev|staging|test|live|base|value|b64|base64|plain|text"
     r"|hex|str|string|data)){0,2}"
 )
-"""What may follow in the name."""
+"""The text that may follow in the name."""
 QUOTE = r"""(?:\\{0,31}["'`]|[“‘])"""
 """A quotation mark; in JSON there are backslashes before it."""
 BEHIND = rf"""
@@ -46,8 +46,8 @@ BEHIND = rf"""
       | (?(element) (?P<inner> [^<>\s]{{4,4000}}+ ) \s{{0,20}} </ | (?!) )
     )
 """
-"""From the name of a secret to its value: assigned, as a block of YAML, as the value of a name, in
-a row of a table, as a flag, given to a function, in an element of XML."""
+"""The text from the name of a secret to its value. The value may be assigned, a YAML block, the
+`value` of a name, in a table row, after a flag, an argument of a function, or in an XML element."""
 QUALIFIED = re.compile(
     r"(?:api|access|account|auth|authentication|private|encrypt|encryption|decryption|cipher|crypto"
     r"|secret|client|shared|preshared|pre_shared|master|sign|signing|service|storage|app|application"
@@ -57,21 +57,21 @@ QUALIFIED = re.compile(
 )
 """The text before `key` in the name of a secret: `api_key`, `masterKey`."""
 ENVIRONMENT = re.compile(r"(?<![A-Za-z0-9])(?!.*(?:PUBLIC|CACHE|SORT|PRIMARY|FOREIGN))[A-Z0-9_]+_$")
-"""The beginning of the name of a variable that ends with `KEY`."""
+"""The beginning of a variable's name that ends with `KEY`."""
 OPTION = re.compile(r"(?:^|[\s\"'])--?[\w-]{0,30}$")
 ELEMENT = re.compile(r"<[\w:.-]{0,60}$")
 VARIABLE = re.compile(
     r"P[A-Z_]{2,20}=(?=[^\s=])|[Pp]\w{2,20}=(?=[a-z]{3,}[0-9]{1,6}(?:[;&]|[\\\s]*$))", re.M
 )
-"""A variable of a shell that holds a password."""
+"""A shell variable that holds a password."""
 PASSWORDS = ("pass", "pwd")
 PAIR = re.compile(rb"[\x20-\x7e]+:[\x20-\x7e]+")
 BEFORE = 70
-"""Characters before a name that are searched."""
+"""How many characters before a name are searched."""
 
 
 def assigned(text: str) -> Iterator[Secret]:
-    """The values behind names of secrets in a text, in no particular order."""
+    """The values after names of secrets in a text, in no particular order."""
     low = text.lower()
     if len(low) != len(text):  # `İ` grows
         low = re.sub(r"[^\x00-\x7f]", ".", text).lower()
@@ -84,7 +84,7 @@ def assigned(text: str) -> Iterator[Secret]:
 
 
 def _behind(expression: re.Pattern[str], stem: str, low: str) -> Iterator[re.Match[str]]:
-    """The matches behind a stem; they may overlap, because a value may contain the next name."""
+    """The matches for a stem; they may overlap, because a value may contain the next name."""
     at = low.find(stem)
     while at >= 0:
         match = expression.match(low, at)
@@ -94,7 +94,7 @@ def _behind(expression: re.Pattern[str], stem: str, low: str) -> Iterator[re.Mat
 
 
 def _is_name(text: str, match: re.Match[str]) -> bool:
-    """Whether a stem ends the name of a secret; `bypass` and `key` alone do not."""
+    """Whether a stem is the end of a secret's name, unlike in `bypass` or in `key` alone."""
     start = match.start()
     before = text[max(0, start - BEFORE) : start]
     if match["flag"] and not OPTION.search(before):

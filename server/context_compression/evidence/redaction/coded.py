@@ -1,6 +1,6 @@
 r"""Decodes texts with escaped characters or colour codes, so that secrets in them are found.
 
-`%3D`, `&#61;` and `\u003d` are `=`; `ESC[31m` is nothing. Places in the decoded text are mapped
+`%3D`, `&#61;` and `\u003d` become `=`; `ESC[31m` is removed. Places in the decoded text are mapped
 back to the original.
 """
 
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 CODE = re.compile(
-    r"[\x1b\\&%\u00ad\u200b-\u200f\u2060\ufeff]"  # its first character, for a fast search
+    r"[\x1b\\&%\u00ad\u200b-\u200f\u2060\ufeff]"  # the first character, for a fast search
     r"(?:(?<=[\x1b\\])(?:\\{0,31}(?:[uU]001[bB]|x1[bB]|033|e))?\[[0-9;:?]{0,40}[A-Za-z]"
     r"|(?<=\\)\\{0,31}(?:[uU](?P<json>00[2-7][0-9a-fA-F]|201[0-9a-fA-F])|(?P<slash>/))"
     r"|(?<=&)(?:amp;){0,9}+(?:(?P<name>quot|apos|amp|lt|gt)"
@@ -24,14 +24,14 @@ NAMES = {"quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">"}
 
 
 class Reading:
-    """The decoded form of those lines of a text that contain a code.
+    """The decoded form of the lines of a text that contain a code.
 
     Attributes:
         text: the decoded lines; empty if no line has a code.
     """
 
     def __init__(self, text: str) -> None:
-        # for each piece: its start when decoded, its start in the original, the end of a code or 0
+        # for each piece: its start in the decoded text and in the original; a code's end, else 0
         self._starts, self._places, self._ends = array("Q"), array("Q"), array("Q")
         self._length = 0
         self._shown: list[str] = []
@@ -64,7 +64,7 @@ class Reading:
 
 
 def _coded_lines(text: str) -> Iterator[tuple[int, int]]:
-    """`(start, stop)` of the lines with a code; with a private key in it, all of the text."""
+    """`(start, stop)` of the lines with a code; of the complete text if it has a private key."""
     start = stop = 0
     all_of_it = "PRIVATE" in text or "Private-Lines" in text
     for code in CODE.finditer(text):

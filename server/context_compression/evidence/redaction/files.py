@@ -1,4 +1,4 @@
-"""Secrets in files of their own format: netrc, pgpass, Docker's, Secrets of Kubernetes."""
+"""Secrets in files of particular formats: netrc, pgpass, Kubernetes Secrets, and mnemonics."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ PGPASS = re.compile(
     r"(?<![^\s\"'`\t→|+>-])[\w.*-]{1,120}:(?:54\d\d|\*):[\w.*-]{1,80}:[\w.*@-]{1,80}:"
     r"([^\s:\"'`\\]{4,200})(?=[\s\"'`\\]|\Z)"
 )
-"""`host:port:database:user:password`, with the ports of PostgreSQL."""
+"""`host:port:database:user:password` with a port of PostgreSQL."""
 KUBERNETES = re.compile(r"""kind(?:\\{0,31}["'])?:\s?(?:\\{0,31}["'])?(?:Sealed)?Secret\b""")
 DATA = re.compile(r"""(?:\\{0,31}["'])?(?:stringD|d)ata(?:\\{0,31}["'])?:[\s\\]*+\{?""")
 MEMBER = re.compile(
@@ -23,7 +23,7 @@ MEMBER = re.compile(
     r"""(?P<v>\\{0,31}["'])?(?P<value>[^\s"'\\,}]{4,30000}+)(?(v)(?P=v))[ \t\\]*,?[\s\\]*"""
 )
 DOCUMENT = 8_000
-"""Characters around the kind of a document that are searched for its data."""
+"""How many characters around the kind of a document are searched for its data."""
 MNEMONIC = re.compile(
     r"(?:nemonic|(?i:seed[ _-]?(?:phrase|words))|ecovery[ _-]?[pP]hrase)"
     r"[\"'\\]{0,9}[ \t]{0,4}[:=]?[ \t]{0,4}[\"'\\]{0,9}"
@@ -32,7 +32,7 @@ MNEMONIC = re.compile(
 
 
 def in_files(text: str) -> Iterator[Secret]:
-    """The secrets in such files within a text, in no particular order."""
+    """The secrets from such files in a text, in no particular order."""
     if "login" in text:
         for match in each(NETRC, "login", text):
             if not is_placeholder(match[1]):
@@ -52,7 +52,7 @@ def in_files(text: str) -> Iterator[Secret]:
 
 
 def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:
-    """`(start, stop)` of the YAML document around its `kind`."""
+    """`(start, stop)` of the YAML document around a `kind`."""
     start = max(
         0,
         kind.start() - DOCUMENT,
@@ -63,7 +63,7 @@ def _document(text: str, kind: re.Match[str]) -> tuple[int, int]:
 
 
 def _members(text: str, start: int, stop: int) -> Iterator[Secret]:
-    """The values of a Secret's data."""
+    """The values in the data of a Kubernetes Secret."""
     for data in DATA.finditer(text, start, stop):
         at = data.end()
         while member := MEMBER.match(text, at, stop):

@@ -9,10 +9,11 @@ class Form(NamedTuple):
     """The form of an issuer's keys.
 
     Attributes:
-        kind: as the mark shows it: `[redacted: github token]`.
-        prefixes: their beginnings, separated by blanks.
-        rest: what follows a prefix, as a regular expression.
-        sure: whether no ordinary word begins so; others must look like a key as well (`is_key`).
+        kind: the name that the mark shows: `[redacted: github token]`.
+        prefixes: the beginnings of the keys, separated by blanks.
+        rest: a regular expression for the text after a prefix.
+        sure: whether no ordinary word begins like this. Otherwise the text must also look like a
+            key (`is_key`).
     """
 
     kind: str
@@ -166,12 +167,12 @@ FORMS = (
         r"[A-Za-z0-9+/]*={0,2}",
     ),
 )
-"""A prefix may be in several rows: the first form that fits gives the kind."""
+"""The forms of keys. A prefix may be in several rows; the first form that fits decides the kind."""
 INSIDE = (
     ("terraform token", ".atlasv1.", 14, rf"{WORD}{{14}}\.atlasv1\.{ANY}{{50,}}"),
     ("azure secret", "Q~", 4, r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
 )
-"""Keys known by a part in the middle: kind, that part, characters before it, regular expression."""
+"""Keys with a fixed part in the middle: kind, part, characters before it, regular expression."""
 ALONE = (
     ("discord_token", rf"[MNO]{ANY}{{23,27}}\.{ANY}{{6}}\.{ANY}{{27,}}"),
     ("telegram_token", rf"(?:bot)?[0-9]{{8,10}}:AA{ANY}{{30,}}"),
@@ -179,4 +180,4 @@ ALONE = (
     ("new_relic_key", rf"{HEX}{{36}}NRAL(?!{WORD})"),
     ("asana_token", rf"(?:[0-9](?:/[0-9]{{15,20}}){{1,2}}:|0/){HEX}{{32}}(?!{WORD})"),
 )
-"""Keys without a fixed prefix: kind, as the name of a group, and regular expression."""
+"""Keys without a fixed prefix: the kind as the name of a group, and a regular expression."""

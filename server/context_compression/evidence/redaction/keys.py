@@ -1,7 +1,7 @@
-"""Keys that are known by their form: most begin with a prefix of their issuer.
+"""Keys that are recognised by their form; most begin with a prefix of their issuer.
 
-One expression finds all prefixes at the starts of words. Only there the forms of that issuer's keys
-are tried.
+One expression finds all prefixes at the starts of words. The forms of an issuer's keys are tried
+only there.
 """
 
 import re
@@ -14,7 +14,7 @@ from context_compression.evidence.redaction.looks import is_key
 from context_compression.evidence.redaction.secret import Secret, compiled
 
 SHORTEST = 15
-"""Characters of the shortest key; shorter words are skipped."""
+"""The characters of the shortest key; shorter words are skipped."""
 BOUNDARY = "(?<![A-Za-z0-9_-])"
 
 
@@ -47,7 +47,7 @@ def keys(text: str) -> Iterator[Secret]:
 
 
 def _long_words(text: str) -> Iterator[tuple[int, int]]:
-    """`(start, stop)` of the words that are long enough for a key; there are few."""
+    """`(start, stop)` of the words that are long enough for a key."""
     stop = 0
     for word in text.split():
         if len(word) >= SHORTEST:
@@ -58,7 +58,7 @@ def _long_words(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _by_prefix() -> dict[str, list[tuple[str, int, str, bool]]]:
-    """For each prefix: kind, prefix length, rest and certainty of all forms that fit it."""
+    """For each prefix: kind, prefix length, rest and `sure` of all forms that fit it."""
     rows = [(prefix, form) for form in FORMS for prefix in form.prefixes.split()]
     return {
         beginning: sorted(
@@ -75,7 +75,7 @@ def _by_prefix() -> dict[str, list[tuple[str, int, str, bool]]]:
 
 @cache
 def _beginnings() -> re.Pattern[str]:
-    """A prefix at the start of a word, the longest that fits; or a key without one."""
+    """A pattern for the longest prefix at the start of a word, or for a key without a prefix."""
     alone = "|".join(f"(?P<{kind}>{shape})" for kind, shape in ALONE)
     return re.compile(f"{BOUNDARY}(?:{_either(sorted(_by_prefix()))}|{alone})")
 

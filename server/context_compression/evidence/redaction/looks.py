@@ -1,4 +1,4 @@
-"""What a value looks like: random, a password, a placeholder, or code."""
+"""Checks of a value: whether it looks random, like a password, like a placeholder or like words."""
 
 import re
 
@@ -15,26 +15,26 @@ PLACEHOLDER = re.compile(
     r"|(.)\1*$",
     re.IGNORECASE,
 )
-"""The beginning of a placeholder as documentation has it, or one character repeated."""
+"""The beginning of a placeholder in documentation, or one character repeated."""
 PLAIN = re.compile(
     r"(?!.*(?:pass|pwd|secret|test|user))[a-z]{3,}[0-9]{1,6}[a-z]*|[A-Z][a-z]{2,}[0-9]{1,6}"
 )
-"""A word and a number, as many passwords are: `hunter2`."""
+"""A word and a number, the form of many passwords: `hunter2`."""
 SIGNS = frozenset("!@#%^&*+~$?")
 
 
 def is_key(text: str) -> bool:
-    """Whether a text is not just words: `sk-folding-cube-wrapper` is a CSS class."""
+    """Whether a text is not only words, unlike `sk-folding-cube-wrapper`, which is a CSS class."""
     return any(map(str.isdigit, text)) and any(not WORD.fullmatch(run) for run in RUN.findall(text))
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder of a secret: `<token>`, `${X}`, `YOUR_API_KEY`, `xxxx`."""
+    """Whether a value is a placeholder for a secret: `<token>`, `${X}`, `YOUR_API_KEY`, `xxxx`."""
     return PLACEHOLDER.match(value) is not None
 
 
 def is_random(value: str) -> bool:
-    """Whether a value looks random: it has digits among letters and is not code."""
+    """Whether a value looks random: digits among letters, but no path, address or placeholder."""
     if NO_SECRET.match(value) or len(value) < 12 or len(set(value)) < 6 or is_placeholder(value):
         return False
     if BASE64.match(value) and any(map(str.isdigit, value)) and not value.islower():
@@ -46,8 +46,8 @@ def is_password(value: str, *, sure: bool) -> bool:
     """Whether a short value mixes characters as passwords do.
 
     Args:
-        value: the text behind the name of a password.
-        sure: whether it is certainly a value; a bare word may be code.
+        value: the text after the name of a password.
+        sure: whether the text is certainly a value, because a bare word may be code.
     """
     if NO_SECRET.match(value) or is_placeholder(value):
         return False
@@ -60,7 +60,7 @@ def is_password(value: str, *, sure: bool) -> bool:
 
 
 def could_be_password(value: str) -> bool:
-    """Whether a value in the place of a password may be one: it is no word and no placeholder."""
+    """Whether a value in the place of a password may be one: not a word or a placeholder."""
     return (
         len(value) >= 4
         and not is_placeholder(value)

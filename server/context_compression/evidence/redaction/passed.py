@@ -16,7 +16,7 @@ AUTHORIZATION = re.compile(
 SIGNED = re.compile(
     r"""\b(?:response|Signature|signature|nonce|cnonce)=\\{0,31}["']?([0-9a-zA-Z+/=]{16,}+)"""
 )
-"""The parts of a scheme with several (`Digest`, `AWS4-HMAC-SHA256`) on the same line."""
+"""The secret parts of a scheme with several parts (`Digest`, `AWS4-HMAC-SHA256`) on one line."""
 BEARER = re.compile(r"(?:earer|EARER)[\s:]{1,3}([A-Za-z0-9+/._~-]{16,}+=*)")
 COOKIE = re.compile(
     r"""(?:ookie|OOKIE)[sS]?(?:\\{0,31}["'])?\s{0,3}[:=]\s{0,3}(?:\\{0,31}["'])?(?=[\w.-]+=)"""
@@ -26,22 +26,22 @@ IN_URL = re.compile(
     r"""://[^\s/:@'"<>{}$]{0,100}:(?!(?:password|passwd|pass|pwd|%[sdv])@)"""
     r"""([^\s/@'"<>{}$*\\]{3,200})(?=@\w)"""
 )
-"""The text between `://user:` and `@`, except placeholders of documentation."""
+"""The text between `://user:` and `@`, except the placeholders of documentation."""
 IN_QUERY = re.compile(
     r"""[?&;](?:(?:[Ss]ig|[Ss]ignature|[Xx]-(?:[Aa]mz|[Gg]oog)-[Ss]ignature|key|code|auth|jwt|sid"""
     r"""|session|sessionid|hapikey|subscription-key|hash)=(?P<value>[A-Za-z0-9+/_.~%=-]{16,}+)"""
     r"""|(?:[Pp]assword|PASSWORD|[Pp]wd|PWD)\s?=\s?(?P<password>[^;&"'<>\s{}$\\]{4,200}+))"""
 )
-"""A value in a query, which must be random; or a password in a query or a connection string."""
+"""A value in a query, which must look random, or a password in a query or connection string."""
 
 VALUE = r"""(?:\\{0,31}["'])?(?P<value>[^\s"'`\\;|<>]{3,200}+)"""
 PAIR = r"""(?:\\{0,31}["'])?[^\s:"'/$\\]{1,80}:(?P<value>[^\s"'`\\$]{3,200}+)"""
 REST = r"(?:[^\n;|]|\\\n){0,300}?\s"
-"""The text between a command and the option."""
+"""The text between a command and its option."""
 OPTION = re.compile(
     r"\s(?:-[A-Za-z]{0,5}[aubpPUw]|--(?:proxy-)?user[= ]|--pass|--auth|-storepass|-keypass|/p:)"
 )
-"""An option of the `COMMANDS`; a text without any has none of them."""
+"""An option of the `COMMANDS`; a text without such an option has none of these commands."""
 COMMANDS = (
     ("curl", rf"(?<!\w)curl\b{REST}(?:-[a-zA-Z]{{0,5}}u[ ]?|--(?:proxy-)?user[ =]){PAIR}"),
     ("http", rf"(?<!\w)https?\b{REST}(?:-a[ ]?|--auth[ =]){PAIR}"),
@@ -63,7 +63,7 @@ COMMANDS = (
     ("/p:", rf"(?<=\s)/p:{VALUE}"),
     ("ipmitool", rf"(?<!\w)ipmitool\b{REST}-P[ ]?{VALUE}"),
 )  # fmt: skip
-"""Command lines: a word in each, and its pattern, whose `value` is the secret."""
+"""Command lines: a word that each contains, and a pattern whose group `value` is the secret."""
 GIVEN = r"""\\{0,31}["'](?P<value>[^\s"'\\]{3,200}+)\\{0,31}["']"""
 PIPED = r"""\\{0,31}["']?[ ]?\|"""
 STATEMENTS = (
@@ -76,7 +76,7 @@ STATEMENTS = (
     ("sqlplus", rf"(?<!\w)sqlplus\b{REST}[\w.]{{1,40}}/(?P<value>[^\s/@\"'\\$]{{3,200}}+)@"),
     ("net use", rf"(?<!\w)net[ ]use\b{REST}/user:\S+[ ]{VALUE}"),
 )  # fmt: skip
-"""The same for SQL statements, and for command lines without such an option."""
+"""The same for SQL statements and for command lines without such an option."""
 
 
 def passed(text: str) -> Iterator[Secret]:
@@ -113,7 +113,7 @@ def _in_headers(text: str) -> Iterator[Secret]:
         at = 0
         for match in each(COOKIE, part, text):
             if match.start() < at:
-                continue  # it is in the header before
+                continue  # it is in the header before it
             at = match.end()
             while crumb := CRUMB.match(text, at):
                 at = crumb.end()
@@ -122,7 +122,7 @@ def _in_headers(text: str) -> Iterator[Secret]:
 
 
 def _authorized(text: str, match: re.Match[str]) -> Iterator[Secret]:
-    """The secrets in a header of authorization, by its scheme."""
+    """The secrets in an `Authorization` header, by its scheme."""
     scheme, value = (match["scheme"] or "").strip(" =:").lower(), match["value"]
     if scheme == "basic":
         if is_pair(value) or not WORD.fullmatch(value):

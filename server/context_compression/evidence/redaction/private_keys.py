@@ -1,7 +1,7 @@
-r"""Private keys that span lines: PEM, OpenSSH, PGP, PuTTY, and those of JSON Web Keys.
+r"""Private keys that span several lines (PEM, OpenSSH, PGP, PuTTY), and JSON Web Keys.
 
-A block may be in a listing with line numbers, in a diff, behind `> `, indented, or in JSON, where
-its line breaks are `\n`. Of a block that was cut, the lines next to the remaining mark are the key.
+A block may be in a listing with line numbers, in a diff, after `> `, indented, or in JSON, where
+its line breaks are `\n`. If a block was cut, the lines next to the remaining mark are the key.
 """
 
 import re
@@ -15,35 +15,35 @@ MARK = re.compile(
     r"|OpenVPN[ ]Static[ ]key[ ]V1)[ ]?-----?"
 )
 LONGEST = 30_000
-"""Characters of a block at most, with the text before its lines."""
+"""The most characters of a block, including the text before its lines."""
 DENSE = 0.4
-"""Share of key characters between two marks at which all of the text is the key."""
+"""If a larger share of the text between two marks is key characters, all of it is the key."""
 PAYLOAD = re.compile(r"[A-Za-z0-9+/]{16,}")
 BEFORE_LINE = (
     r"""[ \t]*(?:\d{1,6}[ \t]*[→\t:|][ \t]?)?(?:(?:[-+>#|*]|//|\\)[ \t]?){0,4}[ \t]*["'`]?"""
 )
-"""The text before a line: its number, signs of a diff or a quote, blanks, a quotation mark."""
+"""The text before a line of a key: a line number, signs of a diff or quote, a quotation mark."""
 LINE = re.compile(
     rf"{BEFORE_LINE}(?:[A-Za-z0-9+/]{{40,}}={{0,2}}|[A-Za-z0-9+/]{{4,}}==?)"
     r"[\"'`,;+ \t\r\\]{0,8}$",
     re.MULTILINE,
 )
-"""A line of a key: a long one, or a short one that ends like the last."""
+"""A line of a key: a long line, or a short line that ends like the last line of a key."""
 HEADER = re.compile(
     rf"{BEFORE_LINE}(?:[A-Z][A-Za-z-]{{2,20}}: [^\n]{{1,200}}|[\"'`,;+ \r\\]*)$", re.M
 )
-"""A line before the key: `Proc-Type: 4,ENCRYPTED`, or an empty one."""
+"""A line before the key: a header such as `Proc-Type: 4,ENCRYPTED`, or an empty line."""
 PUTTY = re.compile(r"Private-Lines: ?(\d{1,3})[ \t\r\\]*\n")
 JWK = re.compile(
     r"""(?P<q>\\{0,31}["'])(?:d|p|q|dp|dq|qi|k)(?P=q)\s{0,3}:\s{0,3}(?P=q)"""
     r"""(?P<value>[A-Za-z0-9_-]{16,}+)(?P=q)"""
 )
 NEAR = 4_000
-"""Characters around a member of a JSON Web Key that are searched for its `kty`."""
+"""How many characters around a member of a JSON Web Key are searched for its `kty`."""
 
 
 def private_keys(text: str) -> Iterator[Secret]:
-    """The private keys in a text; a header without a key is none."""
+    """The private keys in a text; a header without a key does not count."""
     if "PRIVATE" in text or "OpenVPN" in text:
         yield from _blocks(text)
     if "Private-Lines" in text:
@@ -59,7 +59,7 @@ def private_keys(text: str) -> Iterator[Secret]:
 
 def _blocks(text: str) -> Iterator[Secret]:
     marks = list(MARK.finditer(text))
-    closed = -1  # the end of the block before
+    closed = -1  # the end of the last complete block
     for number, mark in enumerate(marks):
         if mark[1] == "END":
             if mark.start() >= closed:

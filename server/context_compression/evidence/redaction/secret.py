@@ -1,4 +1,4 @@
-"""`Secret`, which finders yield, and helpers for their patterns."""
+"""`Secret`, which the finders yield, and helpers for their patterns."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from functools import cache
 from typing import NamedTuple
 
 BLANK = r"(?:[\s\\]|(?<=\n)[ \t]{0,9}\d{1,6}[ ]?[→\t:|]|(?<=\n)[-+>])"
-"""A blank between words, also across lines: a line may end with an escaped line break, and begin
-with a number or with the sign of a diff or a quote."""
+"""A blank between words, also across lines. A line may end with an escaped line break and begin
+with a number or the sign of a diff or quote."""
 
 
 class Secret(NamedTuple):
@@ -20,12 +20,12 @@ class Secret(NamedTuple):
 
 @cache
 def compiled(shape: str) -> re.Pattern[str]:
-    """A compiled expression; it is compiled when first needed: most never are."""
+    """A compiled expression; it is compiled only when it is first needed."""
     return re.compile(shape)
 
 
 def each(shape: re.Pattern[str], part: str, text: str) -> Iterator[re.Match[str]]:
-    """The matches of a pattern that begins with `part`; searching for that text first is fast."""
+    """The matches of a pattern that begins with `part`; a search for `part` first makes it fast."""
     at = text.find(part)
     while at >= 0:
         match = shape.match(text, at)

@@ -1,13 +1,13 @@
-"""Pieces: the parts of a text, below the message, among which `extract` chooses by evidence.
+"""Pieces: parts of texts, smaller than a message, among which `extract` chooses by evidence.
 
-The choice is budgeted maximum coverage: each piece is worth the evidence it adds to what is in view
-already, so the same evidence is not paid for twice. Greedy by worth per token, evaluated lazily;
-of pieces worth the same the newest is taken, so the same input gives the same choice.
+The choice is budgeted maximum coverage: the worth of a piece is the evidence that it adds to the
+view, so no evidence is paid for twice. The choice is greedy by worth per token and evaluated
+lazily. Of pieces with equal worth the newest is taken, so the same input gives the same choice.
 
     table.py    `Source`, a text that competes; `PieceTable`, the pieces of all sources
-    pool.py     `Pool`: cuts sources into pieces and marks what each speaks of
-    weights.py  what a word is worth
-    ranking.py  what a piece is worth for its tokens, as a rank
+    pool.py     `Pool`: cuts sources into pieces and marks their signs
+    weights.py  the worth of words
+    ranking.py  the rank of a piece: its worth for its tokens
     choice.py   `Choice`: takes the best pieces that fit
 """
 

@@ -1,4 +1,4 @@
-"""`Choice`: the best pieces that fit, taken one after another."""
+"""`Choice`, which takes the best pieces that fit, one after another."""
 
 from array import array
 from collections.abc import Iterable, Iterator
@@ -11,19 +11,19 @@ from context_compression.planning.pieces.table import PieceTable
 from context_compression.planning.pieces.weights import Weights
 
 LAST = (1 << 63) - 1
-"""Behind all ranks."""
+"""A number after all ranks."""
 
 
 class Choice:
-    """Pieces chosen so far, and those that still compete."""
+    """The pieces that were chosen so far, and the pieces that still compete."""
 
     def __init__(self, table: PieceTable, shown: Iterable[int], weights: Weights) -> None:
-        """None is chosen yet.
+        """A choice without chosen pieces.
 
         Args:
-            table: of the pieces.
-            shown: evidence words that are in view already, by number.
-            weights: what each word is worth; those in view become 0.
+            table: the pieces.
+            shown: the evidence words that are already in view, by number.
+            weights: the worth of each word; the worth of words in view becomes 0.
         """
         self._table = table
         self._worth_now = weights
@@ -32,25 +32,25 @@ class Choice:
         self._taken = bytearray(len(table))
         self._closed = table.edges[:]  # for each piece, on how many sides nothing is missing
         self._rank, ranks = ranking(table, self._opening, self._closed, weights.__getitem__)
-        # ranks in order, as they were at first, and of pieces that were looked at again, as a heap
+        # the first ranks of all pieces in order, and as a heap those of pieces ranked again
         self._ranked = ascending(ranks)
         self._ranked.append(LAST)
         self._put_back = array("q", [LAST])
 
     def _cover(self, words: Iterable[int]) -> None:
-        """From now on the words are worth nothing: they are in view."""
+        """Set the worth of words to 0, because they are in view now."""
         weights = self._worth_now
         known = weights if isinstance(weights, dict) else range(len(weights))
         for number in words:
-            if number in known:  # else it stands in no piece
+            if number in known:  # else it is in no piece
                 weights[number] = 0.0
 
     def take(self, room: float) -> "array[int]":
-        """The best pieces that fit into `room` tokens, the best first; they are taken then."""
-        # As evidence comes into view ranks only get worse, so a piece that is still the best when
-        # it is ranked again is the best of all. Only next to a chosen piece they get better: those
-        # are ranked at once. (Elsewhere in its text when their turn comes, so that more texts are
-        # opened.)
+        """Take the best pieces that fit into `room` tokens, and return them, the best first."""
+        # As evidence comes into view, ranks only get worse. A piece that is still the best when it
+        # is ranked again is therefore the best of all. Ranks get better only in the text of a
+        # chosen piece. Its neighbours are ranked again at once, other pieces of its text when their
+        # turn comes, so that more texts are opened.
         ranked, put_back, rank_now = self._ranked, [*self._put_back], self._rank
         chosen, too_large = array("I"), array("q")
         at, smallest = 0, measured.SMALLEST_PIECE_TOKENS
@@ -84,7 +84,7 @@ class Choice:
         return chosen
 
     def _taking(self, piece: int) -> Iterator[int]:
-        """Take a piece; then its neighbours that are not."""
+        """Take a piece, and yield its neighbours that are not taken."""
         source_of, taken = self._table.source_of, self._taken
         taken[piece] = 1
         self._opening[source_of[piece]] = 0
@@ -96,7 +96,7 @@ class Choice:
                     yield neighbour
 
     def _cost(self, piece: int) -> float:
-        """About how many tokens it takes to show a piece: next to others fewer gaps are marked."""
+        """About how many tokens it takes to show a piece and the marks of gaps next to it."""
         source = self._table.source_of[piece]
         opening = self._opening[source]
         gaps = (2 if opening else 1) - self._closed[piece]
@@ -105,7 +105,7 @@ class Choice:
 
 
 def ascending(ranks: Iterator[int]) -> "array[int]":
-    """The ranks in order; not sorted all at once, so many objects would be the peak of memory."""
+    """The ranks in order; sorted in parts, because so many objects would need too much memory."""
     parts: list[array[int]] = []
     while part := sorted(islice(ranks, measured.SORTED_AT_ONCE)):
         parts.append(array("q", part))

@@ -1,4 +1,4 @@
-"""`Pool`: cuts sources into pieces, marks what each piece speaks of, and counts their words."""
+"""`Pool`, which cuts sources into pieces, marks the signs of each piece, and counts their words."""
 
 from bisect import bisect, bisect_left
 from collections.abc import Iterable, Sequence
@@ -25,16 +25,16 @@ class Pool(PieceTable):
 
     def __init__(self, cutter: Cutter) -> None:
         super().__init__(cutter)
-        self._seen_in = bytearray()  # for each word, how many messages, `MANY` at most
+        self._seen_in = bytearray()  # for each word the number of its messages, at most `MANY`
         self._message, self._words = -1, set[int]()  # the last message, and its words
 
     def add(self, source: Source, outdated: Iterable[Span] = (), due: Iterable[Span] = ()) -> None:
-        """Cut a source into pieces and enter them.
+        """Cut a source into pieces and add them.
 
         Args:
             source: the text.
-            outdated: where in it stands what is so no more.
-            due: where in it stands what is still to be done.
+            outdated: the spans of its outdated parts.
+            due: the spans of open tasks in it.
         """
         pieces = self._pieces_of(source)
         self.shifts.append(pieces.start - len(self))
@@ -68,13 +68,13 @@ class Pool(PieceTable):
     def _signs_of(
         self, source: Source, pieces: range, outdated: Iterable[Span], due: Iterable[Span]
     ) -> bytearray:
-        """The signs of each piece; what is outdated is not due any more."""
+        """The signs of each piece; an outdated piece is not due."""
         here = slice(pieces.start, pieces.stop)
         starts, stops = self.cutter.starts[here], self.cutter.stops[here]
         signs = self.cutter.fails[here]
 
         def within(span: Span) -> range:
-            """The pieces that a span meets, counted from the first of the source."""
+            """The pieces that a span overlaps, counted from the first piece of the source."""
             return range(bisect(stops, span[0]), bisect_left(starts, span[1]))
 
         if source.failed:
@@ -98,7 +98,7 @@ class Pool(PieceTable):
         return signs
 
     def _count(self) -> None:
-        """Count the words of the last message."""
+        """Count the words of the last message as seen in one more message."""
         seen_in, most = self._seen_in, measured.MANY
         seen_in.extend(bytes(len(self.cutter.numbering) - len(seen_in)))
         for number in self._words:
@@ -110,18 +110,18 @@ class Pool(PieceTable):
         """A choice among the pieces.
 
         Args:
-            shown: evidence words that are in view already, by number.
-            used: for each word by its number, not 0 when it was spoken or passed to a tool.
+            shown: the evidence words that are already in view, by number.
+            used: for each word, by number, not 0 if it was spoken or passed to a tool.
         """
         return Choice(self, shown, self.weights(used))
 
     def weights(self, used: Sequence[int]) -> Weights:
-        """What each word is worth: by its kind, where it is seen, and whether it was used.
+        """The worth of each word, by its kind, the number of its messages, and whether it was used.
 
-        `used` is as in `choice`.
+        `used` is the same as for `choice`.
         """
         kinds = self.cutter.numbering.kinds
-        if not self._seen_in:  # one message holds few of all words
+        if not self._seen_in:  # a single message holds only few of all words
             return weights_in_one(self._words, kinds, used)
         self._count()
         return weights_of_all(kinds, self._seen_in, used)

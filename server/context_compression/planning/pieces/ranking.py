@@ -1,4 +1,4 @@
-"""What a piece is worth for its tokens, as a rank: a number by which pieces are sorted."""
+"""Ranks: the worth of each piece for its tokens, as a number by which pieces are sorted."""
 
 from array import array
 from collections.abc import Callable, Iterator
@@ -22,18 +22,18 @@ def ranking(
     closed: bytearray,
     worth_now: Callable[[int], float],
 ) -> tuple[Callable[[int], int], Iterator[int]]:
-    """The function that ranks a piece as things are, and all pieces ranked by it, in order.
+    """A function that gives the current rank of a piece, and the ranks of all pieces in order.
 
-    A rank is the place among all, less is better. Its lower 32 bits hold the piece; of pieces
-    worth the same the newest comes first.
+    A smaller rank is better. The lower 32 bits of a rank hold the piece; of pieces with equal worth
+    the newest comes first.
 
     Args:
-        table: of the pieces.
-        opening: for each source, tokens it costs to show anything more of it.
-        closed: for each piece, on how many of its sides nothing is missing.
-        worth_now: of a word, by its number.
+        table: the pieces.
+        opening: for each source, the tokens it costs to show any more of it.
+        closed: for each piece, on how many of its sides no text is missing.
+        worth_now: takes the number of a word and returns its current worth.
     """
-    # closures over locals: tens of thousands of pieces are ranked, and attributes would be slower
+    # closures over locals, because attributes would be slower for tens of thousands of pieces
     source_of, shifts, per_char = table.source_of, table.shifts, table.per_char
     always = array("d", [source.worth for source in table.sources])
     weights = array("d", [source.weight for source in table.sources])
@@ -49,7 +49,7 @@ def ranking(
         return placed(piece, worth, weights[source], cost)
 
     def ranks() -> Iterator[int]:
-        """Of all pieces, those of a source together: faster than one by one."""
+        """The ranks of all pieces, source by source, which is faster than one by one."""
         for source, (first, stop) in enumerate(pairwise(table.firsts)):
             shift, each, opens = shifts[source], per_char[source], opening[source]
             worth, weight = always[source], weights[source]
@@ -68,7 +68,7 @@ def ranking(
 
 
 def _placing(table: PieceTable) -> Callable[[int, float, float, float], int]:
-    """The function from a piece, its worth, its source's weight and its cost to its rank."""
+    """A function from a piece, its worth, its source's weight and its cost to its rank."""
     signs, most, outdated = table.signs, measured.MOST_WORTH, measured.OUTDATED_WEIGHT
     bonuses = {
         FAILURE: measured.ERROR_BONUS, REASON: measured.REASON_BONUS,
@@ -91,5 +91,5 @@ def _placing(table: PieceTable) -> Callable[[int, float, float, float], int]:
 
 
 def piece_of(rank: int) -> int:
-    """The piece that a rank is of."""
+    """The piece to which a rank belongs."""
     return -rank & 0xFFFFFFFF

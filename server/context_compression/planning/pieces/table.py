@@ -1,4 +1,4 @@
-"""The pieces of all texts that compete for one view, in arrays: there may be tens of thousands."""
+"""The pieces of all texts that compete for one view, in arrays for tens of thousands of pieces."""
 
 from array import array
 from collections.abc import Sequence
@@ -8,25 +8,26 @@ from context_compression.conversation.rendering import Span
 from context_compression.planning.cuts import Cutter
 
 FAILURE, REASON, OUTDATED, FAILED, DUE = 1, 2, 4, 8, 16
-"""Signs of a piece: it speaks of failures; gives a decision; was replaced since; says why a call
-failed, or how many tests did; says what is still to be done."""
+"""The signs of a piece. `FAILURE`: it mentions failures. `REASON`: it states a decision.
+`OUTDATED`: it was replaced later. `FAILED`: it says why a call failed, or gives numbers of tests.
+`DUE`: it holds an open task."""
 
 
 class Source(NamedTuple):
-    """A text that competes: where it stands and what a token of it costs.
+    """A text that competes for the view.
 
     Attributes:
-        message: which one it is from, by index.
-        slot: of its block in the message.
+        message: the index of its message.
+        slot: the index of its block in the message.
         text: the full text.
-        tokens: of the full text.
-        opening: tokens it costs to show anything of this source.
-        weight: factor for the worth of its pieces.
+        tokens: the tokens of the full text.
+        opening: the tokens it costs to show any of this source.
+        weight: the factor for the worth of its pieces.
         key: which text of a call it is; empty for other blocks.
-        spoken: where in it the user or the model says something, so that decisions may stand there.
-        worth: what a piece of it is worth whatever evidence it holds.
-        start: no piece of it ends there or before.
-        end: no piece of it begins there or behind; `None`: all of it competes.
+        spoken: the spans in which the user or the model speaks, and may state decisions.
+        worth: the worth of each of its pieces in addition to evidence.
+        start: only pieces that end after this character compete.
+        end: only pieces that begin before this character compete; `None` for no limit.
         failed: whether it is the result of a call that failed.
     """
 
@@ -45,22 +46,22 @@ class Source(NamedTuple):
 
 
 Place: TypeAlias = tuple[int, int, int]
-"""The number of a source in its pool, and which characters of it, `start` to `stop`."""
+"""`(source, start, stop)`: the number of a source in its pool, and a span of its characters."""
 
 
 class PieceTable:
     """Pieces, numbered in the order of their sources.
 
     Attributes:
-        cutter: holds where each piece begins and ends, and its words.
+        cutter: holds the start, the end and the words of each piece.
         sources: the texts.
-        source_of: of each piece the number of its source.
-        signs: of each piece its signs, added up: `FAILURE`, `REASON`, …
-        edges: on how many sides of each piece its text ends.
-        gap_tokens: of each source what the mark of a gap in it costs.
-        firsts: of each source its first piece; one more than sources.
-        shifts: of each source what is added to the number of a piece here for the cutter's.
-        per_char: of each source tokens per character.
+        source_of: for each piece the number of its source.
+        signs: for each piece the sum of its signs: `FAILURE`, `REASON`, …
+        edges: for each piece on how many sides its text ends.
+        gap_tokens: for each source the tokens of a gap's mark.
+        firsts: for each source its first piece, and then the number of all pieces.
+        shifts: for each source the difference from a piece's number here to its number in `cutter`.
+        per_char: for each source its tokens per character.
     """
 
     def __init__(self, cutter: Cutter) -> None:
@@ -78,21 +79,21 @@ class PieceTable:
         return len(self.source_of)
 
     def count(self, source: int) -> int:
-        """How many pieces a source has."""
+        """The number of pieces of a source."""
         return self.firsts[source + 1] - self.firsts[source]
 
     def place(self, piece: int) -> Place:
-        """Where a piece stands."""
+        """The place of a piece."""
         source = self.source_of[piece]
         number = piece + self.shifts[source]
         return source, self.cutter.starts[number], self.cutter.stops[number]
 
     def tokens(self, piece: int) -> float:
-        """Tokens of a piece, about."""
+        """About how many tokens a piece has."""
         source, start, stop = self.place(piece)
         return (stop - start) * self.per_char[source]
 
     def words(self, piece: int) -> "array[int]":
-        """The evidence words of a piece."""
+        """The evidence words of a piece, by number."""
         number, cutter = piece + self.shifts[self.source_of[piece]], self.cutter
         return cutter.words[cutter.ends[number] : cutter.ends[number + 1]]

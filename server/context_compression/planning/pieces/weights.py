@@ -1,4 +1,4 @@
-"""What a word is worth: by its kind, the messages it is seen in, and whether it is used."""
+"""The worth of words: by kind, by number of messages, and by whether a word is used."""
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +10,13 @@ from context_compression.evidence.words import KINDS
 from context_compression.planning import measured
 
 Weights: TypeAlias = "array[float] | dict[int, float]"
-"""What each word is worth, by its number."""
+"""The worth of each word, by its number."""
 
 
 def word_weights() -> Mapping[tuple[int, int, int], float]:
-    """What a word is worth: by the number of its kind, messages it is seen in, whether it is used.
+    """The worth of a word by `(number of its kind, number of its messages, whether it is used)`.
 
-    One that no piece holds is worth nothing.
+    A word that is in no piece is worth nothing.
     """
     most = measured.MANY
     times = [0.0, *(0.5 + 0.5 * messages for messages in range(1, most + 1))]
@@ -43,12 +43,12 @@ WEIGHTS = word_weights()
 def weights_in_one(
     words: Iterable[int], kinds: Sequence[int], used: Sequence[int]
 ) -> dict[int, float]:
-    """What some words are worth that are seen in one message, by number.
+    """The worth of words that are in one message, by number.
 
     Args:
-        words: by number.
-        kinds: of all words, by number.
-        used: for each word, not 0 when it is used; words behind the last are not.
+        words: the numbers of the words.
+        kinds: the kinds of all words, by number.
+        used: for each word, by number, not 0 if it is used; words after the last are not used.
     """
     known = len(used)
     return {n: WEIGHTS[kinds[n], 1, n < known and used[n]] for n in words}
@@ -57,7 +57,11 @@ def weights_in_one(
 def weights_of_all(
     kinds: Sequence[int], seen_in: Sequence[int], used: Sequence[int]
 ) -> "array[float]":
-    """What each word is worth; `seen_in` says in how many messages each is, `MANY` at most."""
+    """The worth of all words, by number.
+
+    `seen_in` holds for each word the number of its messages, at most `MANY`. The other arguments
+    are those of `weights_in_one`.
+    """
     later = bytes(len(kinds) - len(used))
     keys = zip(kinds, seen_in, chain(used, later), strict=True)
     return array("f", map(WEIGHTS.__getitem__, keys))

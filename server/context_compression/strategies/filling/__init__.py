@@ -1,18 +1,18 @@
-"""Fills the room of a view with pieces of what is shortened or left out, chosen by evidence.
+"""Fills the room of a view with pieces of shortened or missing messages, chosen by evidence.
 
-`extract` fills what its must-keep set leaves; `auto` fills what shorter tool results leave.
+`extract` fills the room after its must-keep set; `auto` fills the room after shorter tool results.
 
-    filling.py       `Filling`: a view of the kept messages, and the edits that fill its room
-    attempt.py       what one attempt at the view shows: it takes more, or gives something back
-    kept.py          the kept messages in their forms, with which each attempt begins
-    competing.py     the texts that compete for the room, and their pieces
-    worth.py         what a piece is worth besides its evidence, by who says it
-    rules.py         the user's standing constraints, quoted before all else
-    shown_pictures.py  the pictures that a view shows, and those it brings back
-    assembling.py    the chosen pieces in their places, and the notes of what is left out
-    lines.py         the lines of files and names behind the last note
-    explanation.py   how each message is shown: `quoted (2 of 9 parts, a failure)`
-    refill.py        longer previews where shortened tool results leave room
+    filling.py         `Filling`: a view of the kept messages, and the edits that fill its room
+    attempt.py         `Attempt`: the content of one attempt, which takes more or gives back
+    kept.py            the kept messages in their forms, with which each attempt begins
+    competing.py       the texts that compete for the room, and their pieces
+    worth.py           the worth of a piece in addition to its evidence, by its author
+    rules.py           the user's standing constraints, which are quoted first
+    shown_pictures.py  the pictures that a view shows
+    assembling.py      the chosen pieces in their places, and notes for missing messages
+    lines.py           the lines of files and names at the end of the last note
+    explanation.py     how each message is shown: `quoted (2 of 9 parts, a failure)`
+    refill.py          longer previews if shortened tool results leave room
 """
 
 from context_compression.strategies.filling.filling import Filling

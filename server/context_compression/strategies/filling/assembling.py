@@ -1,4 +1,4 @@
-"""A view from its kept messages and chosen pieces: each piece in its place, the others in notes."""
+"""Assembles a view: chosen pieces in the messages of the view, other pieces quoted in notes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class GapMarks:
     """Which gaps between messages have marks.
 
     Attributes:
-        ref_tokens: tokens that refs in the marks may take.
-        ends: whether gaps before and behind all quotes of a note have a mark, too.
+        ref_tokens: the tokens that refs in the marks may take.
+        ends: whether the gaps before and after all quotes of a note have a mark, too.
     """
 
     ref_tokens: float
@@ -39,7 +39,7 @@ def assembled(
 ) -> tuple[dict[int, Message], dict[int, Message]]:
     """The view with the chosen pieces in their places, and the notes for runs of other messages.
 
-    Both by the index of the message; a note by the first index of its run.
+    Messages are keyed by their index, notes by the first index of their run.
     """
     slots_of: dict[int, dict[tuple[int, str], list[Span]]] = {}
     for number, start, stop in chosen:
@@ -48,7 +48,7 @@ def assembled(
         slots.setdefault((source.slot, source.key), []).append((start, stop))
     view, quoted = dict(base.shown), dict[int, Slots]()
     for index in [*slots_of]:
-        # spans that are shown by now are let go: there may be many pieces
+        # spans are released once they are shown, because there may be many pieces
         slots = _with_labels_of_notes(base, index, slots_of.pop(index))
         if index in base.kept:
             view[index] = base.forms.shaped(index, base.kept[index], slots)
@@ -61,7 +61,7 @@ def assembled(
 
 
 def _with_labels_of_notes(base: KeptMessages, index: int, slots: Slots) -> Slots:
-    """The spans of a message; in a note written by us with the labels that say who is quoted."""
+    """The spans of a message; in a note of this package with the labels of the quotes."""
     blocks = base.plan.messages[index].blocks
     return {
         (slot, key): label_quotes(block.text, spans, base.quoting.label_begins)
@@ -72,7 +72,7 @@ def _with_labels_of_notes(base: KeptMessages, index: int, slots: Slots) -> Slots
 
 
 def _stands_alone(base: KeptMessages, index: int) -> bool:
-    """Whether part of a message may stand in the view by itself: what the model just said."""
+    """Whether part of a message may be a message of the view: a text of the model without calls."""
     message = base.plan.messages[index]
     alone = message.role == "assistant" and base.plan.step_of(index) is None
     return alone and (base.plan.drops_thinking or not message.has_bound_thinking)
@@ -83,8 +83,8 @@ def notes_of(
 ) -> dict[int, Message]:
     """For each run of dropped messages a note that quotes the chosen pieces and marks gaps.
 
-    A run of which nothing was chosen has one where its gap is among the largest: with a ref, or
-    without, where as much room does for that. `quoted` is empty afterwards.
+    A run without chosen pieces has a note only if its gap is among the largest. Notes with a ref
+    and notes without one have the same room each. `quoted` is empty afterwards.
     """
     plan, quoting = base.plan, base.quoting
     behind_head = range(plan.head, len(plan.messages))
@@ -106,9 +106,9 @@ def notes_of(
 def with_payloads(
     base: KeptMessages, view: dict[int, Message], notes: Mapping[int, Message]
 ) -> dict[int, Message]:
-    """The view with what tools of the provider's returned, where it leaves room for full messages.
+    """The view with the results of the provider's own tools, as far as full messages have room.
 
-    The newest come first.
+    The newest messages come first.
     """
     plan, count = base.plan, base.plan.counter.message
     changed = [i for i in sorted(view, reverse=True) if view[i] is not plan.messages[i]]

@@ -1,9 +1,9 @@
-"""One attempt at a view: what it shows besides the kept messages, and in which order that changes.
+"""`Attempt`: the content of one attempt at a view, in addition to the kept messages.
 
-An attempt too large gives back, in this order: what its lines of files and names had beyond their
-share; pieces, the worst first; pictures; the lines; the marks at the ends of notes; refs in marks;
-last of all the user's standing constraints. One with room left takes more pieces, then pictures,
-then more names.
+An attempt that is too large gives back content in this order: the lines of files and names beyond
+their share; pieces, the worst first; pictures; the lines; the marks at the ends of notes; refs in
+marks; and last the user's standing constraints. An attempt with room left takes more pieces, then
+pictures, then more names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,12 +23,13 @@ from context_compression.strategies.pictures import Showing
 
 
 class Draft:
-    """A view as an attempt would have it.
+    """The view of one attempt.
 
     Attributes:
         view: the messages of the view, by index.
-        notes: for each run of dropped messages its note, by the run's first index.
-        with_lines: the last note with the lines of files and names, likewise; empty without them.
+        notes: the notes for runs of dropped messages, by the first index of the run.
+        with_lines: the last note with the lines of files and names, by the same index; empty if
+            there are no lines.
     """
 
     def __init__(
@@ -39,17 +40,17 @@ class Draft:
 
     @property
     def all_notes(self) -> dict[int, Message]:
-        """The notes, the last one with its lines."""
+        """The notes, including the lines of the last note."""
         return {**self.notes, **self.with_lines}
 
 
 class Attempt:
-    """What a view shows besides its kept messages.
+    """The content that a view shows in addition to its kept messages.
 
     Attributes:
-        slack: tokens of the room that may stay empty.
+        slack: the tokens of the room that may stay empty.
         pool: the pieces that compete.
-        lacks_sure_rule: whether there was no room for a constraint that the user typed.
+        lacks_sure_rule: whether a constraint that the user typed had no room.
     """
 
     def __init__(self, base: KeptMessages, showing: Showing, left: int) -> None:
@@ -58,7 +59,7 @@ class Attempt:
         Args:
             base: the kept messages.
             showing: the pictures that are shown.
-            left: tokens of the room that kept messages and pictures leave.
+            left: the tokens of the room that kept messages and pictures leave.
         """
         self._base, self._showing = base, showing
         self.pool, self._choice = competition(base)
@@ -72,35 +73,35 @@ class Attempt:
         self.slack = measured.SLACK_SHARE * base.room * small
         due = measured.NOTE_TOKENS + self._lines.for_files + self._lines.for_names
         self._chosen = self._choice.take(left - (due + sum(rule.tokens for rule in self._rules)))
-        self._rounds = measured.FILLING_ROUNDS  # times that more pieces may be taken
-        self._misses = 0  # times in a row that the view was too large
-        self._fits = 0  # pieces that are known to fit
+        self._rounds = measured.FILLING_ROUNDS  # how often more pieces may be taken
+        self._misses = 0  # how often in a row the view was too large
+        self._fits = 0  # how many pieces are known to fit
 
     def draft(self) -> Draft:
-        """The view that shows all of it."""
+        """The view with all content of this attempt."""
         view, notes = assembled(self._base, self._showing, self.pool, self._places(), self._marks)
         return Draft(view, notes, self._lines)
 
     def _places(self) -> Iterator[Place]:
-        """Where the constraints and the chosen pieces stand."""
+        """The places of the constraints and the chosen pieces."""
         return chain(
             (rule.place for rule in self._rules), map(self.pool.place, sorted(self._chosen))
         )
 
     def left_by(self, draft: Draft) -> int:
-        """Tokens of the room that a draft leaves; negative when it takes more."""
+        """The tokens of the room that a draft leaves; negative if it takes more."""
         return self._base.room - cost(self._base.plan, draft.view, draft.all_notes)
 
     def give_back(self, missing: float) -> bool:
-        """Show less; `False` where nothing is left that might go.
+        """Show less; `False` if nothing more can be given back.
 
         Args:
-            missing: tokens that the view takes beyond its room.
+            missing: the tokens that the view takes beyond its room.
         """
         if self._lines.more:
             self._lines.more = self._lines.more / 2 if self._lines.more > self.slack else 0.0
             return True
-        self._misses += 1  # rounds shall be few, whatever a counter answers: then more goes at once
+        self._misses += 1  # after some misses more is given back at once, to keep rounds few
         missing *= 2 ** max(0, self._misses - measured.FILLING_ROUNDS)
         if self._chosen:
             self._give_back_pieces(missing)
@@ -124,7 +125,7 @@ class Attempt:
 
     def _give_back_pieces(self, missing: float) -> None:
         if self._fits >= len(self._chosen):
-            self._fits = 0  # a counter may change its mind
+            self._fits = 0  # a counter may give different counts for one text
         while missing > 0 and len(self._chosen) > self._fits:
             piece = self._chosen.pop()
             gap = self.pool.gap_tokens[self.pool.source_of[piece]]
@@ -137,7 +138,7 @@ class Attempt:
             self.lacks_sure_rule |= rule.sure
 
     def take_more(self, left: float) -> bool:
-        """Show more in `left` tokens; `False` where there is nothing more to show."""
+        """Show more in `left` tokens; `False` if nothing more can be shown."""
         if self._rounds and (others := self._choice.take(left)):
             self._rounds, self._misses, self._fits = self._rounds - 1, 0, len(self._chosen)
             self._chosen += others
@@ -150,9 +151,9 @@ class Attempt:
         return True
 
     def settle(self) -> None:
-        """Let go of all pieces that were not chosen: they take as much memory as the view."""
+        """Release the pieces that were not chosen, which take as much memory as the view."""
         del self._choice
 
     def explained(self, draft: Draft) -> dict[int, str]:
-        """How each message is shown in a draft that is not shown unshortened, by index."""
+        """How each message of a draft that is not shown in full is shown, by index."""
         return explanation(self._base, draft.view, self.pool, self._chosen, self._rules)

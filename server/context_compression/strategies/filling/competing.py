@@ -1,4 +1,4 @@
-"""What competes for the room of a view: texts that it leaves out, or shows a part of."""
+"""The texts that compete for the room of a view: those that it leaves out or shows in part."""
 
 import re
 from array import array
@@ -34,9 +34,9 @@ DONE_ONCE = re.compile(
     r"|(?:npm|pnpm|yarn|cargo|twine|docker) (?:publish|push|upload)|(?:kubectl|terraform) apply)"
     r"(?![-\w])(?!.*--dry-run)"
 )
-"""Commands that are not given twice: they reach others, or commit what is done."""
+"""Commands that must not be repeated, because they reach other people or commit work."""
 LINES = re.compile(rf"(?:\n\[Files\b[^\n]*)?\n{re.escape(NAMES)}[^\n]*\Z|\n\[Files\b[^\n]*\Z")
-"""How a note written by us ends that names files, or names."""
+"""The lines of files and names at the end of a note of this package."""
 
 
 def competition(base: KeptMessages) -> tuple[Pool, Choice]:
@@ -48,12 +48,12 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
     texts = (
         text
         for message in base.shown.values()
-        if not message.starts_turn  # what the user mentions is needed, not covered
+        if not message.starts_turn  # words that the user mentions are needed, not covered
         for block in message.blocks
         for text in texts_of(block)
     )
     shown = array("I", chain.from_iterable(map(cutter.numbering.numbers, texts)))
-    cutter.numbering.pack()  # all words are known, and the pool takes memory
+    cutter.numbering.pack()  # all words are known now, and the pool needs memory
     pool, outdated = Pool(cutter), plan.outdated
     for source in sources:
         block = competing.block_of(source)
@@ -70,10 +70,10 @@ class Competing:
     base: KeptMessages
 
     def sources(self) -> Sequence[Source]:
-        """The texts that compete; of those that stand twice in the user's role the newest.
+        """The texts that compete; of a text that is repeated with role user only the newest.
 
-        In prose the user's words are worth less the less of them there is room for: what they say
-        must decide then, or small talk would come before all answers.
+        In prose the worth of the user's words decreases with the share of them that has room. Their
+        evidence must then decide, or small talk would come before all answers.
         """
         plan = self.base.plan
         again = repeated_texts(plan.messages, lambda _: True)
@@ -96,11 +96,11 @@ class Competing:
         ]
 
     def block_of(self, source: Source) -> Block:
-        """The block that a source is a text of."""
+        """The block to which a source belongs."""
         return self.base.plan.messages[source.message].blocks[source.slot]
 
     def of_message(self, index: int) -> Iterator[Source]:
-        """The texts of a message that compete, with what it costs to show anything of them."""
+        """The texts of a message that compete, each with the cost of showing any of it."""
         base, quoting = self.base, self.base.quoting
         message, shown = base.plan.messages[index], base.shown.get(index)
         if shown is message or base.kept.get(index) is Form.FULL:
@@ -114,7 +114,7 @@ class Competing:
                 yield self._source(index, message, slot, block, part)
 
     def _source(self, index: int, message: Message, slot: int, block: Block, part: Part) -> Source:
-        """A text of a block with what its pieces are worth, and what they cost."""
+        """A text of a block, with the worth and the cost of its pieces."""
         text, key, opening, weight = part
         plan = self.base.plan
         end = end_of_output(text) if isinstance(block, ToolResult) else end_of_note(text)
@@ -139,7 +139,7 @@ class Competing:
         )  # fmt: skip
 
     def worth_of_call(self, call: ToolCall) -> float:
-        """What the line of a call is worth besides its evidence."""
+        """The worth of a call's line in addition to its evidence."""
         if any(map(DONE_ONCE.search, commands_of(call))):
             return measured.DONE_WORTH
         last_changes = self.base.plan.outdated.last_changes
@@ -147,7 +147,7 @@ class Competing:
 
 
 def clipped(block: Block) -> Iterator[Part]:
-    """The texts of a block of which a form may leave something out; the key is the text itself."""
+    """The texts of a block that a form may shorten; for a call the key is the text itself."""
     match block:
         case ToolCall():
             for name, text in named_strings(block.arguments):
@@ -160,9 +160,9 @@ def clipped(block: Block) -> Iterator[Part]:
 
 
 def end_of_note(text: str) -> int | None:
-    """Where the lines of files and names of a note written by us begin; `None`: nowhere.
+    """The start of the lines of files and names in a note of this package, which new lines replace.
 
-    New lines replace them.
+    `None` if there are no such lines.
     """
     lines = LINES.search(text) if is_our_note(text) else None
     return lines.start() if lines else None

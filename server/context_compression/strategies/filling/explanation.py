@@ -1,4 +1,4 @@
-"""How each message is shown that is not shown unshortened: `quoted (2 of 9 parts, a failure)`."""
+"""How each message that is not shown in full is shown: `quoted (2 of 9 parts, a failure)`."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,9 +14,9 @@ NAMES_OF_FORMS: Mapping[Form, str] = {
     Form.RESULTS: "preview", Form.PREVIEW: "preview", Form.CLIPPED: "clipped",
     Form.SKELETON: "skeleton", Form.LEAST: "shortened",
 }  # fmt: skip
-"""How the report calls the form of a message."""
+"""The names of forms in the report."""
 NAMES_OF_SIGNS: Mapping[int, str] = {FAILURE: "a failure", REASON: "a decision", DUE: "a task"}
-"""How it calls what stands in the parts that are shown."""
+"""The names of signs in the report, for the parts that are shown."""
 
 
 def explanation(
@@ -26,14 +26,14 @@ def explanation(
     chosen: Iterable[int],
     rules: Iterable[Rule],
 ) -> dict[int, str]:
-    """For each message, by index, in which form it is shown, how much of it, and what stands there.
+    """By index, for each message that is not shown in full: its form, its parts and their signs.
 
     Args:
         base: the kept messages.
         view: the messages of the view, by index.
         pool: the pieces that competed.
-        chosen: those that are shown.
-        rules: constraints that are quoted.
+        chosen: the pieces that are shown.
+        rules: the constraints that are quoted.
     """
     parts, shown = Counter[int](), Counter[int]()
     contents: dict[int, list[str]] = {}

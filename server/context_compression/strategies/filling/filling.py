@@ -1,4 +1,4 @@
-"""A view of kept messages, and the edits that fill its room."""
+"""`Filling`: a view of kept messages, and the edits that fill its room."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -19,14 +19,15 @@ from context_compression.strategies.pictures import Showing
 
 
 class Filling:
-    """A view in the making: messages in their forms, and the room that pieces may fill.
+    """A view that is being made: messages in their forms, and the room that pieces may fill.
 
     Attributes:
-        left: tokens of the room that the messages leave; negative when they take more.
+        left: the tokens of the room that the messages leave; negative if they take more.
         lacks_sure_rule: whether the edits had no room for a constraint that the user typed.
-        showing: the pictures that the edits show of those that they may leave out.
-        shown_words: the evidence words that the edits leave in view, by number, once weighed.
-        weights: what each word is worth that competes, likewise.
+        showing: the pictures that the edits show, of those that they may leave out.
+        shown_words: the evidence words that the edits leave in view, by number. Empty unless the
+            edits were made with `weighed`.
+        weights: the worth of each word that competes; empty in the same case.
     """
 
     lacks_sure_rule = False
@@ -42,11 +43,12 @@ class Filling:
         """A view of the kept messages.
 
         Args:
-            forms: of the messages of a plan.
-            kept: the form of each message that stays.
-            room: tokens the view may take.
-            first: from this message on what the model said may stand in the view by itself.
-            shown: kept messages that are not shown as their form says.
+            forms: the forms of the messages of a plan.
+            kept: the form of each message that stays, by index.
+            room: the tokens that the view may take.
+            first: from this index on, texts of the model may be messages of the view; earlier ones
+                are only quoted.
+            shown: kept messages that are shown in another way than their form, by index.
         """
         in_forms = {
             index: shown[index] if shown and index in shown else forms.plain(index, form)
@@ -65,13 +67,15 @@ class Filling:
 
     @property
     def owed(self) -> int:
-        """Tokens that notes of dropped messages take at least, the user's constraints in them."""
+        """The least tokens of notes for dropped messages, including the user's constraints."""
         return tokens_owed(self._base, self.left)
 
     def edits(self, reason: str, *, weighed: bool = False) -> Sequence[Edit]:
         """Edits that leave the kept messages and as many pieces as the room holds.
 
-        With `weighed` it is known afterwards which evidence they show, and what that is worth.
+        Args:
+            reason: the reason of each edit.
+            weighed: whether to set `shown_words` and `weights`, which `worth_of` needs.
         """
         if self._base.forms.pictures.in_order:
             self._base, self.showing = with_pictures(self._base, self.left)
@@ -86,8 +90,8 @@ class Filling:
     def _filled(self, *, weighed: bool) -> tuple[Draft, Mapping[int, str]]:
         """The draft that fills the room, and how each message is shown in it.
 
-        Assemble the view and count it. If it is too large, give something back; if room is left,
-        take more; else it is done.
+        The view is assembled and counted. If it is too large, the attempt gives content back; if
+        room is left, it takes more. This is repeated until nothing changes.
         """
         attempt = Attempt(self._base, self.showing, self.left)
         while True:
@@ -99,19 +103,19 @@ class Filling:
                 has_changed = left > attempt.slack and attempt.take_more(left)
             if not has_changed:
                 break
-            del draft  # two views at once would be the peak of all memory
+            del draft  # two views at once would need too much memory
         attempt.settle()
         self.lacks_sure_rule |= attempt.lacks_sure_rule
         why = attempt.explained(draft)
         if weighed:
             self.weights = attempt.pool.weights(self._base.plan.used)
-        del attempt  # what is as large as the view goes before more is made
+        del attempt  # it is as large as the view, and more is made next
         if left < 0 or not draft.notes:
             draft = self._with_one_mark(draft.view)
         return draft, why
 
     def _with_one_mark(self, view: dict[int, Message]) -> Draft:
-        """The view with one mark of what is missing, if that fits: no note has room for a quote."""
+        """The view without quotes, with one mark for missing messages if that fits."""
         marks = GapMarks(measured.BARE_NOTE_TOKENS, ends=False)
         notes = notes_of(self._base, view, {}, marks)
         fits = cost(self._base.plan, view, notes) <= self._base.room
@@ -122,9 +126,9 @@ class Filling:
         self.shown_words = {*chain.from_iterable(numbers)}
 
     def worth_of(self, other: "Filling") -> float:
-        """What the evidence is worth that another view shows, as far as it competes here.
+        """The worth of the evidence in another view, as far as it competes here.
 
-        Both have been weighed.
+        The edits of both views must have been made with `weighed`.
         """
         known = self.weights if isinstance(self.weights, dict) else range(len(self.weights))
         return fsum(self.weights[number] for number in other.shown_words if number in known)

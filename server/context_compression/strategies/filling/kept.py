@@ -1,4 +1,4 @@
-"""The kept messages of a view in their forms: with these each attempt to fill its room begins."""
+"""The kept messages of a view in their forms, with which each attempt to fill its room begins."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ class KeptMessages:
     """The messages that stay, and the room of their view.
 
     Attributes:
-        forms: of the messages of a plan.
+        forms: the forms of the messages of a plan.
         kept: the form of each message that stays, by its index.
         shown: these messages in their forms, with all of their pictures.
-        room: tokens the view may take.
-        first: from this message on what the model said may stand in the view by itself.
+        room: the tokens that the view may take.
+        first: from this index on, texts of the model may be messages of the view.
     """
 
     forms: Forms
@@ -30,12 +30,12 @@ class KeptMessages:
 
     @property
     def plan(self) -> Plan:
-        """The conversation."""
+        """The plan of the conversation."""
         return self.forms.plan
 
     @property
     def quoting(self) -> Quoting:
-        """What quotes the other messages."""
+        """The object that quotes the other messages."""
         return self.forms.quoting
 
     def may_lose_pictures(self, index: int) -> bool:
@@ -44,14 +44,14 @@ class KeptMessages:
 
     @property
     def lacks_much(self) -> bool:
-        """Whether the view has lines of the files and names that it lacks."""
+        """Whether the view lacks so many files and names that it has lines for them."""
         return (
             self.room in measured.SMALL_ROOM_TOKENS
             and self.plan.total >= measured.LONG_CONVERSATION_TOKENS
         )
 
     def with_added(self, added: Mapping[int, Form]) -> "KeptMessages":
-        """The same with more messages, each in its form."""
+        """These messages and more, each in its form."""
         shown = {index: self.forms.plain(index, form) for index, form in added.items()}
         return replace(self, kept={**self.kept, **added}, shown={**self.shown, **shown})
 

@@ -1,4 +1,4 @@
-"""Two lines behind the last note of a small view: the files and the names that it lacks."""
+"""Two lines at the end of the last note of a small view: the files and the names that it lacks."""
 
 from bisect import bisect
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from context_compression.strategies.filling.kept import KeptMessages, texts_in
 
 
 class Lines:
-    """The room of the two lines: of the files that were worked on, and of names that were used.
+    """The room of the two lines: of files that were worked on, and of names that were used.
 
     Attributes:
-        for_files: tokens of the line of files; 0 where the view has none.
-        for_names: tokens of the line of names, likewise.
-        more: tokens that are left over at last, added to the names where there are any, else to the
-            files; `None` until they are known.
+        for_files: the tokens of the line of files; 0 if the view has no such line.
+        for_names: the tokens of the line of names; 0 if the view has no such line.
+        more: the tokens that are left over in the end; `None` until they are known. They are added
+            to the line of names if there is one, else to the line of files.
     """
 
     def __init__(self, base: KeptMessages) -> None:
@@ -29,7 +29,7 @@ class Lines:
         return bool(self.for_files or self.for_names)
 
     def drop(self) -> None:
-        """Have no lines any more."""
+        """Remove the lines."""
         self.for_files = self.for_names = 0.0
 
     def _tokens_for_files(self) -> float:
@@ -40,7 +40,7 @@ class Lines:
         return count(base.quoting.files.line(texts_in(base.shown), count, room))
 
     def _tokens_for_names(self) -> float:
-        """Those of the line; lines of names in earlier notes take from the same share."""
+        """The tokens of the line of names; lines in earlier notes take from the same share."""
         base = self._base
         if not base.lacks_much or base.room >= measured.VERY_SMALL_SHARE * base.plan.total:
             return 0.0
@@ -51,9 +51,9 @@ class Lines:
     def appended(
         self, view: Mapping[int, Message], notes: Mapping[int, Message]
     ) -> Mapping[int, Message]:
-        """The last note that stays smaller than what it stands for, with the lines.
+        """The last note that stays smaller than its messages with the lines, by its index.
 
-        By the index of the note; empty where there are no lines, or no note has room for them.
+        Empty if there are no lines, or if no note has room for them.
         """
         if not self or not notes:
             return {}
@@ -68,7 +68,7 @@ class Lines:
         return {}
 
     def _lines(self, texts: list[str]) -> list[str]:
-        """The lines of what some texts lack; none that is empty."""
+        """The lines of the files and names that some texts lack, without empty lines."""
         count, quoting, more = self._base.plan.counter.text, self._base.quoting, self.more or 0.0
         lines: list[str] = []
         if self.for_files:

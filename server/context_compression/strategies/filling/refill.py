@@ -1,4 +1,4 @@
-"""Longer previews: fills the room that shortened tool results leave."""
+"""Longer previews, which fill the room that shortened tool results leave."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,15 +12,15 @@ from context_compression.strategies.tool_results import with_results
 
 
 def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
-    """Edits of single results with the room filled that they leave: longer previews.
+    """Edits of single results, with longer previews that fill the remaining room.
 
-    All large results compete for the room, so that the oldest do not pay for all the others. `None`
-    where the previews of all leave little room to choose, and too little to show much of them
-    again: `extract`, which chooses from the full conversation, keeps more then.
+    All large results compete for the room, so that not only the oldest are shortened. `None` if the
+    previews of all results leave little room, and too little to show a large part of them again.
+    `extract`, which chooses from the full conversation, keeps more then.
 
     Args:
-        plan: the conversation before the edits; it has a room.
-        edits: each makes one message shorter; those by `truncate` stay as they are.
+        plan: the plan of the conversation before the edits; it has a room.
+        edits: edits that each shorten one message; those of `truncate` are kept.
     """
     assert plan.room is not None
     truncated = {edit.start: edit.becomes[0] for edit in edits if edit.reason == "truncate"}

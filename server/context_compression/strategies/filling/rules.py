@@ -1,4 +1,4 @@
-"""The user's standing constraints in messages that are left out, which a view quotes."""
+"""The user's standing constraints in dropped messages, which a view quotes."""
 
 from collections.abc import Iterable
 from typing import NamedTuple, TypeGuard
@@ -13,13 +13,13 @@ from context_compression.strategies.filling.kept import KeptMessages
 
 
 class Rule(NamedTuple):
-    """A standing constraint of the user's.
+    """A standing constraint of the user.
 
     Attributes:
-        place: where it stands.
-        tokens: that it costs to quote it.
-        sure: whether it is one in any case: it sounds like one, and is none of many in a text too
-            long to be typed.
+        place: its place among the sources.
+        tokens: the tokens it costs to quote it.
+        sure: whether it is certainly a constraint: it has the form of a rule, and it was typed or
+            is one of the first in a pasted text.
     """
 
     place: Place
@@ -28,22 +28,22 @@ class Rule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The constraints that a view has room for, and whether it has none for a sure one."""
+    """The constraints that a view has room for, and whether a sure one has no room."""
 
     quoted: list[Rule]
     lacks_sure: bool
 
 
 def rules_with_room(base: KeptMessages, pool: Pool, left: int) -> Rules:
-    """The standing constraints in messages that are dropped, as far as there is room.
+    """The standing constraints in dropped messages, as far as there is room.
 
-    They are chosen before all else and are the last to go when the room is too small. One that
-    takes more than half of it comes behind the others, and pushes none of them out.
+    They are chosen first and given back last. A constraint that takes more than half of the room
+    comes after the others, so that it does not push them out.
 
     Args:
         base: the kept messages.
-        pool: the texts that compete; by their numbers the places of the constraints are given.
-        left: tokens of the room that the kept messages leave.
+        pool: the texts that compete, in which the constraints have their places.
+        left: the tokens of the room that the kept messages leave.
     """
     messages = base.plan.messages
     texts = (
@@ -68,9 +68,9 @@ def rules_with_room(base: KeptMessages, pool: Pool, left: int) -> Rules:
 
 
 def tokens_owed(base: KeptMessages, left: int) -> int:
-    """Tokens that notes of dropped messages take at least, with the standing constraints in them.
+    """The least tokens of notes for dropped messages, including the standing constraints.
 
-    Where there are no constraints, one mark says that messages are dropped.
+    Without constraints it is the cost of one mark for the dropped messages, or 0 if there are none.
     """
     dropped = {
         index: message
@@ -90,18 +90,18 @@ def tokens_owed(base: KeptMessages, left: int) -> int:
 
 
 def rules_in(plan: Plan, texts: Iterable[tuple[int, str]], room: float) -> list[Rule]:
-    """The constraints in texts in the user's role, given with their numbers.
+    """The constraints in numbered texts of role user.
 
-    What is most likely to go on to apply comes first: the rules that were typed, and the first few
-    of a pasted text, the newest text first. Then sentences that may be a rule or not, and the other
-    rules of pasted texts (in a specification most sentences may be constraints): the next one of
-    each text, and so on, as far as their share of the room goes. Of one that is repeated the last
-    counts.
+    The constraints that are most likely to still apply come first: rules that were typed, and the
+    first few rules of a pasted text, the newest text first. Then come sentences that may be rules,
+    and the other rules of pasted texts, because most sentences of a specification may be
+    constraints. Of these, each text gives one after another, as far as their share of the room
+    goes. Of a repeated constraint the last one counts.
 
     Args:
-        plan: whose texts.
-        texts: of messages that are left out.
-        room: tokens that the kept messages leave.
+        plan: the plan of the conversation.
+        texts: texts of dropped messages, each with its number.
+        room: the tokens that the kept messages leave.
     """
     by_text: dict[str, tuple[tuple[int, int, int], Rule]] = {}
     for number, text in texts:
@@ -117,7 +117,7 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, str]], room: float) -> list[
     unsure = sum(rule.tokens for rule in rules if not rule.sure)
     left = measured.UNSURE_RULES_SHARE * room
     if plan.cutter.prose and unsure > left:
-        left = 0  # so many are no constraints: it is how people talk
+        left = 0  # so many sentences are not constraints, but ordinary talk
     chosen: list[Rule] = []
     for rule in rules:
         left -= 0 if rule.sure else rule.tokens
@@ -127,7 +127,7 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, str]], room: float) -> list[
 
 
 def _is_by_user(block: Block, message: Message, base: KeptMessages) -> TypeGuard[Text | ToolResult]:
-    """Whether the user says what stands in a block; what a tool put out is nobody's rule."""
+    """Whether a block holds words of the user; the output of a tool is not a rule."""
     if isinstance(block, ToolResult):
         return is_answer(block, base.quoting.question_calls)
     return isinstance(block, Text) and message.role == "user"

@@ -1,4 +1,4 @@
-"""The pictures that a view shows: the newest that have room, some of them in any case."""
+"""The pictures that a view shows: the newest that have room."""
 
 from context_compression.conversation.messages import Message
 from context_compression.strategies import measured
@@ -20,18 +20,18 @@ def without_others(
 
 
 def room_left(base: KeptMessages, showing: Showing) -> int:
-    """Tokens of the room that the kept messages leave; negative when they take more."""
+    """The tokens of the room that the kept messages leave; negative if they take more."""
     return base.room - cost(base.plan, without_others(base, {**base.shown}, showing), {})
 
 
 def with_pictures(base: KeptMessages, left: int) -> tuple[KeptMessages, Showing]:
-    """The newest pictures that have room, and the kept messages with those brought back for them.
+    """The kept messages, with further messages whose pictures have room, and the shown pictures.
 
-    Pictures of kept messages have some room in any case.
+    The newest pictures of kept messages get a share of the room, whatever texts compete for it.
 
     Args:
         base: the kept messages; the conversation has pictures.
-        left: tokens of the room that they leave without pictures.
+        left: the tokens of the room that they leave without pictures.
     """
     count, sources = base.plan.counter.text, Competing(base).sources()
     texts = sum(count(source.text) + source.opening for source in sources)
@@ -52,10 +52,11 @@ def with_pictures(base: KeptMessages, left: int) -> tuple[KeptMessages, Showing]
 
 
 def _with_brought_back(base: KeptMessages, showing: Showing, room: float) -> KeptMessages:
-    """The kept messages with others, and what these stand in, whose pictures have room.
+    """The kept messages, with further messages whose pictures have room.
 
-    What a picture stands in is a tool step as a skeleton, or a message with its long texts clipped.
-    It takes no more tokens than the picture, so that there is room for it when the picture goes.
+    The added unit is a tool step as a skeleton, or a message with its long texts clipped. Without
+    its picture it takes no more tokens than the picture, so that it has room if the picture is
+    given back.
     """
     plan, forms = base.plan, base.forms
     added: dict[int, Form] = {}

@@ -1,4 +1,4 @@
-"""What a piece is worth besides its evidence, by who says the text: the user, a model, a host."""
+"""The worth of a piece in addition to its evidence, by its author: the user, the model, a host."""
 
 from context_compression.conversation.authors import is_command_output, is_host_summary, is_skill
 from context_compression.conversation.messages import Message
@@ -8,15 +8,15 @@ from context_compression.strategies import measured
 def value_of(
     message: Message, text: str, tokens: int, *, spoken: bool, replied: bool, last: bool
 ) -> tuple[float, float]:
-    """Times which the evidence in a text of a message counts, and what a piece is worth besides.
+    """`(factor, worth)` of a text: the factor for its evidence, and the worth of each piece.
 
     Args:
-        message: whose text it is.
+        message: the message of the text.
         text: one of its texts.
-        tokens: of the text.
-        spoken: whether the user or the model says it, neither a tool nor the host.
-        replied: whether it is what the user's last words reply to.
-        last: whether the message is the last of all.
+        tokens: the tokens of the text.
+        spoken: whether the author is the user or the model, not a tool or the host.
+        replied: whether the user's last words reply to it.
+        last: whether the message is the last one.
     """
     match message.role:
         case "user" if spoken:
@@ -35,7 +35,7 @@ def value_of(
 
 
 def value_of_users(text: str, tokens: int) -> tuple[float, float]:
-    """The same of a text of the user's, or of a skill."""
+    """`(factor, worth)` of a text of the user, or of a skill."""
     length = min(1.0, len(text) / measured.SHORT_TEXT_CHARS)
     worth = measured.SKILL_WORTH if is_skill(text) else measured.USER_WORTH
     typed = tokens <= measured.TYPED_TOKENS

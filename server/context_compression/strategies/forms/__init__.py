@@ -1,13 +1,13 @@
-"""The forms a message may take in a view: full, with previews, clipped, a skeleton, the least.
+"""The forms of a message in a view: full, with previews, clipped, as a skeleton, or the least.
 
-Each form shows some of the message's texts; spans that were chosen beyond that are shown in their
-places, and every gap is marked with what is missing.
+Each form shows some of the message's texts. Further spans that were chosen are shown in their
+places, and a mark for each gap says how much is missing.
 
     forms.py       `Form`, and `Forms`, which puts the messages of a plan into their forms
-    user_texts.py  texts in the user's role: the user's own stay, a host's notes are shortened
+    user_texts.py  texts of role user: the user's own are kept, a host's notes are shortened
     calls.py       calls with short arguments
-    results.py     results as one line, or with what the user demands in them
-    parts.py       beginning and end of a text
+    results.py     results as one line, with the user's constraints in them
+    parts.py       the beginning and end of a text
 """
 
 from context_compression.strategies.forms.forms import Form, Forms

@@ -1,4 +1,4 @@
-"""Calls with their long arguments shortened: both ends, or of an edit the lines that it changes."""
+"""Calls with shortened arguments: both ends of long texts, or the lines that an edit changes."""
 
 import re
 from collections.abc import Sequence
@@ -13,25 +13,25 @@ from context_compression.strategies.quoting import Quoting
 from context_compression.strategies.tool_results import Slots
 
 LINE_END = re.compile(r"\n")
-"""Where arguments are cut: part of a line of code would look like a line."""
+"""The place where arguments are cut, because part of a line of code would look like a line."""
 
 
 def short_call(quoting: Quoting, call: ToolCall, index: int, slot: int, slots: Slots) -> ToolCall:
-    """A call with its long arguments shortened; itself where it has none, or must stay as it is.
+    """A call with its long arguments shortened; the same object if it has none or must not change.
 
     Args:
-        quoting: of the conversation.
-        call: to be shortened.
-        index: of its message.
-        slot: of the call in the message.
-        slots: the spans that are shown in any case.
+        quoting: the `Quoting` of the conversation.
+        call: the call to shorten.
+        index: the index of its message.
+        slot: the index of the call in the message.
+        slots: spans that must be shown.
     """
     longest = max(map(len, strings_in(call.arguments)), default=0)
     if longest <= measured.ARGUMENT_CHARS or _is_json_text(call.arguments):
         return call
-    if call.signed and index >= quoting.plan.current_turn:  # it goes back with the very call
+    if call.signed and index >= quoting.plan.current_turn:  # the call must be sent back unchanged
         return call
-    ref = quoting.ref_of_message(index)  # stands in the first gap
+    ref = quoting.ref_of_message(index)  # shown in the first gap
     outdated = quoting.plan.outdated
 
     def shorten(value: Any) -> Any:
@@ -52,12 +52,12 @@ def short_call(quoting: Quoting, call: ToolCall, index: int, slot: int, slots: S
 
 
 def _parts_to_show(argument: str, changed: Sequence[Span], limit: int) -> Sequence[Span]:
-    """Of a long argument the beginning and the end; of a text of an edit the lines that it changes.
+    """The spans of a long argument to show: the lines that an edit changes, else both ends.
 
     Args:
         argument: the text.
-        changed: where these lines stand; none where it is no edit.
-        limit: characters that are shown at most, from both ends.
+        changed: the spans of the changed lines; empty if the call is not an edit.
+        limit: the most characters that are shown.
     """
     first = fitting(changed, limit // 2)
     last = fitting([*reversed(changed[len(first) :])], limit // 2)
@@ -65,8 +65,8 @@ def _parts_to_show(argument: str, changed: Sequence[Span], limit: int) -> Sequen
 
 
 def _is_json_text(arguments: Any) -> bool:
-    """Whether arguments are a string that begins like JSON: a part of it would be none.
+    """Whether arguments are a string that begins like JSON, and would no longer be JSON if cut.
 
-    Any other is free text, as some tools take.
+    Any other string is free text, which some tools take.
     """
     return isinstance(arguments, str) and arguments.lstrip().startswith(("{", "[", '"'))

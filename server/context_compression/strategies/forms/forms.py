@@ -1,4 +1,4 @@
-"""`Form`, how much of a message stays; `Forms`, which puts the messages of a plan into them."""
+"""`Form`, how much of a message stays, and `Forms`, which puts a plan's messages into forms."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
@@ -41,24 +41,24 @@ class Form(Enum):
 
     FULL = auto()
     RESULTS = auto()
-    """Large results at preview size."""
+    """Large results become previews."""
     PREVIEW = auto()
-    """All results worth a preview at that size, and of long notes of the host a few lines."""
+    """Results become previews from a smaller size on, and long notes of the host a few lines."""
     CLIPPED = auto()
-    """That, and of long texts head and tail."""
+    """As `PREVIEW`, and long texts are cut to beginning and end."""
     SKELETON = auto()
-    """The calls with short arguments, one line for each result."""
+    """Calls with short arguments, and one line for each result."""
     LEAST = auto()
-    """What the model said and thought; answered calls with short arguments, one line for each
-    result larger than a preview, and of long notes of the host a few lines."""
+    """The model's texts and thinking stay. Answered calls have short arguments, results larger than
+    a preview become one line, and long notes of the host a few lines."""
 
 
 class Forms:
     """Puts the messages of a plan into their forms.
 
     Attributes:
-        plan: the conversation.
-        quoting: what quotes its messages.
+        plan: the plan of the conversation.
+        quoting: the texts of its messages that may be quoted.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -74,18 +74,18 @@ class Forms:
 
     @cached_property
     def pictures(self) -> Pictures:
-        """The pictures that a view may leave out; each form of a message has all of its own."""
+        """The pictures that a view may leave out; each form of a message keeps its pictures."""
         return Pictures(self.plan, self.quoting.ref_of_message)
 
     def plain(self, index: int, form: Form) -> Message:
-        """A message in a form, nothing chosen; remembered, as each level asks for it again."""
+        """A message in a form without chosen spans; cached, because each level needs it again."""
         known = self._plain[form]
         if index not in known:
             known[index] = self.shaped(index, form)
         return known[index]
 
     def shaped(self, index: int, form: Form, slots: Slots = NO_SLOTS) -> Message:
-        """A message in a form with the chosen spans; itself when that shortens nothing."""
+        """A message in a form with the chosen spans; the same object if nothing is shortened."""
         message = self.plan.messages[index]
         if form is Form.FULL:
             return message
@@ -128,12 +128,12 @@ class Forms:
         )
 
     def _clipped(self, unshortened: Message, message: Message, slots: Slots) -> Message:
-        """A message with head and tail of its long texts.
+        """A message with its long texts cut to beginning and end.
 
         Args:
-            unshortened: the message as it came.
-            message: the same with previews.
-            slots: the spans that are shown in any case.
+            unshortened: the unshortened message.
+            message: the same message with previews.
+            slots: spans that must be shown.
         """
         limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF_CHARS)
         blocks: list[Block] = []
@@ -174,9 +174,10 @@ class Forms:
         return message.with_blocks(tuple(blocks))
 
     def _least(self, message: Message, index: int, slots: Slots) -> Message:
-        """The step that waits for the model, where not even its previews have room.
+        """A message of the open step in its smallest form, for when its previews have no room.
 
-        Thinking goes back to the model as it came, and a call without result is the host's to run.
+        Thinking is sent back to the model unchanged. A call without a result stays unchanged, too,
+        because the host still has to run it.
         """
         step = self.plan.step_of(index) or ()
         answered = {result.call_id for i in step for result in self.plan.messages[i].results}
@@ -192,7 +193,7 @@ class Forms:
     def _to_line(
         self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
     ) -> ToolResult:
-        """How a text larger than a preview becomes its one line; the user's answer a preview."""
+        """A result larger than a preview as one line; an answer of the user as a preview."""
         if is_answer(result, self.quoting.question_calls):
             return self._smaller(result, name, index, shown)
         if self.plan.counter.text(result.text) <= self.plan.settings.offload_preview_tokens:

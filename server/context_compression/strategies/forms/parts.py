@@ -1,4 +1,4 @@
-"""Beginning and end of a long text, and the first of some spans that fit."""
+"""The beginning and end of a long text, and the first spans that fit a limit."""
 
 import re
 from collections.abc import Sequence
@@ -9,15 +9,16 @@ from context_compression.evidence.constraints import SENTENCE
 
 
 def fitting(spans: Sequence[Span], limit: int) -> Sequence[Span]:
-    """The first spans that together hold no more than `limit` characters."""
+    """The first spans that together hold at most `limit` characters."""
     ends = accumulate(stop - start for start, stop in spans)
     return [span for span, end in zip(spans, ends, strict=True) if end <= limit]
 
 
 def outer_parts(text: str, limit: int, divider: re.Pattern[str] = SENTENCE) -> list[Span]:
-    """Beginning and end of a text, `limit` characters at most; full sentences where it has any.
+    """The spans of the beginning and end of a text, together at most `limit` characters.
 
-    Or what else is between dividers.
+    The text is cut at the `divider` if there is one near the limit; by default that is the end of a
+    sentence.
     """
     half = limit // 2
     *_, stop = (half, *(end.start() for end in divider.finditer(text, half // 2, half)))

@@ -1,4 +1,4 @@
-"""Results of tools as one line; with what the user forbids or demands where they answer in one."""
+"""Tool results as one line, with the user's constraints if the user answers in a result."""
 
 from collections.abc import Sequence
 
@@ -21,19 +21,19 @@ class ShortResults:
         self._lines: dict[str, str] = {}  # by the id of the call
 
     def with_constraints(self, result: ToolResult, spans: Sequence[Span]) -> Sequence[Span]:
-        """The spans of a result; if the user answers in it, with what they forbid or demand."""
+        """The spans of a result, with the user's constraints if the user answers in it."""
         answers = is_answer(result, self._quoting.question_calls)
         return [*spans, *constraints_in(result.text)] if answers else spans
 
     def short(self, result: ToolResult, spans: Sequence[Span]) -> ToolResult:
-        """A result as its line and some spans; itself where that is hardly shorter."""
+        """A result as its line and some spans; the same object if that is hardly shorter."""
         text, line = result.text, self._line(result)
         if len(text) <= len(line) + measured.LEAST_CUT_CHARS:
             return result
         return result.with_text(f"{line}\n{render(text, spans)}" if spans else line)
 
     def _line(self, result: ToolResult) -> str:
-        """The one line of a result: `[812 lines, exit 1; ref …]`; the call says which tool."""
+        """The line of a result: `[812 lines, exit 1; ref …]`; the call names the tool."""
         line = self._lines.get(result.call_id)
         if line is None:
             text = result.text

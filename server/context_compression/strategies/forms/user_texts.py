@@ -1,4 +1,4 @@
-"""Texts in the user's role: the user's own words stay, the notes of a host become a few lines."""
+"""Texts of role user: the user's own words are kept, the notes of a host become a few lines."""
 
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
@@ -22,16 +22,16 @@ from context_compression.strategies.tool_results import Slots
 
 
 class UserTexts:
-    """Shortens the texts of a plan that stand in the user's role and are not the user's."""
+    """Shortens texts of role user that are not the user's own."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
     @cached_property
     def _last_with_note(self) -> Mapping[str, int]:
-        """For the text of a host's note, the last message that has it with words of the user's.
+        """By the text of a host's note, the last message with that note and words of the user.
 
-        By index. Where an older one is in view for the user's words, that one is, too.
+        Because of the user's words, that message is in view whenever an older one is.
         """
         return {
             block.text: index
@@ -48,12 +48,12 @@ class UserTexts:
 
     @cached_property
     def _repeated(self) -> Set[tuple[int, int]]:
-        """Where texts stand that a later message of the user's repeats."""
+        """The message and block of each text that a later message of the user repeats."""
         messages = self._plan.messages
         return repeated_texts(messages, lambda index: is_users(messages[index]))
 
     def with_short_notes(self, message: Message, index: int, slots: Slots) -> Message:
-        """A message with a few lines of each note: what a host put there is not the user's."""
+        """A message with each long note of the host shortened to a few lines."""
         if message.role != "user":
             return message
         blocks = tuple(
@@ -65,7 +65,7 @@ class UserTexts:
         return message if blocks == message.blocks else message.with_blocks(blocks)
 
     def short_note(self, block: Text, index: int, slot: int, spans: Sequence[Span]) -> Text:
-        """A few lines of a note, and some spans; any other text as it is."""
+        """A few lines of a long note, and some spans; any other text unchanged."""
         text, is_note = block.text, is_host_note(block.text)
         repeated = self._is_repeated(text, index, slot)
         nothing = repeated or (is_command_output(text) and index < len(self._plan.messages) - 1)
@@ -79,7 +79,7 @@ class UserTexts:
         return Text(render(text, shown, own_ref(text, self._plan.archive)))
 
     def _is_repeated(self, text: str, index: int, slot: int) -> bool:
-        """Whether a later text in the user's role says what a long one, a skill or a note says."""
+        """Whether a later text of role user repeats this one, which is long, a skill or a note."""
         if is_host_note(text) and not is_skill(text):
             return self._last_with_note.get(text, index) > index
         long = is_skill(text) or len(text) > TEXT_WITH_REF_CHARS
@@ -87,9 +87,9 @@ class UserTexts:
 
 
 def is_instruction(text: Text) -> bool:
-    """Whether a text in the user's role is the user's, or a skill short enough to be kept like it.
+    """Whether a text of role user is the user's own, or a skill that is short enough to be kept.
 
-    Of what the assistant says it is always true.
+    For a text of the assistant it is true unless the text begins like a note.
     """
     if is_skill(text.text):
         return len(text.text) <= measured.SKILL_CHARS
@@ -97,7 +97,7 @@ def is_instruction(text: Text) -> bool:
 
 
 def is_users(message: Message) -> bool:
-    """Whether a turn begins here that is the user's own, not just a note of the host."""
+    """Whether a turn begins here with content of the user, not only with a note of the host."""
     return message.starts_turn and any(
         not isinstance(block, Text) or is_instruction(block) for block in message.blocks
     )

@@ -1,9 +1,9 @@
-"""Quotes of messages that are left out, in notes that stand in their place.
+"""Quotes of messages that are left out, in notes that replace them.
 
 quoting.py   `Quoting`: the texts of a plan's messages that may be quoted, and their refs
-calls.py     what a call says: its label, its line, its long arguments
-outcomes.py  which calls failed or brought nothing, and why
-labels.py    who said a text: `[User]`, `[Result of Bash: ls; ref …]`
+calls.py     the texts of a call: its label, its line, its long arguments
+outcomes.py  calls that failed or returned nothing, and the reason
+labels.py    the label of a quote: `[User]`, `[Result of Bash: ls; ref …]`
 note.py      the note for a run of messages: labelled quotes, marks of gaps
 gaps.py      which gaps have a mark, and which marks have a ref
 """

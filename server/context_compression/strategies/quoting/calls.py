@@ -1,4 +1,4 @@
-"""What a tool call says: its label, its line, and its long arguments."""
+"""The texts of a tool call: its label, its line, and its long arguments."""
 
 import re
 from typing import NamedTuple
@@ -16,23 +16,23 @@ SEPARATOR = " · "
 MAIN = re.compile(
     r"(?:.*_)?(?:path|file|filename|pattern|query|url)s?|.*(?:Path|File|Pattern|Query|Url)s?"
 )
-"""Names of arguments that say what a call is about; a command does in any case."""
+"""Names of arguments that hold the topic of a call; a command is always the topic."""
 
 
 class LongArgument(NamedTuple):
-    """An argument of a call that does not stand on its line."""
+    """An argument of a call that is not on its line."""
 
     name: str
     text: str
 
 
 class CallTexts(NamedTuple):
-    """What a call says.
+    """The texts of a call.
 
     Attributes:
-        label: its tool and what it is about: `Bash: git status --short`.
-        line: its short arguments on one line, what it is about first, if that is short.
-        has_topic: whether the line holds what the call is about, as the label does.
+        label: its tool and its topic: `Bash: git status --short`.
+        line: its short arguments on one line; the topic comes first, if it is short.
+        has_topic: whether the line holds the topic, as the label does.
         long: its other arguments.
     """
 
@@ -43,10 +43,10 @@ class CallTexts(NamedTuple):
 
 
 def call_texts(call: ToolCall) -> CallTexts:
-    """What a call says; arguments of several lines are long, too, and empty ones left out."""
+    """The texts of a call; arguments of several lines are long, and empty ones are left out."""
     arguments = _arguments(call)
     with_letters = [each for each in arguments if any(map(str.isalpha, each[1]))]
-    # a number names nothing
+    # an argument without letters is not a topic
     about = next((e for e in with_letters if MAIN.fullmatch(e[0])), (*with_letters, ("", ""))[0])
     main = next(commands_of(call), "") or about[1]
     first_line = main.strip().partition(NEWLINE)[0]
@@ -63,7 +63,7 @@ def call_texts(call: ToolCall) -> CallTexts:
 
 
 def _arguments(call: ToolCall) -> list[tuple[str, str]]:
-    """The texts of a call's arguments, each with its name; a list of tasks is one text."""
+    """The names and texts of a call's arguments; a list of tasks becomes one text."""
     list_name, entries = list_in(call) or ("", ())
     tasks = [task.line for task in entries if task]
     as_list = 0 < len(tasks) == len(entries)
@@ -75,7 +75,7 @@ def _arguments(call: ToolCall) -> list[tuple[str, str]]:
 
 
 def call_of(block: Block) -> str | None:
-    """The id of the call that a block is or answers."""
+    """The id of the call that a block is or answers; `None` for other blocks."""
     match block:
         case ToolCall():
             return block.id
@@ -86,12 +86,12 @@ def call_of(block: Block) -> str | None:
 
 
 def weight_of(name: str) -> float:
-    """Times which evidence counts in an argument of this name."""
+    """The factor for the evidence in an argument of this name."""
     return planning.OUTDATED_WEIGHT if is_before(name) else 1.0
 
 
 def is_long(argument: str) -> bool:
-    """Whether an argument does not stand on the line of its call."""
+    """Whether an argument is too long for the line of its call."""
     return len(argument) > measured.ARGUMENT_CHARS or NEWLINE in argument
 
 

@@ -1,4 +1,4 @@
-"""Which gaps have marks: runs of missing messages between those that are shown or quoted."""
+"""Gaps, which are runs of missing messages between shown or quoted ones, and their marks."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -8,7 +8,7 @@ from context_compression.strategies import measured
 
 
 def gaps(run: range, shown: Iterable[int]) -> Iterator[range]:
-    """The messages of a run missing before each one shown, then those missing behind the last."""
+    """The missing messages of a run before each shown message, then those after the last one."""
     start = run.start
     for index in (*shown, run.stop):
         yield range(start, index)
@@ -30,14 +30,14 @@ def largest_with_ref(
     *,
     between: bool,
 ) -> set[int]:
-    """Where the largest gaps begin, as many as have a mark with a ref in `room`.
+    """The starts of the largest gaps, as many as can have a mark with a ref in `room`.
 
     Args:
-        runs: of messages that are not in the view.
-        quoted: those of them of which something is quoted.
-        tokens: of each message.
-        ref_of: the ref of a message; empty where it has none.
-        room: tokens for it.
+        runs: the runs of messages that are not in the view.
+        quoted: the indices of messages that are quoted in part.
+        tokens: the tokens of each message.
+        ref_of: takes the index of a message and returns its ref, `""` if it has none.
+        room: the tokens that the marks may take.
         between: whether gaps between quotes have marks with refs, too.
     """
     up_to = [0, *accumulate(tokens)]
@@ -65,7 +65,10 @@ def noted(
     tokens: Sequence[int],
     room: float,
 ) -> Sequence[range]:
-    """The runs that have a note: those quoted, those marked with a ref, and the largest others."""
+    """The runs that have a note: those with quotes, those with a ref, and the largest others.
+
+    `room` is the tokens for notes of the others.
+    """
     chosen = {run for run in runs if run.start in with_ref or any(i in quoted for i in run)}
     others = ((sum(tokens[run.start : run.stop]), run) for run in runs if run not in chosen)
     price = measured.BARE_NOTE_TOKENS

@@ -1,4 +1,4 @@
-"""The labels of quotes: who said a text, or which call it belongs to."""
+"""The labels of quotes, which name the author of a text or the call it belongs to."""
 
 from context_compression.conversation.authors import holds_user_words, is_answer, is_host_note
 from context_compression.conversation.labels import no_speaker
@@ -17,17 +17,17 @@ def label(
     *,
     begins: bool = False,
 ) -> str:
-    """Who said a text: `User`, `Bash`, `Edit: a.py; old_string`, `Result of Bash: ls; ref …`.
+    """The label of a quote: `User`, `Bash`, `Edit: a.py; old_string`, `Result of Bash: ls; ref …`.
 
-    The label of a call that failed or brought nothing says so: `Bash; exit 1`.
+    The label of a call that failed or returned nothing shows that: `Bash; exit 1`.
 
     Args:
-        quoting: of the conversation.
-        message: the one quoted.
-        block: which of its blocks.
-        key: which text of a call.
-        above: the call that is named in the line above: it is not named again.
-        begins: whether the text is shown from its beginning.
+        quoting: the `Quoting` of the conversation.
+        message: the quoted message.
+        block: the quoted block.
+        key: which text of a call is quoted.
+        above: the id of the call that the line above names, which is not named again.
+        begins: whether the quote includes the beginning of the text.
     """
     is_named = above is not None and above == call_of(block)
     match block:

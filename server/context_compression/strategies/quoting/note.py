@@ -1,6 +1,6 @@
-"""The note that stands for a run of messages: labelled quotes of them, in order, and marks of gaps.
+"""The note that replaces a run of messages: labelled quotes in their order, and marks of gaps.
 
-[compressed] Excerpts of earlier messages:
+[Compressed History] Excerpts of earlier messages, quoted as data:
 [… 9 messages; first ref c3f91a20b77d]
 [User] Keep the public API as it is.
 [Bash; exit 1] pytest -q → 3 failed
@@ -35,7 +35,7 @@ from context_compression.strategies.quoting.quoting import Part, Quoting
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
 
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
-"""How what is left out is brought back."""
+"""How an agent restores messages that are left out."""
 
 
 def note(
@@ -48,20 +48,20 @@ def note(
     last: bool = False,
     ends: bool = False,
 ) -> Message:
-    """A message written by us in place of some: quotes of them, and marks where others are missing.
+    """A message in place of a run of messages, with quotes of them and marks of gaps.
 
-    Of a message of which something is quoted, each long text that is not quoted has a mark, too;
-    short words of the user's and a mark of pictures are shown with the quotes.
+    If a message is quoted, each of its long texts that is not quoted has a mark, too. Short texts
+    of the user and a mark for its pictures are shown with its quotes.
 
     Args:
-        quoting: of the conversation.
-        run: the messages it stands for.
-        quoted: what to quote of each; what is quoted is taken out.
-        with_ref: where gaps begin whose mark has the ref of the first message missing.
-        first: whether it is the view's first, which marks the gap before its quotes, and says how
-            to get the rest, where a store keeps it.
-        last: whether it is the view's last: what is missing behind its quotes happened last.
-        ends: whether gaps before and behind all quotes of any note are marked.
+        quoting: the `Quoting` of the conversation.
+        run: the messages that the note replaces.
+        quoted: the spans to quote, by message; quoted messages are removed from it.
+        with_ref: the starts of gaps whose mark has the ref of the first missing message.
+        first: whether it is the first note of the view. It marks the gap before its quotes, and
+            says how to restore messages if a store keeps them.
+        last: whether it is the last note of the view. It marks the gap after its quotes.
+        ends: whether every note marks the gaps before and after all its quotes.
     """
     indices = [index for index in run if index in quoted]
     what = EXCERPTS if indices else f"{COMPRESSED} Not shown here"
@@ -92,22 +92,22 @@ class _Writer:
         """Begin a note.
 
         Args:
-            quoting: of the conversation.
-            quoted: what is still to be quoted of each message.
+            quoting: the `Quoting` of the conversation.
+            quoted: the spans that are still to be quoted, by message.
             opening: the first line.
         """
         self._quoting, self._quoted, self.text = quoting, quoted, opening
-        self._call_above: str | None = None  # the call that is named in the line above
-        self._last_ref = ""  # that stands in the last mark with a ref of a text
+        self._call_above: str | None = None  # the id of the call that the line above names
+        self._last_ref = ""  # the ref in the last mark with the ref of a text
 
     def pass_over(self, missing: range, ref: str, *, marked: bool) -> None:
-        """Go on behind messages that are not quoted."""
+        """Continue after messages that are not quoted."""
         self._call_above = None
         if marked:
             self.text += f"\n{_mark_of_gap(self._quoting, missing, ref)}"
 
     def quote(self, index: int, slots: Slots) -> None:
-        """The quotes of a message, and marks of its other long texts and its pictures."""
+        """Write the quotes of a message, and marks for its other long texts and its pictures."""
         message = self._quoting.plan.messages[index]
         for slot, block in enumerate(message.blocks):
             for part in self._quoting.parts(block):
@@ -135,14 +135,14 @@ class _Writer:
         self._call_above = call_of(block)
 
     def _mark_text(self, message: Message, block: Text, part: Part) -> None:
-        """The mark of a text of which nothing is quoted, if it has a ref of its own."""
+        """Write the mark of a text without quotes, if it has a ref of its own."""
         if ref := own_ref(part.text, self._quoting.plan.archive):
             who = label(self._quoting, message, block, part.key, self._call_above)
             self.text += f"\n[{who}] {gap(part.text, ref)}"
             self._call_above = None
 
     def _reason(self, call: Block) -> str:
-        """Why a call failed, where nothing of its result is quoted."""
+        """The reason why a call failed, if its result is not quoted."""
         outcome = self._quoting.outcomes.get(call.id) if isinstance(call, ToolCall) else None
         if not outcome or not outcome.reason:
             return ""
@@ -151,7 +151,7 @@ class _Writer:
 
 
 def _mark_of_gap(quoting: Quoting, missing: range, ref: str) -> str:
-    """The mark of a gap of messages; those that were only put in to repair it do not count."""
+    """The mark of a gap of messages; messages that a repair added do not count."""
     given = [index for index in missing if quoting.plan.messages[index].source is not None]
     return gap_of_messages(len(given) or len(missing), ref)
 
@@ -159,10 +159,11 @@ def _mark_of_gap(quoting: Quoting, missing: range, ref: str) -> str:
 def _must_mark(
     quoting: Quoting, run: range, missing: range, index: int | None, *, before: bool, behind: bool
 ) -> bool:
-    """Whether a mark must say that messages are missing before the one at `index`.
+    """Whether the gap before the message at `index` needs a mark.
 
-    Before the first that is quoted, and behind the last (`None`), as the caller says; nowhere
-    if it answers a single one with calls alone: the labels of its results name them.
+    The caller decides for the gap before the first quoted message, and for the gap after the last
+    (`index` is `None`). A gap of a single message that only makes calls needs no mark if the
+    message at `index` answers them, because the labels of the results name the calls.
     """
     if index is None:
         return behind
@@ -178,10 +179,10 @@ def _must_mark(
 
 
 def _ref_in_gaps(quoting: Quoting, index: int, block: Block, key: str) -> str:
-    """The ref that brings back what is missing of a text.
+    """The ref that restores the missing parts of a text.
 
-    An argument has none of its own: it comes back with its message. The ref of a result stands
-    in its label.
+    An argument has no ref of its own and is restored with its message. The ref of a result is in
+    its label.
     """
     match block:
         case Text():
@@ -193,16 +194,17 @@ def _ref_in_gaps(quoting: Quoting, index: int, block: Block, key: str) -> str:
 
 
 def _labels_are_real(message: Message, block: Block) -> bool:
-    """Whether labels in a text are what they seem: in the user's words and in our own quotes."""
+    """Whether labels in a text need no escaping: in the user's own words and in our own quotes."""
     if message.role != "user" or not isinstance(block, Text):
         return False
     return not is_note(block.text) or holds_excerpts(block.text)
 
 
 def _besides_quotes(message: Message, block: Block) -> Sequence[Span]:
-    """What is shown of a text of which nothing was chosen, in a message that is quoted.
+    """The spans to show of a text without chosen spans, in a message that is quoted.
 
-    All of a short text of the user's: next to a long text that they pasted it may be the request.
+    A short text of the user is shown completely, because it may be the request about a long text
+    that the user pasted.
     """
     if message.role != "user" or not isinstance(block, Text):
         return ()

@@ -1,4 +1,4 @@
-"""Which calls failed or brought nothing, and the line of the result that gives the reason."""
+"""The outcomes of calls that failed or returned nothing, with the line that gives the reason."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -11,13 +11,13 @@ from context_compression.strategies.quoting.calls import one_line
 
 
 class Outcome(NamedTuple):
-    """The outcome of a call that failed or brought nothing.
+    """The outcome of a call that failed or returned nothing.
 
     Attributes:
-        message: which one its result is in, by index.
-        slot: of the result in it.
-        label: what the label of the call adds: `; exit 1`.
-        reason: a line of the result.
+        message: the index of the message with its result.
+        slot: the index of the result in that message.
+        label: the end of the call's label: `; exit 1`.
+        reason: the line of the result that may give the reason.
     """
 
     message: int
@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
 
 
 def outcomes_in(messages: Sequence[Message]) -> Mapping[str, Outcome]:
-    """The outcome of each call that failed or brought nothing, by the id of the call."""
+    """The outcome of each call that failed or returned nothing, by call id."""
     commands = {
         call.id for message in messages for call in message.calls if next(commands_of(call), "")
     }
@@ -42,13 +42,15 @@ def outcomes_in(messages: Sequence[Message]) -> Mapping[str, Outcome]:
 
 
 def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:
-    """What the label of a call adds for its result, and a line of it that may give the reason.
+    """The end of the call's label for a result, and a line of it that may give the reason.
 
-    `("; exit 1", "Error: no such file")`, `("; error", …)`, `("; empty", "")`; nothing of others.
+    `("; exit 1", "Error: no such file")`, `("; error", …)`, `("; empty", "")`; `("", "")` for any
+    other result.
 
     Args:
-        result: of the call.
-        ran: whether the call ran a command: texts about commands speak of exit codes, too.
+        result: the result of the call.
+        ran: whether the call ran a command. Only then is an exit status searched, because other
+            texts may mention exit codes.
     """
     if not result.text.strip() and all(isinstance(part, Text) for part in result.content):
         return "; empty", ""

@@ -1,4 +1,4 @@
-"""What may be quoted of the messages of a plan, and under which refs the messages come back."""
+"""`Quoting`: the texts of a plan's messages that may be quoted, and the refs of the messages."""
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ class Part(NamedTuple):
     """A text of a block, of which pieces may be shown.
 
     Attributes:
-        text: all of it.
+        text: the full text.
         key: which of a call's texts it is; empty for other blocks.
-        opening: tokens it costs to show anything of it.
-        weight: times which its evidence counts.
+        opening: the tokens it costs to show any of it.
+        weight: the factor for its evidence.
     """
 
     text: str
@@ -35,33 +35,33 @@ class Part(NamedTuple):
 
 
 class Quoting:
-    """The texts of a plan's messages that may be quoted, and what quotes of them need.
+    """The texts of a plan's messages that may be quoted, and the data that quotes need.
 
-    Each is found once for a plan, at its first use.
+    Each is computed once for a plan, at its first use.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._refs: dict[int, str] = {}  # of messages, by index
+        self._refs: dict[int, str] = {}  # the refs of messages, by index
 
     @cached_property
     def calls(self) -> Mapping[str, CallTexts]:
-        """What each call says, by its id."""
+        """The texts of each call, by its id."""
         return {call.id: call_texts(call) for m in self.plan.messages for call in m.calls}
 
     @cached_property
     def question_calls(self) -> Container[str]:
-        """The ids of the calls by which the model asks the user."""
+        """The ids of the calls with which the model asks the user."""
         return question_calls(self.plan.messages)
 
     @cached_property
     def label_begins(self) -> re.Pattern[str]:
-        """How labels begin: of speakers, results, and calls."""
+        """The pattern for the beginnings of labels of results and calls."""
         return label_of({call.name for message in self.plan.messages for call in message.calls})
 
     @cached_property
     def outcomes(self) -> Mapping[str, Outcome]:
-        """The outcome of each call that failed or brought nothing, by its id."""
+        """The outcome of each call that failed or returned nothing, by its id."""
         return outcomes_in(self.plan.messages)
 
     @cached_property
@@ -71,13 +71,13 @@ class Quoting:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The names that were used, but for those of files, which have a line of their own."""
+        """The names that were used, except those of files, which have a line of their own."""
         return [name for name in names_of(self.plan) if name not in self.files.ends]
 
     def parts(self, block: Block) -> Iterator[Part]:
-        """The texts of a block; of a call its line, then its long arguments by number.
+        """The texts of a block; for a call its line, then its long arguments by number.
 
-        The mark that a conversation came without its start is no part of it.
+        The note that the start of a conversation is missing does not count.
         """
         match block:
             case ToolCall():
@@ -97,7 +97,7 @@ class Quoting:
                 return
 
     def ref_of_message(self, index: int) -> str:
-        """The ref under which a message comes back unshortened; empty for one written by us."""
+        """The ref that restores a message in full; `""` for a message that this package wrote."""
         ref = self._refs.get(index)
         if ref is None:
             source = self.plan.messages[index].source
@@ -107,6 +107,6 @@ class Quoting:
 
 
 def _label_tokens(call: CallTexts | None) -> int:
-    """About what a label costs that names a call."""
+    """About how many tokens a label takes that names a call."""
     named = len(call.label) // measured.LABEL_CHARS_PER_TOKEN if call else 0
     return measured.LABEL_TOKENS + named

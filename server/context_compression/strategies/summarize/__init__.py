@@ -1,7 +1,8 @@
 """`summarize`: head, a summary of the middle written by a model, and the recent messages.
 
-A second summary updates the first with what is new since. What code can know is not left to the
-model: the ledger, the file lists, the user's last request. Claims without a source are struck.
+A second summary updates the first one with the new messages. Code adds the ledger, the file lists
+and the user's last request. Quotes, paths, numbers and ids that do not occur in the source are
+replaced by `[unverified]`.
 
     strategy.py  `propose`: which messages are summarised, and the edits that follow
     requests.py  the requests to the model: instructions, parts of a long record, new attempts

@@ -21,14 +21,17 @@ FILE_KINDS = {"read", "created", "modified", "deleted", "renamed"}
 
 
 def previous_summary(message: Message) -> str | None:
-    """The summary in a message written by us, without what code added to it."""
+    """The summary in a message of this package, without the parts that code added.
+
+    `None` if the message holds no summary.
+    """
     texts = (block.text for block in message.blocks if isinstance(block, Text))
     summary = next(filter(None, map(SUMMARY.match, texts)), None)
     return summary[1] if summary else None
 
 
 def files_listed(messages: Iterable[Message]) -> list[Entry]:
-    """The files that earlier summaries list: without a store all that is left of the ledger."""
+    """The files that earlier summaries list, which without a store are all that a ledger leaves."""
     listed: list[Entry] = []
     for message in messages:
         if previous_summary(message):
@@ -41,15 +44,15 @@ def files_listed(messages: Iterable[Message]) -> list[Entry]:
 def summary_message(
     plan: Plan, text: str, last_request: str, ledger: Sequence[Entry], ref: str, room: int
 ) -> Message:
-    """The summary as the view shows it: fenced, and with what code knows appended.
+    """The message with the summary: fenced, with last request, file lists and ledger.
 
     Args:
-        plan: of the conversation.
+        plan: the plan of the conversation.
         text: the summary.
-        last_request: the last one that is summarised; empty where there is none.
+        last_request: the user's last request that is summarised; `""` if there is none.
         ledger: the full ledger.
-        ref: that brings the full ledger back.
-        room: tokens of file lists and ledger.
+        ref: the ref that restores the full ledger.
+        room: the most tokens of the ledger; the file lists take at most half as many in addition.
     """
     count = plan.counter.text
     parts = [OPENING, f"<summary>\n{sealed(text, 'summary')}\n</summary>"]
@@ -60,13 +63,14 @@ def summary_message(
         parts.append(tags)
     if shown := redact(render(ledger, room, ref, measure=count)):
         parts.append(f"<ledger>\n{sealed(shown, 'ledger')}\n</ledger>")
-    # Anthropic has no system message inside a conversation: from there it is moved elsewhere
+    # Anthropic has no system message inside a conversation; a summary for the system prompt is
+    # moved there later
     role = "user" if plan.rules.user_first else plan.settings.summary_role
     return Message(role, (Text("\n\n".join(parts)),))
 
 
 def _newest_files(plan: Plan, ledger: Sequence[Entry], max_tokens: int, ref: str) -> str:
-    """The file lists in at most so many tokens: the files named last stay longest."""
+    """The file lists in at most `max_tokens`; files that were named first are left out first."""
     count = plan.counter.text
     named = [entry for entry in ledger if entry.kind in FILE_KINDS]
     taken: list[Entry] = []
@@ -83,7 +87,10 @@ def _newest_files(plan: Plan, ledger: Sequence[Entry], max_tokens: int, ref: str
 
 
 def last_request_in(messages: Iterable[Message]) -> str:
-    """The user's last request in some messages, the newest first, if it is worth repeating."""
+    """The user's last request in some messages, which are given with the newest first.
+
+    `""` if there is none. A long request is redacted and clipped.
+    """
     most = measured.LAST_REQUEST_CHARS
     for message in messages:
         if words := user_words(message).strip():

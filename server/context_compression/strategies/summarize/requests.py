@@ -1,4 +1,4 @@
-"""The requests by which a model is asked for a summary."""
+"""The requests to a model for a summary."""
 
 import logging
 from collections.abc import Generator, Sequence
@@ -23,7 +23,7 @@ TextRequest: TypeAlias = Generator[SummaryRequest, SummaryReply, str]
 
 
 def prompt(name: str, plan: Plan, target_tokens: int) -> str:
-    """An instruction with the target filled in: the user's own of that name, else the shipped."""
+    """An instruction with the target filled in: the user's own, else the one in this package."""
     text = plan.archive.prompt(name)
     if text is None:
         folder = files("context_compression.summaries") / "prompts"
@@ -32,27 +32,27 @@ def prompt(name: str, plan: Plan, target_tokens: int) -> str:
 
 
 class Requests:
-    """Asks for the summaries of one plan.
+    """Requests the summaries of one plan.
 
     Attributes:
-        replies: all that came, in order.
+        replies: all replies, in order.
     """
 
     def __init__(self, plan: Plan, target_tokens: int) -> None:
-        """For summaries of a plan that should have `target_tokens`."""
+        """Requests for summaries of a plan, with a target size of `target_tokens`."""
         self._plan, self._target_tokens = plan, target_tokens
         self.replies: list[SummaryReply] = []
 
     def summary_of(
         self, messages: Sequence[Message], name: str, earlier: str | None, most: int
     ) -> TextRequest:
-        """One summary, in parts where the record is too long, each updating the one before.
+        """One summary; a record that is too long is sent in parts, each updating the last summary.
 
         Args:
-            messages: to be summarised.
-            name: of the instructions for a first summary.
-            earlier: the summary that is updated; `None` or empty where there is none.
-            most: tokens that the summary must stay below.
+            messages: the messages to summarise.
+            name: the name of the instructions for a first summary.
+            earlier: the summary to update; `None` or `""` if there is none.
+            most: the tokens that the summary must stay below.
 
         Raises:
             SummaryError: no usable summary was given.
@@ -75,9 +75,9 @@ class Requests:
         raise SummaryError(f"The record is too long for the model, even at {budget:,} tokens.")
 
     def _reply(self, request: SummaryRequest, most: int) -> TextRequest:
-        """The answer to one request, which is made again while that may help.
+        """The answer to one request, which is repeated while attempts are left.
 
-        A summarizer that tries again by itself says how often it did; all tries count together.
+        A summarizer that repeats a request itself reports its attempts; all attempts count.
         """
         while True:
             try:

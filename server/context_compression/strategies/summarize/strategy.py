@@ -32,10 +32,10 @@ CURRENT_TASK = "## The Current Task So Far"
 
 
 def propose(plan: Plan) -> Proposal:
-    """Edits that put a summary in the place of the middle.
+    """Edits that replace the middle by a summary.
 
     Raises:
-        SummaryError: no usable summary was given; nothing is proposed.
+        SummaryError: no usable summary was given; no edits are proposed.
     """
     return (yield from Summary(plan).edits())
 
@@ -54,23 +54,23 @@ class Summary:
 
     @cached_property
     def earlier_at(self) -> int | None:
-        """Where the newest earlier summary stands among what is summarised."""
+        """The index of the newest earlier summary in the middle; `None` if there is none."""
         messages = self.plan.messages
         return next((i for i in reversed(self.middle) if previous_summary(messages[i])), None)
 
     @cached_property
     def earlier(self) -> str | None:
-        """The text of that summary."""
+        """The text of the newest earlier summary; `None` if there is none."""
         at = self.earlier_at
         return None if at is None else previous_summary(self.plan.messages[at])
 
     @property
     def middle_tokens(self) -> int:
-        """Tokens of what is summarised."""
+        """Tokens of the messages that are summarised."""
         return sum(self.plan.tokens[i] for i in self.middle)
 
     def edits(self) -> Proposal:
-        """Ask for the summary and propose the edits."""
+        """Request the summary and propose the edits."""
         if not self.middle:
             return []
         text = yield from self.summary(*self.split())
@@ -78,17 +78,17 @@ class Summary:
             proposed, skipped = self.settled(text)
             if not skipped:
                 return proposed
-            # a long answer left no room for the oldest recent messages: they are taken in, too
+            # a long summary left no room for the oldest recent messages: summarise them, too
             text = yield from self.summary_of(skipped, self.template, text)
             self.middle += skipped
             self.first = skipped[-1] + 1
         return self.settled(text)[0]
 
     def split(self) -> tuple[list[int], list[int]]:
-        """The middle as history, and the beginning of the turn the tail is in the midst of.
+        """The middle in two parts: history, and the beginning of the turn in which the tail begins.
 
-        Earlier summaries are in neither: they are updated. Where one covers the beginning of this
-        very turn already, nothing is split, or it would be summarised in two places.
+        Earlier summaries are in neither part, because they are updated. If one already covers the
+        beginning of this turn, nothing is split; otherwise it would be summarised in two places.
         """
         middle = [i for i in self.middle if previous_summary(self.plan.messages[i]) is None]
         start = next((t.start for t in self.plan.turns if t.start < self.first < t.stop), None)
@@ -104,7 +104,7 @@ class Summary:
         return "technical" if self.plan.settings.summary_template == "technical" else "summary"
 
     def summary(self, history: Sequence[int], prefix: Sequence[int]) -> TextRequest:
-        """The text of the summary, in as many requests as it takes."""
+        """The text of the summary, by as many requests as it needs."""
         text = self.earlier or ""
         if history or not prefix:
             text = yield from self.summary_of(history, self.template, self.earlier)
@@ -121,7 +121,7 @@ class Summary:
         return self.requests.summary_of(messages, name, earlier, self.middle_tokens)
 
     def settled(self, text: str) -> tuple[Sequence[Edit], list[int]]:
-        """The edits a summary leads to, and the recent messages that do not fit with it.
+        """The edits with a summary, and the recent messages that do not fit with it.
 
         Raises:
             SummaryError: the summary is not smaller than the middle.
@@ -129,7 +129,7 @@ class Summary:
         original = self.plan.archive.original
         middle = [with_originals(self.plan.messages[i], original) for i in self.middle]
         source = (text for message in middle for b in message.blocks for text in texts_of(b))
-        by_user = map(user_words, self.plan.messages)  # a summary may rest on it, too
+        by_user = map(user_words, self.plan.messages)  # a summary may be based on it, too
         doubtful = ungrounded(text, [*source, *by_user, self.earlier or ""])
         text = struck(text, doubtful)
         if self.plan.counter.text(text) >= self.middle_tokens:
@@ -153,7 +153,7 @@ class Summary:
     def assembled(
         self, text: str, ledger: Sequence[Entry], record: SummaryRecord
     ) -> tuple[Sequence[Edit], list[int]]:
-        """Edits for head, summary, anchored messages and tail; what of the tail does not fit."""
+        """Edits for head, summary, anchored messages and tail; and the tail that does not fit."""
         plan = self.plan
         kept = anchored(plan, self.room)
         last_request = last_request_in(plan.messages[i] for i in reversed(self.middle))

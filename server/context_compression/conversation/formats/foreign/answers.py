@@ -1,4 +1,4 @@
-"""Answers of APIs, complete or streamed."""
+"""Responses of APIs, complete or streamed."""
 
 from collections.abc import Sequence
 

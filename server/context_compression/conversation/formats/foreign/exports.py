@@ -1,4 +1,4 @@
-"""What chat programs store and export."""
+"""Files that chat programs store and export."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""`ForeignFormat`: how a format that is no dialect is recognised, and what to do about it."""
+"""`ForeignFormat`: how a format that is no dialect is recognised, and the text that refuses it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class ForeignFormat:
     """A format that is no dialect of this package.
 
     Attributes:
-        description: what the caller passed, as the beginning of a sentence.
-        advice: what to do about it, as a sentence.
-        shapes: what it looks like. The first key of each shape indexes it, so it must be a key that
-            few messages have: every message is looked at.
+        description: a sentence without its full stop that names the format.
+        advice: a sentence that says what to pass instead.
+        shapes: the shapes of its values. The first key of each shape is its index. It must be a key
+            that few messages have, because every message is checked.
         holds_messages: whether the value of that first key holds messages. If those are in a known
-            foreign format, that format is named instead.
-        package: the library whose objects these are, where they are not dicts.
+            foreign format, the error names that format instead.
+        package: the library whose objects have this format, if they are not dicts.
     """
 
     description: str

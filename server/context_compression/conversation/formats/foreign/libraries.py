@@ -39,7 +39,7 @@ COHERE_ROLES = ("USER", "CHATBOT", "SYSTEM", "TOOL")
 
 
 def _as_messages(*shapes: dict[str, Any]) -> list[dict[str, Any]]:
-    """The shapes of what holds messages of these shapes: the state of an agent, or a checkpoint."""
+    """The shapes of objects that hold messages of these shapes: an agent's state, a checkpoint."""
     state: dict[str, Shape] = {"messages": list(shapes)}
     return [state, {"values": state}, {"channel_values": state}]
 

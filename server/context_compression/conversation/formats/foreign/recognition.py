@@ -1,4 +1,4 @@
-"""Which foreign format a value is in, and the text with which it is refused."""
+"""Recognition of foreign formats, and the text that refuses them."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -14,9 +14,9 @@ from context_compression.conversation.formats.shapes import LOOKED_AT, fits
 from context_compression.conversation.messages import is_array, is_object
 
 FORMATS: Sequence[ForeignFormat] = (*LIBRARIES, *ANSWERS, *DATA_ROWS, *EXPORTS, *CONTAINERS)
-"""All of them. Where a value fits several, the first one names it."""
+"""All foreign formats. If a value fits several, the first one is named."""
 DEEPEST = 4
-"""Lists and request bodies inside one another that are searched; nothing deeper is looked at."""
+"""How many nested levels of lists and request bodies are searched."""
 
 
 def refusal(value: Any) -> str | None:
@@ -25,7 +25,7 @@ def refusal(value: Any) -> str | None:
     `refusal({"chat_messages": []})` -> `"This is an export of claude.ai. Convert …"`
 
     Args:
-        value: a message, a list of messages, or whatever the caller passed in their place.
+        value: a message, a list of messages, or any value that the caller passed instead.
     """
     known = _format_of(value, DEEPEST)
     return known.sentence if known else None
@@ -60,7 +60,7 @@ def _format_of_object(value: Mapping[str, Any], levels: int) -> ForeignFormat | 
 
 
 def _shapes_by_key() -> Mapping[str, Sequence[tuple[int, dict[str, Any]]]]:
-    """By the first key of a shape: the format's place in `FORMATS`, with the shape."""
+    """By the first key of a shape: the position of its format in `FORMATS`, with the shape."""
     shapes: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for place, known in enumerate(FORMATS):
         for shape in known.shapes:
