@@ -157,8 +157,8 @@ class Store:
         """Append a summary to `summaries.json`.
 
         Args:
-            entry: JSON values; `entry["session"]` is the id of the session. If a compression wrote the
-                summary, `entry["n"]` is its number.
+            entry: JSON values; `entry["session"]` is the id of the session. If a compression wrote
+                the summary, `entry["n"]` is its number.
 
         Raises:
             StoreDamaged: the file is damaged; it is not overwritten.
@@ -190,7 +190,8 @@ class Store:
         """The log of a session, whether or not it exists; the same object for the same id.
 
         Raises:
-            StoreError: `id` is not 1 to 128 letters, digits, `.`, `_` and `-`, or begins with a dot.
+            StoreError: `id` is not 1 to 128 letters, digits, `.`, `_` and `-`, or begins with a
+                dot.
         """
         check_owner(self.folder)
         files.no_link(self.folder / "sessions")

@@ -221,9 +221,7 @@ class SessionLog(SessionFolder):
         raise files.damaged(Path(path), "is not a regular file")
 
     def about(self, ref: str) -> dict[str, Mapping[str, Any]]:
-        """The entries of all refs that begin with `ref`; an entry names the `file` of its
-        originals.
-        """
+        """The entries of all refs that begin with `ref`, each with the `file` of its originals."""
         if not re.fullmatch(r"[0-9a-fA-F]{4,64}", ref):
             return {}
         digits = ref.lower()
@@ -243,8 +241,7 @@ class SessionLog(SessionFolder):
         return entries
 
     def full_ref(self, ref: str) -> str | None:
-        """The complete form of a ref of which at least four digits are given; `None` if it is
-        unknown.
+        """The complete form of a ref, given by at least four digits; `None` if it is unknown.
 
         Raises:
             UnknownRef: several refs begin with these digits.

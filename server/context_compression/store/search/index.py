@@ -69,8 +69,8 @@ class Index:
         """Add the new events of all logs of the store. `logs` has at least one.
 
         Raises:
-            LookupError: a log that the index knows is gone or was replaced. Its words can be removed
-                only while its texts exist, so a new index must be made.
+            LookupError: a log that the index knows is gone or was replaced. Its words can be
+                removed only while its texts exist, so a new index must be made.
         """
         self._logs = {log.id: log for log in logs}
         known = {name: stamp for name, *stamp in self.rows("SELECT name, size, time FROM logs")}

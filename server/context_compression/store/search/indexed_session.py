@@ -116,7 +116,8 @@ class IndexedSession:
         Args:
             file: of originals; "" for the log.
             spellings: of the text.
-            documents: id, start and length of the span, and whether it has parts, for each document.
+            documents: id, start and length of the span, and whether it has parts, for each
+                document.
         """
         with _as_damage():
             data = self.log.part(file)

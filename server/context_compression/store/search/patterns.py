@@ -40,8 +40,8 @@ class Pattern:
         """Compile a pattern. Its time limit starts with the first search.
 
         Raises:
-            StoreError: the pattern is not a regular expression, or is too long, or could use too much
-                time or memory.
+            StoreError: the pattern is not a regular expression, or is too long, or could use too
+                much time or memory.
         """
         self.pattern = pattern
         _check(pattern)

@@ -1,8 +1,7 @@
 """Summaries by a Claude model over the Anthropic Messages API.
 
 This module has its own retries and its own deadline. The retries of the SDK would multiply the
-calls, and an MCP client waits only a limited time for an answer. The SDK is imported with the first
-summary.
+calls, and an MCP client waits only a limited time for an answer. The first summary imports the SDK.
 """
 
 import importlib
@@ -27,15 +26,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 BASE_URL = "https://api.anthropic.com"
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
-"""Seconds before the second call, doubled for each further one, and at most: the values of the SDK,
-without its random part."""
+"""Seconds before the second call, doubled for each further call; and the longest pause. Both are
+the values of the SDK, without its random part.
+"""
 DEADLINE_SECONDS = 25.0
-"""For all attempts together, by default."""
+"""Default time limit for all attempts together."""
 TOKEN_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 class AnthropicSummarizer:
-    """A `Summarizer` that has a Claude model write the summary.
+    """A `Summarizer` that lets a Claude model write the summary.
 
     `AnthropicSummarizer("claude-haiku-4-5", price=Price(input=1, output=5))`
     """
@@ -50,15 +50,15 @@ class AnthropicSummarizer:
         deadline_seconds: float | None = DEADLINE_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
-        """A summarizer; the SDK is imported and connected with the first summary.
+        """A summarizer; the first summary imports the SDK and connects it.
 
         Args:
             model: the id of the model that writes; default: the model of the request.
             client: an `AsyncAnthropic` or its counterpart for another cloud; it is not closed.
-            price: of the model; without it a summary has its tokens, but no `cost`.
+            price: of the model; without it, a summary has its tokens, but no `cost`.
             environ: variables from which `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL` are read if
                 there is no client; default: the environment of the process.
-            deadline_seconds: for all attempts together; `None`: no deadline.
+            deadline_seconds: for all attempts together; `None` for no deadline.
             sleep: waits between attempts, given seconds.
         """
         self._model = model
@@ -72,7 +72,7 @@ class AnthropicSummarizer:
         """The summary, after at most `request.attempts` calls, with the tokens of all of them.
 
         Raises:
-            SummaryError: no model, key or summary, or none within the deadline.
+            SummaryError: there is no model, no key, or no summary within the deadline.
         """
         model = self._model or request.model
         if not model:
@@ -154,7 +154,7 @@ async def _call(client: Any, model: str, request: SummaryRequest) -> SummaryRepl
 
 
 def _reply(message: "Message") -> SummaryReply:
-    """The text of an answer, with the tokens it took."""
+    """The text of an answer, and the tokens of the call."""
     usage = message.usage
     read = usage.cache_read_input_tokens or 0
     written = usage.cache_creation_input_tokens or 0
