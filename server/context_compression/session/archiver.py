@@ -135,7 +135,7 @@ class Archiver:
                 "block": about.block,
                 "sha256": about.sha256,
             }
-            if index is None:  # no message holds it: the log itself does
+            if index is None:  # no message contains it, so the log does
                 refs[ref]["text"] = result.originals[ref]
             elif about.block is not None and ref in in_files:
                 self._log.write_offloaded(ref, result.originals[ref])

@@ -29,7 +29,7 @@ def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
             return None
         return value if isinstance(value, str) else None
 
-    def counts(entry: Mapping[str, Any]) -> bool:  # not that of a compression that was killed
+    def counts(entry: Mapping[str, Any]) -> bool:  # entries of a killed compression do not count
         number = entry.get("n", 0)
         return isinstance(number, int) and number in state.numbers
 

@@ -198,10 +198,10 @@ class RecordedConversation:
         original = self.original(full_ref)
         complete = lines is None and pattern is None
         text = as_text(original) if complete else select(in_lines(original), lines, pattern)
-        if text == NO_LINE and lines is None:  # it may match what is no text
+        if text == NO_LINE and lines is None:  # the pattern may match other parts than texts
             text = select(as_text(original), None, pattern)
         if note:
-            with suppress(StoreUnwritable):  # a text that cannot be noted is returned all the same
+            with suppress(StoreUnwritable):  # the text is returned even if this fails
                 self._note(full_ref, text, len(as_text(original)))
         return text
 
@@ -237,7 +237,7 @@ class RecordedConversation:
         try:
             return self.log.original(ref)
         except StoreError:
-            about = self.state().refs.get(ref)  # the log may be spelled in another way than ours
+            about = self.state().refs.get(ref)  # the log may have another JSON layout
             if about is None:
                 raise
             return self.log.original(ref, [about])

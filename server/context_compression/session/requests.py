@@ -74,7 +74,7 @@ def origin_now(
     `not_counted`. If they are not known this time, the earlier number is kept.
     """
     origin = conversation.origin
-    if not origin or "beside" in origin:  # the session's own log said it
+    if not origin or "beside" in origin:  # it comes from the session's own log
         return dict(origin)
     counter = Counter(conversation.model, conversation.counter)
     fixed_tokens = counter.system(conversation.given_system) + counter.tools(conversation.tools)

@@ -233,7 +233,7 @@ class Store:
                 else:
                     index_file.remove(self.folder)
 
-        log.remove(timeout, forget)  # the index needs the texts to forget their words
+        log.remove(timeout, forget)  # the index needs the texts to remove their words
         self._logs.pop(id, None)
         if self.summaries(session=id):
             with self._locked():

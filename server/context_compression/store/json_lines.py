@@ -185,14 +185,14 @@ class LineFile:
             head = file.read(HEAD_BYTES)
             self._is_header(object_in_line(head.partition(b"\n")[0]))
             size = file.seek(0, os.SEEK_END)
-            if b"\n" not in head and size <= HEAD_BYTES:  # new, or its very header was torn
+            if b"\n" not in head and size <= HEAD_BYTES:  # new, or its header was torn
                 added = header + added
             file.seek(max(size - 1, 0))
             if file.read(1) not in {b"", b"\n"}:
                 added = b"\n" + added
             try:
                 left = memoryview(added)
-                while left:  # once; again where the system took less: then it says why
+                while left:  # again if the system wrote only a part
                     left = left[file.write(left) or 0 :]
                 os.fsync(file.fileno())
             except BaseException:

@@ -211,7 +211,7 @@ class SessionLog(SessionFolder):
             StoreDamaged: the file is missing or cannot be read.
         """
         file_name = self._events.path.name if not name else self._checked_originals(name)
-        path = f"{self._folder_path}/{file_name}"  # making a Path takes longer than reading a text
+        path = f"{self._folder_path}/{file_name}"  # making a Path is slower than reading a text
         try:
             if stat.S_ISREG(os.stat(path).st_mode):
                 with open(path, "rb", buffering=0) as opened:

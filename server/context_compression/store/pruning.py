@@ -131,7 +131,7 @@ def _unreferred(
         for id in old:
             if id not in kept and quoted & refs[id]:
                 kept[id] = by
-                staying.append(id)  # what it refers to is needed, too
+                staying.append(id)  # sessions it refers to must stay, too
     return [id for id in old if id not in kept], kept
 
 

@@ -98,7 +98,7 @@ class SessionFolder:
 
     def _read(self, file: LineFile) -> Events:
         lines = file.read()
-        if file.torn:  # perhaps another process is just writing: look again when none is
+        if file.torn:  # another process may be writing: read again when it is done
             with suppress(StoreError), self._writing():
                 lines = file.read()
         return lines

@@ -62,7 +62,7 @@ def owner_of(
     """
     owners: dict[str, list[SessionLog]] = {}
     for log in logs:
-        with suppress(StoreError):  # what cannot be read here may be found elsewhere
+        with suppress(StoreError):  # another log may still be readable
             for full in refs_of(log):
                 owners.setdefault(full, []).append(log)
     full = complete_ref(ref, owners)

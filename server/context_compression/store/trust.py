@@ -184,7 +184,7 @@ def is_in_git(folder: Path) -> bool:
         with open(repository / "index", "rb") as file:
             index = file.read(LONGEST_GIT_INDEX)
         if index[:8] not in PLAIN_GIT_INDEX or any(repository.glob("sharedindex.*")):
-            return True  # names are not complete there: assume the worst
+            return True  # names are incomplete: assume tracked
         return any(_is_entry(index, match.start()) for match in re.finditer(re.escape(name), index))
     return False
 

@@ -35,7 +35,7 @@ NOT_OVERFLOW = re.compile(
 OVERFLOW = re.compile(
     "|".join(
         (
-            # said of the prompt or the request
+            # about the prompt or the request
             r"(?:prompt|input) (?:is )?too long",  # Anthropic, Bedrock, z.ai, Ollama
             r"prompt exceeds max length",  # z.ai
             r"request_too_large|request (?:entity )?too large",  # Anthropic, proxies
@@ -45,7 +45,7 @@ OVERFLOW = re.compile(
             r"prompt has [\d,]+ tokens, but the configured context size",  # DS4
             r"range of input length should be",  # DashScope
             r"reduce the length of the messages",  # Groq
-            # said of a context length, window, size or limit
+            # about a context length, window, size or limit
             r"context[ _](?:length|window)[ _]exceed",  # OpenAI and compatible, LiteLLM, z.ai
             r"contextwindowexceeded|contextlengthexceeded",  # names of exceptions
             r"exceed(?:s|ed)?\b.{0,60}\bcontext (?:window|length|size|limit)",
@@ -54,7 +54,7 @@ OVERFLOW = re.compile(
             r"maximum (?:context|prompt|allowed input) length (?:of|is) [\d,]+",  # OpenRouter, xAI
             r"context length (?:is|of) only [\d,]+",
             r"too large for model with [\d,]+ maximum context length",  # Mistral
-            # said of a number of tokens
+            # about a number of tokens
             r"too many tokens|token limit exceeded|exceeded model token limit",  # the last: Kimi
             r"exceeds the limit of [\d,]{4,}\b(?!\s*(?!tokens?\b)\w)",  # Copilot
         )
@@ -75,14 +75,14 @@ def is_overflow(
     Args:
         error: an exception, the body of an answer, or its text. For an exception, its status, its
             body and its causes are searched too.
-        provider: needed for Cerebras, which refuses with a bare 400; from other providers, a bare 400
-            may mean anything.
+        provider: needed for Cerebras, which refuses with a bare 400; from other providers, a bare
+            400 may mean anything.
     """
     texts = [text[:LONGEST_TEXT] for text in _texts(error)]
     statuses = _statuses(error)
     for text in texts:
         if (status := STATUS.search(text)) and (text == error or len(text) > 3):
-            statuses.add(int(status[1]))  # a number alone, inside a body, is no status
+            statuses.add(int(status[1]))  # a bare number in a body is no status
     if statuses & PACE or any(NOT_OVERFLOW.search(text) for text in texts):
         return False
     if TOO_LARGE in statuses or any(OVERFLOW.search(text) for text in texts):
@@ -156,7 +156,7 @@ def _answer(error: BaseException) -> str | None:
     """The text of the answer in an HTTP client's exception, if the answer was read."""
     try:
         text = getattr(getattr(error, "response", None), "text", None)
-    except Exception:  # a stream that was not read: httpx raises, others too
+    except Exception:  # clients such as httpx raise if a stream was not read
         return None
     return text if isinstance(text, str) else None
 

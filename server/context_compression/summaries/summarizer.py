@@ -56,7 +56,7 @@ class Summarizer(Protocol):
         """The summary for a request.
 
         Raises:
-            SummaryError: there is no summary: an error of the provider, an empty or cut off answer, a
-                refusal, or a tool call.
+            SummaryError: there is no summary: an error of the provider, an empty or cut off answer,
+                a refusal, or a tool call.
         """
         ...

@@ -157,7 +157,7 @@ class Workspace:
 
     def place(self, path: str) -> Path:
         """The path that a user typed, relative to the working directory; `~` is the home folder."""
-        with suppress(RuntimeError):  # `~name` of no known user is the name of a folder
+        with suppress(RuntimeError):  # `~name` of an unknown user is the name of a folder
             return self.cwd / Path(path).expanduser()
         return self.cwd / path
 

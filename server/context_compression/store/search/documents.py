@@ -106,7 +106,7 @@ def documents(
                     case _:
                         pass
         case {"type": "compression", "originals": str(file)}:
-            with suppress(ContextCompressionError):  # gone or damaged: nothing can be restored
+            with suppress(ContextCompressionError):  # the file is gone or damaged
                 yield from _Compression(originals(file), entries, recorded).documents()
         case _:
             pass
@@ -141,7 +141,7 @@ class _Compression:
                         document = self._text(ref, what, position, slot)
                     case {"what": str(what), "message": int(position), "block": None}:
                         document = self._message(ref, what, position)
-                    case _:  # the ledger: it is made of what is archived here
+                    case _:  # the ledger, which is derived from the archived messages
                         document = None
                 if document:
                     yield document

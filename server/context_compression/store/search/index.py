@@ -62,7 +62,7 @@ class Index:
         self._do("PRAGMA trusted_schema = OFF")  # the folder may have come with a repository
         if not self._is_made():
             with self.transaction("IMMEDIATE"):
-                for statement in () if self._is_made() else tables.TABLES:  # perhaps by another
+                for statement in () if self._is_made() else tables.TABLES:  # perhaps made meanwhile
                     self._do(statement)
 
     def catch_up(self, logs: Sequence[SessionLog]) -> None:
@@ -75,7 +75,7 @@ class Index:
         self._logs = {log.id: log for log in logs}
         known = {name: stamp for name, *stamp in self.rows("SELECT name, size, time FROM logs")}
         for name in known.keys() - self._logs.keys():
-            if _is_gone(self._root, name):  # else it is newer than the list of logs
+            if _is_gone(self._root, name):  # otherwise it is newer than the list of logs
                 raise LookupError(f"session {name} is gone")
         for log in reversed(logs):
             with suppress(ContextCompressionError):  # an unreadable log must not hide the others

@@ -111,7 +111,7 @@ def _opened(folder: Path) -> Generator[Index]:
     path = (folder / INDEX).absolute()
     mode = "rw"
     if not os.path.lexists(path):
-        remove(folder)  # SQLite would replay a journal that was left behind into the new file
+        remove(folder)  # SQLite would replay an old journal into the new file
     try:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         os.close(os.open(path, flags, 0o600))

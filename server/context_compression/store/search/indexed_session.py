@@ -127,7 +127,7 @@ class IndexedSession:
                 for id, start, length, parts in documents
                 if not lacks(data[start : start + length], spellings, in_parts=bool(parts))
             }
-        if not spellings.in_one:  # it may be put together of several strings
+        if not spellings.in_one:  # several strings may form it
             return {id for id, start, _, parts in documents if parts or data[start] != QUOTE}
         return {id for id, start, _, parts in documents if not parts and data[start] != QUOTE}
 

@@ -29,7 +29,7 @@ SHORTEST_BEGINNING = 3
 """If no text contains a word of at least this many letters, longer words that begin with it count.
 """
 MOST_SCANNED = 4
-"""If no text has such longer words either, all texts are read for this many words of the query."""
+"""If no document fits a query, all texts are read for this many of its words."""
 READ_AT_ONCE = 64
 """Documents read at once. A few may be read in vain, but each file is opened once for all of them.
 """
@@ -72,8 +72,8 @@ class IndexLookup:
     ) -> tuple[Iterator[list[Candidate]], int | None]:
         """All documents that contain words of the query, those with its names first; and how many.
 
-        If no text contains a word, longer words that begin with it count; if there are none, any
-        words that contain it.
+        If no text contains a word, longer words that begin with it count. If no document fits the
+        query even then, its first words are searched as parts of other words.
 
         Raises:
             StoreError: the pattern takes too long.
@@ -95,7 +95,7 @@ class IndexLookup:
         first: list[int] = []
         literal = pattern.literal or ""
         order = f"AND {self._within} ORDER BY ours, id DESC"
-        if phrase := _phrase(literal):  # mostly it stands there as complete words
+        if phrase := _phrase(literal):  # most matches are complete words
             matching = "id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             ids = self._ids(
                 f"SELECT id FROM documents WHERE {matching} {order}", f"text : {phrase} *"

@@ -79,7 +79,7 @@ def _different(before: Iterable[Candidate], candidates: Iterable[Candidate]) -> 
             candidate.document.ref, candidate.document.message, candidate.document.text,
         )  # fmt: skip
         is_new = ref not in texts and message not in texts and ref not in messages
-        if is_new or texts.get(ref, text) != text:  # two texts made so that their refs are alike
+        if is_new or texts.get(ref, text) != text:  # two texts with colliding refs
             texts[ref] = text
             messages.add(message)
             kept.append(candidate)

@@ -118,7 +118,7 @@ class _Search:
 
         Each block is ranked by itself, whichever page is shown, so no page repeats hits of another.
         """
-        least = 2 * self.limit  # some may say the same
+        least = 2 * self.limit  # some may be duplicates
         most = max(least, MOST_RANKED)
         if self.pattern and self.query.empty:
             return source.with_pattern(self.pattern, least, most), None

@@ -92,7 +92,7 @@ class AnthropicSummarizer:
     @asynccontextmanager
     async def _connected(self) -> AsyncGenerator[Any]:
         """The caller's client, or a new one: a client must not outlive its event loop."""
-        # 1.5 s the first time (measured): in a thread, so that the event loop goes on
+        # in a thread: the first import takes 1.5 s (measured), and the event loop must continue
         await anyio.to_thread.run_sync(importlib.import_module, "anthropic")
         from anthropic import AsyncAnthropic
 
@@ -105,7 +105,7 @@ class AnthropicSummarizer:
                 "No key for the summary's model: set ANTHROPIC_API_KEY, or hand in a client.",
                 retryable=False,
             )
-        # never None: the SDK would look into os.environ
+        # not None, or the SDK would read os.environ
         base_url = self._environ.get("ANTHROPIC_BASE_URL") or BASE_URL
         async with AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0) as client:
             yield client
@@ -115,7 +115,7 @@ class AnthropicSummarizer:
     ) -> SummaryReply:
         """Call the model until it succeeds, a retry is pointless, or no pause fits the deadline."""
         attempt = 1
-        failed: list[SummaryReply] = []  # answered calls without a summary: they cost, too
+        failed: list[SummaryReply] = []  # answered calls without a summary have a cost, too
         while not isinstance(answer := await _call(client, model, request), SummaryReply):
             if answer.spent:
                 failed.append(answer.spent)
@@ -146,7 +146,7 @@ async def _call(client: Any, model: str, request: SummaryRequest) -> SummaryRepl
             messages=[{"role": "user", "content": request.prompt}],
         ) as stream:
             message = await stream.get_final_message()
-    except Exception as error:  # also httpx2's and the SDK's own: it does not wrap them in a stream
+    except Exception as error:  # in a stream, the SDK does not wrap errors of httpx2
         return explained(error, client, model)
     reply = _reply(message)
     failure = why_no_summary(message, reply.text, model)
