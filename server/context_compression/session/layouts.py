@@ -179,7 +179,7 @@ def _pieces(text: str, source: str) -> Pieces:
     while at < len(text) and searched < MOST_SEARCHED:
         line_end = text.find("\n", at) + 1 or len(text)
         stop = len(text) if at > literal_line else literal_line
-        for begin in (at, text.find("] ", at, line_end) + 2):  # behind a label, too
+        for begin in (at, text.find("] ", at, line_end) + 2):  # also after a label
             place, length = (0, 0)
             if begin >= at:
                 place, length = _quotation(text, begin, stop, source, end_of_last)

@@ -30,7 +30,7 @@ class SummaryFile:
         self._path = folder / "summaries.json"
 
     def read(self) -> list[dict[str, Any]]:
-        """The summaries as they are in the file, oldest first; `[]` where there is no file.
+        """The summaries as they are in the file, oldest first; `[]` if there is no file.
 
         Raises:
             StoreDamaged: the file is damaged.
