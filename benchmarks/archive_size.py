@@ -1,17 +1,17 @@
-"""How much room an archive takes, with its search index, for each byte of the conversation.
+"""The disk space of an archive with its search index, per byte of the conversation.
 
     python benchmarks/archive_size.py [--limit 20] [--together] [--bar 2.5] [--json FILE]
 
 Each recording is compressed to three tenths of its tokens in a store of its own, and one search
-makes the index; `--together` puts all of them into one store. The measure is bytes on disk, locks
-aside, over the bytes of the messages that were recorded, as compact JSON in UTF-8.
+creates the index; `--together` puts all recordings into one store. The measure is bytes on disk,
+without locks, divided by the bytes of the recorded messages as compact JSON in UTF-8.
 
-    a call       `compress(messages, store=…)`, which is what a transcript goes through
-    offloaded    the same with the strategy `offload`: results stand in files of their own, too
+    a call       `compress(messages, store=…)`, as for a transcript
+    offloaded    the same with the strategy `offload`, which also writes results to their own files
     a session    recorded message by message before, as an agent loop does it
     four times   such a session that is compressed after each quarter of it
 
-The first is barred: its median over the recordings.
+Only the first has a limit, `--bar`, for its median over the recordings.
 """
 
 import argparse
@@ -88,7 +88,7 @@ WAYS: dict[str, Callable[[Store, str, Messages], None]] = {
 
 
 def fitted(work: Callable[[int], object], messages: Messages) -> None:
-    """Compress to the share, or to the floor where that is higher."""
+    """Compress to the share, or to the minimum size if that is larger."""
     target = int(SHARE * sum(map(message_tokens, messages)))
     try:
         work(target)
@@ -99,7 +99,7 @@ def fitted(work: Callable[[int], object], messages: Messages) -> None:
 def measured(
     way: Callable[[Store, str, Messages], None], paths: Sequence[Path], together: bool
 ) -> Iterator[dict[str, Any]]:
-    """One row for each recording, or one for all of them: bytes by kind over the raw bytes."""
+    """One row per recording, or one for all of them: bytes by kind, divided by the raw bytes."""
     with tempfile.TemporaryDirectory() as folder:
         raw = 0
         for number, path in enumerate(paths):
@@ -138,7 +138,7 @@ def kind_of(path: Path) -> str:
 
 
 def report(figures: Mapping[str, Sequence[Mapping[str, Any]]], bar: float) -> bool:
-    """Print the shares; whether the bar was missed."""
+    """Print the ratios; returns whether the limit was exceeded."""
     kinds = ("log", "originals", "offloaded", "ledger", "index", "other")
     print(f"| way | recordings | {' | '.join(kinds)} | median | worst | of |")
     print(f"|---|--:|{'--:|' * len(kinds)}--:|--:|---|")

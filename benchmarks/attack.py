@@ -1,10 +1,10 @@
 """Attacks on a store, with their counts: `python benchmarks/attack.py`, or some of them by name.
 
-Ends with 1 where something was lost, came back as something else, or crashed.
+The exit code is 1 if data was lost or came back changed, or if a process crashed.
 
     kill       a process at work is killed at any moment (SIGKILL)
     damage     one file of a store is changed, cut, emptied, doubled, removed, or made a folder
-    disk       every file may grow to so many bytes only
+    disk       no file may grow beyond a number of bytes
     processes  several processes work in one session at once
 """
 
@@ -34,14 +34,15 @@ SMALL = {"offload_min_tokens": 100, "offload_preview_tokens": 30, "max_tool_outp
 TEXT = "\n".join(f"{n} info handled request {n * 31} 三" for n in range(120))
 
 UNTOLD = ("summaries.json", "config.json", "search.sqlite")
-"""Files in which another value need not be told: a person may change the first two, and the index
-is made of the others, may lose a hit and is thrown away when SQLite finds it damaged."""
+"""Files in which a changed value need not be reported. A person may change the first two. The index
+is made from the other files; it may lose a hit, and is rebuilt if SQLite reports damage.
+"""
 
 Counts = Counter[str]
 
 
 def text(number: int) -> str:
-    """A text like no other."""
+    """A text that differs from all others."""
     return f"text {number}\n{TEXT}\nend of {number}"
 
 
@@ -52,7 +53,7 @@ def step(number: int) -> list[dict[str, Any]]:
 
 
 def work(folder: Path, worker: int, rounds: int, *, compresses: bool) -> None:
-    """Record, archive, compress and undo; each line on stdout says what is on disk."""
+    """Record, archive, compress and undo; each line on stdout reports what is on disk."""
     session = Session(folder, "s", settings=SMALL)
     for number in range(worker * 1_000, worker * 1_000 + rounds):
         session.record(*step(number))
@@ -74,7 +75,7 @@ def child(folder: Path, worker: int, rounds: int) -> subprocess.Popen[str]:
 
 
 def lost_of(folder: Path, told: list[str]) -> Iterator[str]:
-    """What was said to be on disk and is not; what comes back as something else."""
+    """Data that was reported to be on disk and is missing, or that comes back changed."""
     session = Session(folder, "s", settings=SMALL)
     state = session.state()
     said = [json.dumps(message) for message in state.recorded]
@@ -101,7 +102,7 @@ def lost_of(folder: Path, told: list[str]) -> Iterator[str]:
 
 
 def kill(runs: int, pick: random.Random, counts: Counts) -> Iterator[str]:
-    """Kill a process at work; what it had said is there, and work goes on."""
+    """Kill a process at work; its reported data must be there, and work must go on."""
     for run in range(runs):
         with TemporaryDirectory() as made:
             folder = Path(made) / ".compression"
@@ -123,7 +124,7 @@ def kill(runs: int, pick: random.Random, counts: Counts) -> Iterator[str]:
 
 
 def a_store(folder: Path) -> Store:
-    """With every kind of file in it."""
+    """A store with every kind of file in it."""
     store = Store(folder)
     session = Session(store, "s", settings=SMALL)
     for number in range(8):
@@ -159,7 +160,7 @@ def damages(path: Path, pick: random.Random) -> tuple[str, Callable[[], object]]
 
 
 def used(folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """All that the doors say of a store, and what was told of its damage."""
+    """Everything that the interfaces return about a store, and the reported damage."""
     store = Store(folder)
     session = Session(store, "s", settings=SMALL)
     said: dict[str, Any] = {}
@@ -185,7 +186,7 @@ def used(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def damage(runs: int, pick: random.Random, counts: Counts) -> Iterator[str]:
-    """Damage one file; nothing crashes, nothing comes back as something else, it is told."""
+    """Damage one file; nothing may crash or come back changed, and the damage must be reported."""
     with TemporaryDirectory() as made:
         sound = Path(made) / "sound"
         a_store(sound)
@@ -217,7 +218,7 @@ def damage(runs: int, pick: random.Random, counts: Counts) -> Iterator[str]:
 
 
 def disk(runs: int, pick: random.Random, counts: Counts) -> Iterator[str]:
-    """Let files grow to so many bytes; what does not fit leaves all as it was."""
+    """Limit the size of files; data that does not fit must leave everything unchanged."""
     with TemporaryDirectory() as made:
         sound = Path(made) / "sound"
         session = Session(sound, "s", settings=SMALL)

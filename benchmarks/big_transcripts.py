@@ -1,10 +1,10 @@
-"""What reading a very large transcript costs: seconds and memory, at first and once it has grown.
+"""The cost of reading a very large transcript: seconds and memory, at first and after it has grown.
 
     python benchmarks/big_transcripts.py [MEGABYTES [HOST …]]
 
-Writes a transcript for each host into a temporary folder (500 MB if nothing is said), with a
-compaction every five megabytes, and one of Claude Code's that never was compacted. Each is read in
-a process of its own; then a row is added, and it is looked at again.
+Writes a transcript for each host into a temporary folder (500 MB by default), with a compaction
+every five megabytes, and one of Claude Code's that was never compacted. Each is read in a process
+of its own; then a row is added, and it is read again.
 """
 
 import json
@@ -132,7 +132,7 @@ FILES: dict[str, Callable[[], Iterator[Row]]] = {
 
 
 def written(path: Path, rows: Iterator[Row], size: int) -> Iterator[Row]:
-    """Write rows until the file has that size; the rows that are left."""
+    """Write rows until the file has this size; returns the remaining rows."""
     with path.open("wb") as file:
         while file.tell() < size:
             file.write(json.dumps(next(rows)).encode() + b"\n")
@@ -140,7 +140,7 @@ def written(path: Path, rows: Iterator[Row], size: int) -> Iterator[Row]:
 
 
 def opencode(path: Path, size: int) -> None:
-    """A database of one session of that size."""
+    """A database with one session of this size."""
     with closing(sqlite3.connect(path)) as db:
         db.executescript(
             "CREATE TABLE session (id PRIMARY KEY, parent_id, directory, title, revert, "
@@ -170,7 +170,7 @@ def _step(db: sqlite3.Connection, n: int) -> None:
 
 
 def measured(path: Path) -> None:
-    """Read a transcript, wait until it has grown, look again; print what that took."""
+    """Read a transcript, wait until it has grown, read it again; print the cost."""
     readings = Readings()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(2):

@@ -1,11 +1,11 @@
-"""Fits what the token counts rest on, and says how far the shipped numbers are off.
+"""Fits the constants of the token counts, and reports the error of the shipped numbers.
 
     python benchmarks/calibrate.py          factors and constants of the Claude families
     python benchmarks/calibrate.py bytes    weights of the estimate without a tokenizer
 
 The first reads steps of Claude Code whose full text and charge are known (../shared/data, or
-CONTEXT_COMPRESSION_DATA), the second conversations from there and the message catalogues of the
-system in as many languages as it has. Copy what they print into tokens/families.py and
+CONTEXT_COMPRESSION_DATA). The second reads conversations from there, and the message catalogues of
+the system in all its languages. Copy the printed numbers into tokens/families.py and
 tokens/estimate.py.
 """
 
@@ -154,7 +154,7 @@ def catalogue(file: Path) -> list[str]:
 
 
 def cut(text: str, number: int) -> list[str]:
-    """At most `number` samples from all over the text."""
+    """At most `number` samples from all parts of the text."""
     choose = random.Random(len(text))
     parts: list[str] = []
     at = 0

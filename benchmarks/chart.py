@@ -1,4 +1,4 @@
-"""A chart of quality over size as SVG: lines for those who keep a budget, dots for the others.
+"""A chart of quality over size as SVG: lines for methods with a budget, dots for the others.
 
 Its colours follow the reader's light or dark page.
 """
@@ -85,7 +85,7 @@ def _text(x: float, y: float, text: str, kind: str, anchor: str = "start") -> st
 
 
 def _x(size: float, smallest: float) -> float:
-    """On a logarithmic scale up to the whole history."""
+    """On a logarithmic scale up to the complete history."""
     return LEFT + (1 - math.log(size) / math.log(smallest)) * (WIDTH - LEFT - RIGHT)
 
 

@@ -1,7 +1,7 @@
 """Tokens without a vocabulary: the estimate that budgets of `quality.py` are measured in.
 
-Fitted on what Claude Code was charged for whole prompts. It knows no tokenizer, so no compressor
-has an advantage from sharing one.
+It was fitted to the tokens that Claude Code was charged for complete prompts. It uses no tokenizer,
+so no compressor has the advantage of sharing one.
 """
 
 import json
@@ -20,7 +20,7 @@ PER_MESSAGE, PER_TOOL_BLOCK, PER_TEXT_BLOCK = 6, 40, 2
 
 @lru_cache(100_000)
 def tokens(text: str) -> float:
-    """Six letters to a token, three digits, one for a sign or a line break, 2.5 bytes of others."""
+    """One token for six letters, three digits, a sign, a line break, or 2.5 bytes of others."""
     words = sum((len(run) + 5) // 6 for run in LETTERS.findall(text))
     numbers = sum((len(run) + 2) // 3 for run in DIGITS.findall(text))
     breaks = sum(run != " " for run in SPACE.findall(text))
@@ -33,12 +33,12 @@ def tokens(text: str) -> float:
 
 
 def whole_tokens(text: str) -> int:
-    """The estimate as a counter that can be handed to a compressor."""
+    """The estimate as a counter that can be passed to a compressor."""
     return math.ceil(tokens(text))
 
 
 def message_tokens(message: Mapping[str, Any]) -> float:
-    """Tokens of a message with what wraps it and its blocks."""
+    """Tokens of a message, including the framing of the message and its blocks."""
     return PER_MESSAGE + sum(
         tokens(block_text(block)) + (PER_TEXT_BLOCK if block["type"] == "text" else PER_TOOL_BLOCK)
         for block in message["content"]
@@ -46,7 +46,7 @@ def message_tokens(message: Mapping[str, Any]) -> float:
 
 
 def block_text(block: Mapping[str, Any]) -> str:
-    """What the model reads of a block: text, a call with its arguments as JSON, or a result."""
+    """The text of a block for the model: text, a call with its arguments as JSON, or a result."""
     match block["type"]:
         case "text":
             return block["text"]

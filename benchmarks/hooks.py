@@ -2,8 +2,8 @@
 
     python benchmarks/hooks.py
 
-A session of some size stands in the transcript. Printed: the median and the slowest of the calls,
-and the mean of what the server itself worked: others may keep the machine busy.
+The transcript holds a session of some size. The output is the median and the slowest of the calls,
+and the mean of the server's own CPU time, because other processes may keep the machine busy.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 TURNS = 120
 TIMES = 30
 SIZES = (20, 100, 300, 370, 3_000)
-"""Lines of a log; the host hands at most 30,000 characters over, and more in a file."""
+"""Lines of a log. The host passes at most 30,000 characters, and more in a file."""
 
 
 def written(home: Path) -> Path:
@@ -44,7 +44,7 @@ def written(home: Path) -> Path:
 
 
 def answered(transcript: Path, lines: int) -> Iterator[dict[str, Any]]:
-    """Calls of the hook after a tool that printed so many lines, each time others."""
+    """Calls of the hook after a tool that printed this many lines, different ones each time."""
     results = transcript.with_suffix("") / "tool-results"
     results.mkdir(parents=True, exist_ok=True)
     for number in range(TIMES):
@@ -67,7 +67,7 @@ def answered(transcript: Path, lines: int) -> Iterator[dict[str, Any]]:
 async def timed(
     client: Client, events: Iterator[dict[str, Any]]
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds of each call, and those the server ran meanwhile."""
+    """Milliseconds of each call, and the CPU milliseconds of the server meanwhile."""
     took: list[float] = []
     ran: list[float] = []
     for event in events:
@@ -79,7 +79,7 @@ async def timed(
 
 
 def ran_so_far() -> float:
-    """Milliseconds that our only child has run; 0 where the system does not say."""
+    """CPU milliseconds of our only child so far; 0 if the system does not report them."""
     try:
         own = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text("utf-8").split()
         fields = Path(f"/proc/{own[-1]}/stat").read_text("utf-8").rpartition(")")[2].split()

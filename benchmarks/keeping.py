@@ -15,10 +15,10 @@ CLEARED = "[Old tool result content cleared]"
 
 
 class Loop(Protocol):
-    """An agent's loop, as far as what it sends is concerned."""
+    """The part of an agent's loop that decides what is sent."""
 
     def request(self, came: Messages) -> Messages:
-        """The next request, given what came since the last one."""
+        """The next request, given the messages since the last one."""
         ...
 
 
@@ -36,7 +36,7 @@ class Ours:
 
 
 class Uncompressed:
-    """Everything is sent, whether a window holds it or not."""
+    """Everything is sent, even if it does not fit the window."""
 
     def __init__(self) -> None:
         self._messages: Messages = []
@@ -47,12 +47,12 @@ class Uncompressed:
 
 
 class Trimming:
-    """The oldest steps are dropped, but for the first message.
+    """The oldest steps are dropped, except for the first message.
 
     Args:
-        tokens: of a message.
-        threshold: from here on it is due.
-        target: what to come down to.
+        tokens: counts the tokens of a message.
+        threshold: size in tokens from which trimming is due.
+        target: size in tokens after trimming.
     """
 
     def __init__(self, tokens: Callable[[Message], int], threshold: int, target: int) -> None:
@@ -75,9 +75,10 @@ class Trimming:
 
 
 class Clearing:
-    """Results of tools are cleared, but for the newest, and stay so.
+    """All tool results except the newest are cleared, and stay cleared.
 
-    As the Messages API does it (`clear_tool_uses_20250919`), with a threshold like everybody's.
+    This is what the Messages API does (`clear_tool_uses_20250919`), with the same threshold as the
+    other loops.
     """
 
     def __init__(self, tokens: Callable[[Message], int], threshold: int) -> None:
@@ -106,7 +107,7 @@ def _cleared(message: Message) -> Message:
 
 
 def loops(tokens: Callable[[Message], int], window: int, folder: Path) -> dict[str, Loop]:
-    """All of them, by name, with the same window and the same threshold."""
+    """All loops, by name, with the same window and the same threshold."""
     threshold, target = threshold_of(window), Settings(token_budget=window).target_tokens
     return {
         "context-compression": Ours(folder, window),
@@ -118,6 +119,6 @@ def loops(tokens: Callable[[Message], int], window: int, folder: Path) -> dict[s
 
 
 def threshold_of(window: int) -> int:
-    """Tokens from which on compression is due; ours goes by the upper bound of its count."""
+    """The size in tokens from which compression is due; ours uses its count's upper bound."""
     doubt = Counter().count(window).upper / window
     return int(Settings(token_budget=window).threshold_tokens / doubt)

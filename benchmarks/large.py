@@ -1,11 +1,11 @@
-"""What a large input costs, beside another checkout: seconds, memory, and whether bars are met.
+"""The cost of a large input, compared with another checkout: seconds, memory, and limits.
 
     python benchmarks/large.py [--beside CHECKOUT] [--only NAME,…] [--megabytes 100]
 
-Recordings of Claude Code are lengthened to a hundred megabytes, once with a compaction after each,
-once with none; a million messages of one letter; two files of sixteen megabytes that unpack to
-gigabytes. Each is looked at by the command in a process of its own, here and with the code of
-CHECKOUT, which has its own `.venv`. Ends with 1 where a bar is missed.
+The inputs are: recordings of Claude Code lengthened to a hundred megabytes, once with a compaction
+after each and once with none; a million messages of one letter; two files of sixteen megabytes that
+unpack to gigabytes. The command reads each input in a process of its own, here and with the code of
+CHECKOUT, which has its own `.venv`. The exit code is 1 if a limit is exceeded.
 """
 
 import argparse
@@ -43,7 +43,7 @@ print(json.dumps([seconds, used.ru_maxrss / 1000, child.returncode, said]))
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run took: seconds of the clock, megabytes at most, and whether it went well."""
+    """The cost of one run: elapsed seconds, peak megabytes, and whether it succeeded."""
 
     seconds: float
     megabytes: float
@@ -53,7 +53,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Bar:
-    """A run and what it may take at most; `refused`: it has to end with words."""
+    """A run and its limits; `refused`: it must end with an error message."""
 
     name: str
     command: tuple[str, ...]
@@ -63,7 +63,7 @@ class Bar:
 
 
 def lengthened(compacted: bool) -> Iterator[Row]:
-    """Rows of recordings, over and over, each time with ids of its own, in one chain."""
+    """Rows of recordings, repeated with new ids each time, in one chain."""
     files = sorted(recordings.FOLDER.parent.glob("native/claude-code/*.jsonl.gz"))
     recorded = [
         [*map(json.loads, gzip.decompress(f.read_bytes()).split(b"\n")[:-1])] for f in files
@@ -96,7 +96,7 @@ def is_of_compaction(row: Row) -> bool:
 
 
 def renamed(value: Any, turn: int) -> None:
-    """Give messages and calls other ids, so that none comes twice."""
+    """Give messages and calls other ids, so that no id is repeated."""
     if isinstance(value, list):
         for item in cast("list[Any]", value):
             renamed(item, turn)
@@ -137,7 +137,7 @@ def bomb(path: Path, content: bytes) -> Path:
 def run(checkout: Path, command: tuple[str, ...], folder: Path) -> Measured:
     """Run the command of a checkout.
 
-    A small process in between starts it: to a child counts what its parent ever held.
+    A small process in between starts it, because the peak memory of a parent counts for its child.
     """
     python = str(checkout / ".venv/bin/python")
     environ = {**os.environ, "PYTHONPATH": str(checkout / "server"), "HOME": str(folder)}
@@ -150,7 +150,7 @@ def run(checkout: Path, command: tuple[str, ...], folder: Path) -> Measured:
 def live_context(path: Path) -> tuple[float, int]:
     """Megabytes of the messages that are live in a file, as JSON, and their tokens.
 
-    Asked of a process of its own: what this one ever held would count as its children's.
+    A separate process measures this, because our peak memory would count for our children.
     """
     command = [sys.executable, __file__, "--live", str(path)]
     size, tokens = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)

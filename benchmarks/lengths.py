@@ -1,8 +1,8 @@
 """Conversations of any length, made of real ones.
 
-Recorded sessions, in a mixed order, follow each other until it is long enough. Where there are no
-recordings, or more is wanted than they have, it goes on with the same in other words; the demo's
-conversation then stands for them.
+Recorded sessions, in a mixed order, follow each other until the conversation is long enough. If
+there are not enough recordings, they are repeated in other words. If there are none, the demo's
+conversation is used instead.
 """
 
 import json
@@ -19,15 +19,15 @@ from context_compression import count_tokens
 
 DEMO = Path(__file__).parents[1] / "server/context_compression/demo/conversation.jsonl"
 MODEL = "gpt-4o"
-"""Whose tokens the lengths are measured in: o200k."""
+"""The model in whose tokens the lengths are measured: o200k."""
 
 
 def conversation(length: int, file: Path | None = None) -> Messages:
-    """A valid conversation of about so many o200k tokens that ends with the user.
+    """A valid conversation of about this many o200k tokens that ends with the user.
 
     Args:
         length: tokens.
-        file: JSON lines to take instead of the recordings.
+        file: JSON lines to use instead of the recordings.
     """
     messages: Messages = []
     missing = length
@@ -72,12 +72,12 @@ def _endless(file: Path | None) -> Iterator[Messages]:
 
 
 def _mixed(path: Path) -> bytes:
-    """An order that has nothing to do with names."""
+    """A sort key that does not depend on the alphabetical order of names."""
     return sha256(path.name.encode()).digest()
 
 
 def _read(source: Path) -> Messages:
-    """The messages of a session; none where no tools are used."""
+    """The messages of a session; none if it uses no tools."""
     if source.suffix == ".gz":
         recording = recordings.load(source)
         return recording.messages if recording.uses_tools else []

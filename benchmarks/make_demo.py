@@ -2,10 +2,10 @@
 
     python benchmarks/make_demo.py        # in an environment with `.[dev]`; git and a clean commit
 
-What the user and the agent say is written here; what the tools answer is real: the commands run in
-a throw-away clone of this repository's last commit, edits and failing tests included. The result
-depends on nothing but that commit: paths, times and the environment are taken out. Where an edit
-no longer fits the code, the script stops and says which; then the story below wants a new line.
+The texts of the user and the agent are written here; the results of the tools are real. The
+commands run in a throw-away clone of this repository's last commit, including edits and failing
+tests. The result depends only on that commit: paths, times and the environment are removed. If an
+edit no longer fits the code, the script stops and names it; then adapt the story below.
 """
 
 import json
@@ -28,7 +28,7 @@ PRIVATE = re.compile(
     r"/(?:home|root|Users|tmp|work|var|farm)/|[\w.]+@[\w.]+\.\w+|\bsk-\w+"
     r"|\b20\d\d-\d\d-\d\d[T ]\d\d:"
 )
-"""What must not be in the result, unless the repository says it: machine paths, times, keys."""
+"""Must not be in the result, unless the repository contains it: machine paths, times, keys."""
 
 Message = dict[str, Any]
 
@@ -45,7 +45,7 @@ class Recording:
         self.messages.append({"role": "user", "content": text})
 
     def agent(self, text: str, *calls: tuple[str, dict[str, str]]) -> None:
-        """The agent says something, calls tools side by side, and gets their results."""
+        """The agent writes a text, calls tools in parallel, and gets their results."""
         said: list[Message] = [{"type": "text", "text": text}] if text else []
         results: list[Message] = []
         for name, arguments in calls:
@@ -95,7 +95,7 @@ class Recording:
         return f"changed {path}: 1 place", False
 
     def _as_shown(self, output: str) -> str:
-        """The output without what differs from run to run and from machine to machine."""
+        """The output without the parts that differ between runs or machines."""
         output = output.replace(str(self.clone), SHOWN_ROOT)
         output = output.replace(sys.prefix, "/venv")
         output = re.sub(r" in \d+\.\d+s( \([\d:]+\))?", "", output)
@@ -279,7 +279,7 @@ END"""
 
 
 def story(say: Recording) -> None:
-    """A user and an agent add a strategy to this very project."""
+    """A user and an agent add a strategy to this project."""
     say.user(
         "You are in the repository of context-compression. I would like a new strategy, "
         "`collapse`: build logs repeat the same line hundreds of times, and one line with a count "

@@ -1,25 +1,27 @@
-"""What later steps of a session need of its history, and how much of it a view still holds.
+"""The content of a session's history that later steps need, and the share that a view still holds.
 
-A session is cut before an answer. What the assistant does in its next ten steps (its words, its
-tools' arguments) and what the user types meanwhile is compared with the history before the cut:
+A session is cut before an answer. The next ten steps of the assistant (its texts and the arguments
+of its tool calls), and the texts that the user types meanwhile, are compared with the history
+before the cut:
 
-    needed identifiers   paths, symbols, numbers, flags, ids used in a step that stand in the
-                         history, and in nothing the tools returned since
-    far                  those of them that do not stand in the history's last 6,000 tokens
-    FRR                  share of the needed identifiers that stand in the view
-    GFRR                 the same, among the words they stand among in the history: bare lists of
+    needed identifiers   paths, symbols, numbers, flags, ids used in a step that are in the
+                         history, and in no tool result since
+    far                  those of them that are not in the history's last 6,000 tokens
+    FRR                  share of the needed identifiers that are in the view
+    GFRR                 the same, but with the words around them in the history: bare lists of
                          identifiers are worth nothing
-    NGR                  share of needed runs of four words that stand in the view
-    VAR                  share of lines needed verbatim, to anchor an edit, that stand in the view
-    UIS                  share of the sentences typed by the user that stand in the view verbatim
+    NGR                  share of needed runs of four words that are in the view
+    VAR                  share of lines needed verbatim, to anchor an edit, that are in the view
+    UIS                  share of the sentences typed by the user that are in the view verbatim
     Q                    0.35 GFRR + 0.25 GFRR far + 0.20 NGR + 0.20 UIS
 
-and beside Q, for whoever asks later what was tried and why:
+Two more measures show whether a reader can later see what was tried and why:
 
-    failures             share of failed calls of which a line that tells of it stands in the view
-    decisions            share of the assistant's sentences that say why, or what instead of what
+    failures             share of failed calls of which a line about the failure is in the view
+    decisions            share of the assistant's sentences with a reason or an alternative
 
-What a step looks up again, because it was lost, is no need: the recorded session had it in view.
+If a step looks up content again because it was lost, that is no need: the recorded session had it
+in view.
 """
 
 import json
@@ -70,7 +72,7 @@ class Group:
 
     @cached_property
     def as_read(self) -> str:
-        """Its text with the arguments of calls spelled out."""
+        """Its text with the arguments of calls as plain lines."""
         return "\n".join(
             _spelled(b["input"]) if b["type"] == "tool_use" else block_text(b)
             for m in self.messages
@@ -79,13 +81,13 @@ class Group:
 
     @property
     def typed(self) -> str:
-        """What a person typed in it."""
+        """The text in it that a person typed."""
         alone = len(self.messages) == 1 and self.messages[0]["role"] == "user"
         return _typed(self.messages[0]) if alone else ""
 
 
 def groups(messages: Sequence[Message]) -> list[Group]:
-    """The messages, tool steps together; text beside results is a group of its own."""
+    """The messages, with each tool step as one group; text beside results is a separate group."""
     found: list[Group] = []
     rest = iter([*messages, None])
     message = next(rest)
@@ -106,7 +108,7 @@ def groups(messages: Sequence[Message]) -> list[Group]:
 
 @dataclass(frozen=True)
 class Need:
-    """What the steps after a cut need of the history before it.
+    """The content of a history that the steps after a cut need.
 
     Attributes:
         identifiers: all that are needed.
@@ -114,8 +116,8 @@ class Need:
         used_in: the text of the step that needs an identifier first.
         around: the words around each identifier in the history, newest first.
         typed: sentences of the user.
-        failures: of each failed call the lines that tell of it.
-        decisions: sentences of the assistant that say why.
+        failures: for each failed call, the lines that report the failure.
+        decisions: sentences of the assistant that give a reason.
     """
 
     identifiers: frozenset[str]
@@ -130,7 +132,7 @@ class Need:
 
 
 def need(reader: Reader, recording: Recording, cut: Cut) -> Need | None:
-    """What follows needs of the cut's history; nothing where that is too little to measure."""
+    """The need of the steps after a cut; `None` if it is too small to measure."""
     history = groups(cut.history)
     if sum(group.tokens for group in history) < LEAST_TOKENS:
         return None
@@ -191,7 +193,7 @@ def need(reader: Reader, recording: Recording, cut: Cut) -> Need | None:
 
 
 def score(reader: Reader, need: Need, view: Sequence[Message]) -> dict[str, float | None]:
-    """How much of the need a view holds, by name; nothing where nothing of a kind is needed."""
+    """The share of each kind of need that a view holds; `None` if nothing of a kind is needed."""
     shown = groups(view)
     text = "\n".join(["", *(group.as_read for group in shown)])
     held = frozenset[str]().union(*(reader.identifiers(group.as_sent) for group in shown))
@@ -220,7 +222,7 @@ def _share(wanted: frozenset[Any], held: Iterable[Any]) -> float | None:
 
 
 def _grounded(here: Sequence[frozenset[str]], there: Sequence[frozenset[str]]) -> bool:
-    """Whether an occurrence stands among words which stand around one in the history."""
+    """Whether an occurrence has words around it that are around one in the history, too."""
     return any(
         len(words) > 1 and any(len(words & others) >= max(2, 0.6 * len(words)) for others in there)
         for words in here
@@ -249,7 +251,7 @@ def _following(recording: Recording, cut: Cut) -> Iterator[Message]:
 
 
 def _said(message: Message) -> str:
-    """What the assistant wrote, the arguments of its calls included."""
+    """The text of the assistant, including the arguments of its calls."""
     blocks = [block for block in message["content"] if block["type"] != "tool_result"]
     return "\n".join(
         block["text"] if block["type"] == "text" else _spelled(block["input"]) for block in blocks
@@ -257,12 +259,12 @@ def _said(message: Message) -> str:
 
 
 def _typed(message: Message) -> str:
-    """What a person typed in a message."""
+    """The text in a message that a person typed."""
     return "\n".join(text for text in _texts(message) if not text.lstrip().startswith(_NOT_TYPED))
 
 
 def _shown(message: Message) -> str:
-    """What tools returned and what the host put in."""
+    """The results of tools and the additions of the host."""
     reminders = (text for text in _texts(message) if text.lstrip().startswith(_NOT_TYPED[0]))
     results = "\n".join(block_text(block) for block in _results(message))
     return f"{results}\n" + "\n".join(reminders)
@@ -279,7 +281,7 @@ def _results(message: Message) -> list[dict[str, Any]]:
 
 
 def _failures(message: Message) -> Iterator[frozenset[str]]:
-    """Of each failed call answered in a message, the beginnings of the lines that tell of it."""
+    """For each failed call in a message, the beginnings of the lines that report the failure."""
     for result in _results(message):
         text = block_text(result)
         if result.get("is_error") or _EXITED.search(text[:300]) or _EXITED.search(text[-300:]):
@@ -289,7 +291,7 @@ def _failures(message: Message) -> Iterator[frozenset[str]]:
 
 
 def _anchors(message: Message) -> Iterator[set[str]]:
-    """Lines an edit of the message needs verbatim: the text to replace, the context of a patch."""
+    """Lines that an edit needs verbatim: the text to replace, the context of a patch."""
     for call in message["content"]:
         if call["type"] != "tool_use":
             continue
@@ -309,7 +311,7 @@ def _sentences(text: str) -> set[str]:
 
 
 def _spelled(value: Any) -> str:
-    """The strings in parsed JSON, a line each."""
+    """The strings in parsed JSON, one per line."""
     if isinstance(value, str):
         return value
     if is_object(value):

@@ -1,4 +1,4 @@
-"""What a run of `quality.py` came to: rows, their means, the tables made of them."""
+"""The outcome of a run of `quality.py`: rows, their means, and tables of them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,9 +11,9 @@ HOST = "the host's own summary"
 SUMMARY = "summary"
 """Label of the real compaction points, where the budget is the size of the host's summary."""
 OWN = "own"
-"""Label of views of those who cannot be told a size."""
+"""Label of views by methods that take no budget."""
 TOLERANCE = 1.05
-"""Times the target: our counter and the estimate frame messages differently."""
+"""Factor of the target: our counter and the estimate frame messages differently."""
 ROOM_FOR_USER = 0.4  # of the budget: where the user's words need more, not all can stay
 
 
@@ -22,14 +22,14 @@ class Row:
     """One view.
 
     Attributes:
-        label: the budget it was made for; of ours also the peer whose size it was.
-        digest: of its bytes.
+        label: the budget it was made for; for our views, also the peer whose size it was.
+        digest: hash of its bytes.
         whole: tokens of the history.
-        target: tokens asked for.
-        size: tokens it came to.
+        target: the requested number of tokens.
+        size: the actual number of tokens.
         typed: tokens of the user's sentences.
         at_floor: whether the target could not be met, and the smallest view was taken.
-        faults: what should never be.
+        faults: violations, which should never occur.
         scores: by name.
     """
 
@@ -53,7 +53,7 @@ class Row:
 
 
 def macro(rows: Sequence[Row], value: Callable[[Row], float | None]) -> float:
-    """The mean over cuts, then sessions, then sources; NaN where there is nothing."""
+    """The mean over cuts, then sessions, then sources; NaN if there are no values."""
     nested: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if (number := value(row)) is not None:
@@ -70,7 +70,7 @@ def share(rows: Sequence[Row], name: str) -> float:
 
 
 def q(rows: Sequence[Row]) -> float:
-    """The score of scores."""
+    """The combined score Q."""
     return sum(weight * share(rows, name) for name, weight in WEIGHTS.items())
 
 
@@ -124,7 +124,7 @@ class Outcome:
         return [row for row in self.rows if row.label == label]
 
     def gates(self) -> Iterator[str]:
-        """What must hold for every view of ours."""
+        """The conditions that every view of ours must meet."""
         ours = [row for row in self.rows if row.method == OURS]
         faults = Counter(fault for row in ours for fault in row.faults)
         counts = [f"{count} {fault}" for fault, count in sorted(faults.items())] or ["none failed"]
@@ -166,7 +166,7 @@ class Outcome:
 
 
 def _with_excess(rows: Sequence[Row]) -> str:
-    """Q, and the size where it is not what was asked for."""
+    """Q, and the size if it is not the requested one."""
     size = macro(rows, of_target)
     return f"{q(rows):.2f}" + (f" (at {size:.0%} of it)" if size > TOLERANCE else "")
 

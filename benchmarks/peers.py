@@ -1,15 +1,15 @@
-"""Other ways to make a conversation smaller, called as their documentation says.
+r"""Other ways to make a conversation smaller, called as their documentation says.
 
-They are needed for benchmarks alone and disagree with our server about the version of `mcp`, so
-they live in an environment of their own:
+They are needed only for benchmarks and require another version of `mcp` than our server, so they
+have a separate environment:
 
     python -m venv peers
     peers/bin/pip install "headroom-ai==0.42.*" "langchain==1.4.*" "agent-framework-core==1.23.*" \
         "strands-agents==1.62.*"
     peers/bin/pip install --no-deps -e . && peers/bin/pip install tiktoken pydantic regex
 
-Those that are not installed are left out. Nothing here asks a model: where a peer would have one
-write a summary, it does what is left without.
+Peers that are not installed are left out. No model is called here: a peer that would let a model
+write a summary does only its other work.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ class Peer:
     """A way to make a conversation smaller.
 
     Attributes:
-        write: the messages (Anthropic's) as it wants them.
-        compress: the view, given those and a number of tokens.
-        read: a view as Anthropic's messages.
-        has_budget: whether it can be told a size at all.
+        write: converts Anthropic's messages to the peer's.
+        compress: the view, given the peer's messages and a number of tokens.
+        read: converts a view to Anthropic's messages.
+        has_budget: whether it takes a size at all.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Peer:
 
 
 def last_messages(counter: TextCounter | None) -> Peer:
-    """The newest messages that fit; of the first that does not, what fits of its results."""
+    """The newest messages that fit; of the first that does not fit, the results that do."""
     return Peer("last-N window", lambda messages, target: _newest(messages, target))
 
 
@@ -110,7 +110,7 @@ def strands_auto(counter: TextCounter | None) -> Peer:
     base: Any = import_module("strands.models").Model
 
     class Listener(base):
-        """A model that notes what it is sent and answers nothing."""
+        """A model that records its requests and answers nothing."""
 
         def __init__(self) -> None:
             self.sent: list[Any] = []
@@ -211,7 +211,7 @@ def _cut(messages: Messages, length: int, *kinds: str) -> Messages:
 
 @dataclass
 class _Tokenizer:
-    """A text counter in the shape Agent Framework wants."""
+    """A text counter with the interface of Agent Framework."""
 
     count: TextCounter
 
@@ -221,7 +221,7 @@ class _Tokenizer:
 
 @dataclass
 class _Entry:
-    """A message where results are messages of their own, as OpenAI and most frameworks have it."""
+    """A message where results are separate messages, as in OpenAI and most frameworks."""
 
     role: str
     texts: list[str] = field(default_factory=list[str])
@@ -240,7 +240,7 @@ def _entries(messages: Sequence[Message]) -> Iterator[_Entry]:
 
 
 def _joined(entries: Iterable[_Entry]) -> Messages:
-    """The entries as Anthropic's messages: what follows an answer is one message of the user's."""
+    """The entries as Anthropic's messages; all entries after an answer become one user message."""
     messages: Messages = []
     for entry in entries:
         role = "assistant" if entry.role == "assistant" else "user"

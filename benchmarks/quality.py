@@ -1,19 +1,19 @@
-"""How much of what an agent needs later is still in a compressed view, here and elsewhere.
+"""How much of what an agent needs later is still in a compressed view, ours and others'.
 
     python benchmarks/quality.py [--budgets 0.25,0.1,0.05,8000] [--cuts 3] [--limit 10]
         [--only NAME] [--points] [--processes 2] [--json FILE | --load FILE] [--markdown]
         [--svg benchmarks/quality.svg]
 
-Recorded sessions are cut where an answer follows, the history before is compressed to shares of
-its size or to a fixed number of tokens, and the view is judged by the steps that really followed:
-`needs.py` says how. Means are taken over cuts, then sessions, then sources, so that no session and
-no project counts more than another. Tokens are those of `estimate.py`, for everybody.
+Recorded sessions are cut where an answer follows. The history before the cut is compressed to
+shares of its size or to a fixed number of tokens. The view is judged by the steps that really
+followed; see `needs.py`. Means are taken over cuts, then sessions, then sources, so that no session
+and no project counts more than another. Tokens are those of `estimate.py`, for all methods.
 
-With --points also where the host compacted the session itself: the summary its model wrote beside
-views of that size.
+With --points, sessions are also cut where the host compacted them. The summary that the host's
+model wrote is then compared with views of that size.
 
-Who cannot be told a size is shown with the size they came to, beside ours at that very size.
-Peers that are not installed are left out; `peers.py` says how to install them.
+Methods that take no budget are shown with the size they reached, next to our view of exactly that
+size. Peers that are not installed are left out; `peers.py` says how to install them.
 """
 
 import argparse
@@ -43,12 +43,12 @@ from context_compression.conversation.refs import ref_of
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be measured.
+    """A measurement to make.
 
     Attributes:
         budgets: shares of the history up to 1, else tokens.
-        only: parts of the names of those to run; empty for all.
-        again: our views alone, unscored: to see whether they come out the same elsewhere.
+        only: parts of the names of the methods to run; empty for all.
+        again: make only our views, without scores, to see whether another process makes the same.
     """
 
     budgets: tuple[float, ...]
@@ -83,7 +83,7 @@ def measured(path: Path, task: Task) -> list[Row]:
 
 @dataclass(frozen=True)
 class Place:
-    """One cut, and everybody's views of the history before it."""
+    """One cut, and the views of all methods of the history before it."""
 
     recording: Recording
     cut: Cut
@@ -112,7 +112,7 @@ class Place:
             yield from self.loose(min(targets.values()))
 
     def loose(self, target: float) -> Iterator[Row]:
-        """Those who cannot be told a size, and ours at theirs."""
+        """The methods that take no budget, and our views of their sizes."""
         for peer in self.peers:
             if not peer.has_budget:
                 row = self.row(OWN, peer.name, target, peer.view(self.copy(), target))
@@ -121,7 +121,7 @@ class Place:
                     yield self.ours(peer.name, row.size)
 
     def ours(self, name: str, target: float) -> Row:
-        """A view of ours, and whether it is as it must be."""
+        """Our view, with any violation of the conditions it must meet."""
         messages = self.copy()
         result, at_floor = compressed(messages, int(target))
         row = self.row(name, OURS, target, result.messages)
@@ -159,7 +159,7 @@ class Place:
 
 
 def compressed(messages: Messages, target: int) -> tuple[Result, bool]:
-    """Our view; where the target lies below the floor, that at the floor."""
+    """Our view; if the target is below the minimum size, the view of the minimum size."""
     counter = estimate.whole_tokens
     try:
         return compress(messages, target_tokens=target, counter=counter), False
@@ -168,7 +168,7 @@ def compressed(messages: Messages, target: int) -> tuple[Result, bool]:
 
 
 def restorable(messages: Messages, result: Result) -> bool:
-    """Whether every message is in the view as it came, or complete among the originals."""
+    """Whether every message is in the view unchanged, or complete among the originals."""
     shown = {id(message) for message in result.messages}
     return all(
         id(message) in shown or result.originals.get(ref_of(message)) == message
@@ -185,7 +185,7 @@ def label(budget: float) -> str:
 
 
 def everything(paths: Sequence[Path], task: Task, processes: int) -> list[Row]:
-    """The rows of all recordings; ours made again in other processes, to compare the bytes."""
+    """The rows of all recordings; our views are made again in other processes, to compare bytes."""
     spawn = multiprocessing.get_context("spawn")  # each process has its own hash seed
     with (
         ProcessPoolExecutor(processes, mp_context=spawn) as first,

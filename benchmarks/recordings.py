@@ -1,6 +1,6 @@
 """Recorded sessions, and the places in them where a history may be cut and compressed.
 
-They are those of ../shared/data/conversations/uniform, or of the folder data that
+The recordings are in ../shared/data/conversations/uniform, or in the data folder that
 CONTEXT_COMPRESSION_DATA names.
 """
 
@@ -30,7 +30,7 @@ CLOSE = 3  # messages: no cut so shortly before the host compacted the session i
 
 @dataclass(frozen=True)
 class Compaction:
-    """Where the host compacted the session itself: `at` is the first message after it."""
+    """A compaction of the session by the host; `at` is the first message after it."""
 
     at: int
     summary: str | None
@@ -42,7 +42,7 @@ class Recording:
 
     Attributes:
         source: the repository or data set it is from.
-        folder: the working directory, which is left out of paths.
+        folder: the working directory, which is removed from paths.
     """
 
     id: str
@@ -58,13 +58,13 @@ class Recording:
 
 @dataclass(frozen=True)
 class Cut:
-    """A history, and where what follows it begins and ends.
+    """A history, with the range of the messages that follow it.
 
     Attributes:
-        history: valid messages; begins with the summary where the host had compacted before.
+        history: valid messages; begins with the summary if the host had compacted before.
         at: index in the recording of the first message after it.
         stop: where the host compacted next, if that matters.
-        summary: what the host replaced this history by, at a real compaction.
+        summary: the summary with which the host replaced this history, at a real compaction.
     """
 
     history: Messages
@@ -74,7 +74,7 @@ class Cut:
 
 
 def paths() -> list[Path]:
-    """The recordings on disk; without any, the program ends with the reason."""
+    """The recordings on disk; if there are none, the program ends with the reason."""
     found = sorted(FOLDER.glob("*.json.gz"))
     if not found:
         raise SystemExit(f"no recordings in {FOLDER}; set CONTEXT_COMPRESSION_DATA")
@@ -95,7 +95,7 @@ def load(path: Path) -> Recording:
 
 
 def cuts(recording: Recording, at_most: int) -> list[Cut]:
-    """Cuts before answers of the assistant, at growing sizes, evenly thinned out."""
+    """At most `at_most` cuts before answers of the assistant, evenly spread over growing sizes."""
     indices = _cut_indices(recording)
     return [
         Cut(_history(recording, at), at) for at in indices[:: max(1, -(-len(indices) // at_most))]
@@ -103,7 +103,7 @@ def cuts(recording: Recording, at_most: int) -> list[Cut]:
 
 
 def points(recording: Recording) -> list[Cut]:
-    """The places where the host compacted the session itself and its summary is known."""
+    """The places where the host compacted the session and the summary is known."""
     found: list[Cut] = []
     ends = [*(each.at for each in recording.compactions), None]
     for each, stop in zip(recording.compactions, ends[1:], strict=True):
@@ -136,7 +136,7 @@ def _cut_indices(recording: Recording) -> list[int]:
 
 
 def _history(recording: Recording, at: int, *, before: bool = False) -> Messages:
-    """What was in the context before message `at`; `before` the compaction there, if any."""
+    """The content of the context before message `at`; `before` the compaction there, if any."""
     past = [each for each in recording.compactions if each.at < at + (not before)]
     history = copy.deepcopy(recording.messages[past[-1].at if past else 0 : at])
     if past and past[-1].summary:
@@ -155,14 +155,14 @@ def _may_begin(message: Message) -> bool:
 
 
 def _closed(history: Messages) -> Messages:
-    """Without a last message whose calls nobody answered."""
+    """The history without a last message whose calls have no results."""
     if history and any(block["type"] == "tool_use" for block in history[-1]["content"]):
         return history[:-1]
     return history
 
 
 def plain(messages: Sequence[Message]) -> Messages:
-    """A view with blocks for contents, texts for results, and nothing else in it."""
+    """A view with only blocks as contents and texts as results."""
     return [
         {"role": message["role"], "content": [*map(_plain, _blocks(message["content"]))]}
         for message in messages
@@ -182,7 +182,7 @@ def _plain(block: Block) -> Block:
 
 
 def problems(messages: Sequence[Message]) -> list[str]:
-    """What the Messages API would refuse of a view."""
+    """The reasons for which the Messages API would refuse a view."""
     if not messages:
         return ["empty"]
     found: list[str] = []

@@ -1,25 +1,26 @@
-"""What sessions cost that outgrow their window: real ones, turn by turn, with a prompt cache.
+"""The cost of sessions that outgrow their window: real ones, turn by turn, with a prompt cache.
 
     python benchmarks/replay.py [--windows 60000,120000,200000] [--only codex] [--limit 10]
         [--processes 2] [--dollars 3] [--each] [--markdown]
 
-Recorded sessions are run as an agent's loop would run them: what came before an answer of the
-model is recorded, the next request prepared, and so on. Beside `Session`, which asks no model here,
-stand the loops of `keeping.py`: dropping the oldest steps, as few as need be before each request or
-half of the window at once; clearing old results of tools; and no compression, as if the window had
-no end. All go by the same threshold. Taken are, for each window, the sessions that reach it.
+Recorded sessions are run as an agent's loop would run them: the messages before an answer of the
+model are recorded, the next request is prepared, and so on. `Session`, which calls no model here,
+is compared with the loops of `keeping.py`. These drop the oldest steps, either as few as necessary
+before each request or half of the window at once; or clear old tool results; or do not compress, as
+if the window had no end. All use the same threshold. For each window, only the sessions that reach
+the threshold count.
 
-    rewritten   requests that do not begin as the one before them
+    rewritten   requests that do not begin like the one before them
     sent        tokens of all requests
-    cached      share of them that stands as it stood in the request before, from its beginning up
-                to the first message that differs: the prompt cache has it
+    cached      share of them that is in the prompt cache: the same as in the request before, from
+                its beginning up to the first message that differs
     cost        of the prompts, in millions of input tokens: written to the cache 1.25, read 0.1
-                (answers cost the same everywhere; the cache is taken never to expire)
+                (answers cost the same everywhere; the cache is assumed never to expire)
     mean        tokens of a request
     too large   requests that are larger than the window
-    in view     of all identifiers that an answer repeats from anywhere before it, the share that
-                stands in its request
-    far         the same for those that do not stand in the last 6,000 tokens before it
+    in view     of all identifiers that an answer repeats from the history before it, the share that
+                is in its request
+    far         the same for those that are not in the last 6,000 tokens before it
 """
 
 import argparse
@@ -46,7 +47,7 @@ from context_compression.tokens import Counter
 
 @dataclass(frozen=True)
 class Tally:
-    """What requests came to."""
+    """The totals of requests."""
 
     requests: int = 0
     rewritten: int = 0
@@ -63,17 +64,17 @@ class Tally:
 
     @property
     def cost(self) -> float:
-        """In input tokens."""
+        """The cost in input tokens."""
         return READ * self.cached + WRITE * (self.sent - self.cached)
 
 
 Tallies: TypeAlias = dict[str, Tally]
-"""By loop."""
+"""Tallies by loop."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What came since the last request, what the model answered, and what is known before that."""
+    """The messages since the last request, the model's answer, and earlier identifiers."""
 
     came: Messages
     answer: Message
@@ -108,7 +109,7 @@ class Ruler:
                 start = at
 
     def tally(self, request: Messages, before: Messages, step: Step, window: int) -> Tally:
-        """What one request comes to."""
+        """The tally of one request."""
         sizes = [*map(self.tokens, request)]
         same = shared(before, request)
         repeated = self.names(step.answer) & step.known
@@ -138,13 +139,13 @@ class Ruler:
 
 
 def shared(before: Messages, after: Messages) -> int:
-    """How many messages two requests begin with alike."""
+    """How many messages two requests share at their beginning."""
     pairs = zip(before, after, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))
 
 
 def replayed(path: Path, windows: Sequence[int]) -> dict[int, Tallies]:
-    """A session through every loop, by window, where it reaches the threshold."""
+    """A session through every loop, by window, for each window whose threshold it reaches."""
     recording = recordings.load(path)
     ruler = Ruler(recording.folder)
     whole = sum(map(ruler.tokens, recording.messages))
@@ -170,7 +171,7 @@ def run(loop: Loop, messages: Messages, ruler: Ruler, window: int) -> Tally:
 
 
 def table(tallies: Tallies, dollars: float | None) -> Iterator[list[str]]:
-    """A row of headings, and one for each loop."""
+    """A row of headings, and one row for each loop."""
     money = [] if dollars is None else ["dollars"]
     yield [
         "", "rewritten", "sent", "cached", "cost", *money, "mean", "too large", "in view", "far",
@@ -196,7 +197,7 @@ def share(part: int, whole: int) -> str:
 
 
 def lines(rows: Sequence[Sequence[str]], *, markdown: bool) -> Iterator[str]:
-    """Rows as lines: columns set right, but for the first."""
+    """Rows as lines; all columns except the first are aligned right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):
         cells = [row[0].ljust(widths[0])]

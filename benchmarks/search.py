@@ -1,16 +1,17 @@
-"""Whether a search of the archive finds what later steps need, how fast, and what its index costs.
+"""Whether a search of the archive finds what later steps need, how fast, and its index's cost.
 
     python benchmarks/search.py [--cuts 2] [--limit 10] [--only quality|speed] [--json FILE]
 
-Recorded sessions are cut where an answer follows, and the history before is recorded and
-compressed. `needs.py` says which identifiers the steps that really followed need of it; each that
-was archived is looked for with two words that stand near it in the step that needs it, and as an
-exact pattern. Right is a hit that holds it. Beside that, three words of a line that was archived
-are looked for: right is a text with that line. Means are taken over cuts, then sessions, then
-sources, so that no session and no project counts more than another.
+Recorded sessions are cut where an answer follows, and the history before the cut is recorded and
+compressed. `needs.py` determines the identifiers that the following steps need. Each that was
+archived is searched with two words near it in the step that needs it, and as an exact pattern; a
+hit is right if it contains the identifier. Three words of an archived line are also searched; a
+text is right if it contains that line. Means are taken over cuts, then sessions, then sources, so
+that no session and no project counts more than another.
 
-The speed is measured over recorded sessions of five million tokens together, whole, each compressed
-once. Of each search the fastest of three runs counts: other work on the machine only adds to it.
+The speed is measured over complete recorded sessions of five million tokens together, each
+compressed once. The fastest of three runs of each search counts, because other work on the machine
+only adds to the time.
 """
 
 import argparse
@@ -61,13 +62,13 @@ WORD = re.compile(r"[A-Za-z]\w{2,}|[\u4e00-\u9fff]{2,}")
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that was looked for.
+    """One search.
 
     Attributes:
         kind: what the query was made of.
-        where: it was looked for.
-        cut: after which the history ends.
-        place: of the first hit that is right, from 0; `None` where none is.
+        where: where it was searched.
+        cut: index after which the history ends.
+        place: of the first right hit, from 0; `None` if there is none.
     """
 
     kind: str
@@ -106,11 +107,11 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Archived:
-    """A history that was recorded and compressed, and what the steps after it need of that.
+    """A history that was recorded and compressed, with the needs of the steps after it.
 
     Attributes:
         used_in: the step that needs an identifier, for each that was archived.
-        lines: some of the archived texts.
+        lines: some lines of the archived texts.
     """
 
     recording: str
@@ -123,7 +124,7 @@ class Archived:
 
 
 def quality(cuts: int, limit: int | None) -> Iterator[Row]:
-    """What is found, by kind of query."""
+    """The searches and their success, by kind of query."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(folder)
         for archive in [*archives(store, cuts, limit)]:
@@ -183,7 +184,7 @@ def archived(store: Store, id: str, messages: Messages) -> Session:
 
 
 def text_of(original: Any) -> str:
-    """All that can be read in what was archived."""
+    """All readable text of an original."""
     if isinstance(original, str):
         return original
     blocks = parse([original]).messages[0].blocks
@@ -191,12 +192,12 @@ def text_of(original: Any) -> str:
 
 
 def said(store: Store, hit: Hit) -> str:
-    """All that can be read in a hit, as it is restored."""
+    """All readable text of a hit, as it is restored."""
     return text_of(Session(store, hit.session).original(hit.ref))
 
 
 def two_words(rng: Random, step: str, name: str) -> list[str]:
-    """Words that stand near a name in the step that uses it."""
+    """Words near a name in the step that uses it."""
     at = max(step.find(name.rsplit("/", 1)[-1]), 0)
     near = step[max(0, at - NEAR) : at + len(name) + NEAR].replace(name, " ")
     words = sorted({word for word in WORD.findall(near) if word not in name})
@@ -212,7 +213,7 @@ def first(right: Iterable[bool]) -> int | None:
 
 
 def report_quality(rows: Sequence[Row]) -> bool:
-    """Print what was found; whether a bar was missed."""
+    """Print the quality; returns whether a limit was missed."""
     print("| query | looked for in | queries | right in the first 5 | right at once | bar |  |")
     print("|---|---|--:|--:|--:|--:|---|")
     failed = False
@@ -228,7 +229,7 @@ def report_quality(rows: Sequence[Row]) -> bool:
 
 
 def share(rows: Sequence[Row], among: int) -> float:
-    """How much was found among so many hits: the mean over cuts, sessions, sources."""
+    """The share of right hits among the first `among`: the mean over cuts, sessions, sources."""
     nested: dict[str, dict[str, dict[int, list[bool]]]] = {}
     for row in rows:
         cuts = nested.setdefault(row.source, {}).setdefault(row.recording, {})
@@ -240,7 +241,7 @@ def share(rows: Sequence[Row], among: int) -> float:
 
 
 def speed(limit: int | None) -> dict[str, Any]:
-    """How long it takes over all recordings, and what the index costs."""
+    """The times over all recordings, and the cost of the index."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(folder)
         whole = 0.0
@@ -272,12 +273,12 @@ def speed(limit: int | None) -> dict[str, Any]:
 
 
 def mixed(path: Path) -> bytes:
-    """An order that has nothing to do with names."""
+    """A sort key that does not depend on the alphabetical order of names."""
     return sha256(path.name.encode()).digest()
 
 
 def sample(store: Store) -> tuple[int, list[list[str]], list[str]]:
-    """Characters of all that is archived; queries, and refs, from all over it."""
+    """The number of archived characters, and queries and refs from all parts of the archive."""
     characters = 0
     found: list[tuple[str, str]] = []
     for id in sorted(store.sessions()):
@@ -299,7 +300,7 @@ def sample(store: Store) -> tuple[int, list[list[str]], list[str]]:
 
 
 def restored(folder: str, ref: str) -> None:
-    """As a process does it that has read nothing yet."""
+    """Restore a ref as in a new process that has read nothing yet."""
     store = Store(folder)
     log = store.locate(ref)
     assert log
@@ -307,7 +308,7 @@ def restored(folder: str, ref: str) -> None:
 
 
 def grown(store: Store) -> Iterator[float]:
-    """The next search after a session grew by a message and was compressed once more."""
+    """The next search after a session grew by a message and was compressed again."""
     for id in store.sessions()[:20]:
         session = Session(store, id)
         size = session.status().usage.used_tokens
@@ -318,14 +319,14 @@ def grown(store: Store) -> Iterator[float]:
 
 
 def first_search(folder: str) -> dict[str, float]:
-    """What it costs to make the index: seconds, and memory beyond that of the program."""
+    """The cost of creating the index: seconds, and memory beyond that of the program."""
     before = resident("VmRSS")
     seconds = timed(partial(Store(folder).search, "the first search"))
     return {"index": seconds, "memory": resident("VmHWM") - before}
 
 
 def resident(which: str) -> float:
-    """Bytes of memory, now or at most; 0 where the system does not say."""
+    """Bytes of memory, current or peak; 0 if the system does not report them."""
     with suppress(OSError):
         lines = Path("/proc/self/status").read_text(encoding="ascii").split("\n")
         return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith(which))
@@ -339,7 +340,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def report_speed(figures: dict[str, Any]) -> bool:
-    """Print how long it took; whether a bar was missed."""
+    """Print the times; returns whether a limit was missed."""
     print(
         f"{figures['tokens']:,.0f} tokens in {figures['sessions']} sessions, "
         f"{figures['text'] / 1e6:.1f} million characters of them archived\n"

@@ -1,24 +1,25 @@
-"""Times and memory, here and elsewhere, on real conversations of growing length.
+"""Times and memory, of ours and of peers, on real conversations of growing length.
 
     python benchmarks/speed.py [--tokens 50000,200000,1000000,5000000] [--runs 5]
         [--only library,growth,memory,session,search,peers,start] [--peers PYTHON]
         [--conversation FILE] [--cpu] [--json FILE | --load FILE] [--markdown]
 
 Conversations are recorded sessions one after another (`lengths.py`), compressed to a quarter. Each
-run is a process of its own; shown is the median, with the fastest and the slowest.
+run is a separate process. The output is the median, with the fastest and the slowest.
 
     cold     package imported, tokenizer not loaded
     warm     tokenizer loaded, this conversation never seen
     again    the same conversation once more
     a turn   5,000 tokens more in a session on disk
-    memory   peak beyond the loaded tokenizer, in sizes of the conversation's objects
-    growth   of the whole, in times of what its parts of 200K cost one by one; the column compares
-             the longest conversation with that of 200K, whose mixture is another
+    memory   peak beyond the loaded tokenizer, in multiples of the conversation's size in memory
+    growth   time for the complete conversation, in multiples of the time for its parts of 200K one
+             by one; the column compares the longest conversation with that of 200K, which is a
+             different mixture
 
---peers names the Python of the environment that `peers.py` describes; without it peers are taken
-from this one. They count as they do by themselves; import and conversion are left out. --cpu
-measures the time the processes really ran, for a machine that others keep busy.
-The exit code is 1 where a bar was missed.
+--peers names the Python of the environment that `peers.py` describes; without it, the peers in the
+current environment are used. They use their own token counts; import and conversion are not
+measured. --cpu measures CPU time, for a machine that other work keeps busy. The exit code is 1 if a
+limit was missed.
 """
 
 import argparse
@@ -36,7 +37,7 @@ from lengths import conversation
 from peers import PEERS
 
 Figures: TypeAlias = dict[str, dict[int, list[float]]]
-"""What was measured of each run, by name and length in tokens."""
+"""The measurements of each run, by name and length in tokens."""
 
 IN_CHILDREN = ("library", "growth", "memory", "session", "search")
 KINDS = (*IN_CHILDREN, "peers", "start")
@@ -58,7 +59,7 @@ BARS: Mapping[str, Mapping[int, float]] = {
 
 
 def measured(options: argparse.Namespace) -> Figures:
-    """All figures that were asked for."""
+    """All requested measurements."""
     figures: Figures = {}
     for length in map(int, options.tokens.split(",")):
         messages = conversation(length, options.conversation)
@@ -77,7 +78,7 @@ def measured(options: argparse.Namespace) -> Figures:
 
 
 def run(path: Path, length: int, options: argparse.Namespace) -> Iterator[tuple[str, float]]:
-    """The figures of one run over one conversation, by name."""
+    """The measurements of one run over one conversation, by name."""
     about = ("cpu" if options.cpu else "wall", str(path), str(length // 4))
     for kind in IN_CHILDREN:
         if kind in options.only and (kind != "growth" or length > FROM):
@@ -92,7 +93,7 @@ def run(path: Path, length: int, options: argparse.Namespace) -> Iterator[tuple[
 
 
 def child(python: str, *arguments: str) -> dict[str, float]:
-    """What a process of `timings.py` measured; nothing when it failed or took too long."""
+    """The measurements of a process of `timings.py`; none if it failed or took too long."""
     print("\r" + " ".join(arguments)[-75:].ljust(75), end="", file=sys.stderr, flush=True)
     command = [python, str(TIMINGS), *arguments]
     try:
@@ -117,7 +118,7 @@ def import_mcp() -> None:
 
 
 def first_answer() -> None:
-    """Start the server, ask it who it is, read the answer, end it."""
+    """Start the server, request its name and version, read the answer, end it."""
     who = {"name": "speed", "version": "1"}
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": who}
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
@@ -136,7 +137,7 @@ def first_answer() -> None:
 
 
 def table(figures: Figures, names: Sequence[str], *, brief: bool) -> Iterator[str]:
-    """A Markdown table of some figures over all lengths."""
+    """A Markdown table of some measurements over all lengths."""
     lengths = sorted({length for name in names for length in figures[name]})
     heads = [
         f"{length // 1000:,}K" if length < LONG else f"{length // LONG}M" for length in lengths
@@ -161,7 +162,7 @@ def shown(name: str, runs: Sequence[float], *, brief: bool) -> str:
 
 
 def growth_of(by: Mapping[int, Sequence[float]]) -> float | None:
-    """What a token costs in the longest conversation, in times of what it costs in one of 200K."""
+    """The cost of a token in the longest conversation, in multiples of that in one of 200K."""
     longest = max(by)
     if FROM not in by or longest == FROM:
         return None
@@ -169,7 +170,7 @@ def growth_of(by: Mapping[int, Sequence[float]]) -> float | None:
 
 
 def missed(figures: Figures) -> Iterator[str]:
-    """The bars that were not met."""
+    """The limits that were not met."""
     for name, bars in BARS.items():
         for length, bar in bars.items():
             runs = figures.get(name, {}).get(length)

@@ -2,15 +2,15 @@
 
     python benchmarks/talk.py [--shares 0.5,0.25,0.1]
 
-Some recordings are talk, and come with questions somebody asked about them. Of a meeting the
-answers are known, and which messages hold them: wanted are the words of an answer that stand there.
-Of a chat the questions alone are known: wanted are the words of the message that has most of the
-question's words, and of the one after it. Only words count that few messages hold, each by its
-rarity; where a script has no blanks, pairs of its signs are words. Means are taken over questions,
-then recordings.
+Some recordings are talk, and come with questions that a person asked about them. For a meeting, the
+answers and the messages that contain them are known: the view should contain the words of an answer
+that are in these messages. For a chat, only the questions are known: the view should contain the
+words of the message that has most of the question's words, and of the next message. Only words in
+few messages count, weighted by rarity; in a script without spaces, pairs of characters are words.
+Means are taken over questions, then recordings.
 
-Beside our view and those of the peers that are installed (`peers.py`) stands one of messages taken
-at random: what chooses worse is no choice.
+Our view and those of the installed peers (`peers.py`) are compared with a view of random messages:
+a method that is worse does not choose at all.
 """
 
 import argparse
@@ -43,8 +43,8 @@ class Talk:
     """A recording of talk.
 
     Attributes:
-        kind: `meetings` or `chats`, with the language where there are two.
-        messages: all of it; ends with a message of the user's.
+        kind: `meetings` or `chats`, with the language if there are two.
+        messages: the complete recording; ends with a message of the user.
     """
 
     def __init__(self, recording: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ class Talk:
         self._unanswered: list[str] = recording.get("questions", [])
 
     def wanted(self) -> Iterator[dict[str, float]]:
-        """The words each of its questions asks for, and what they count."""
+        """The words that the answer to each question should contain, with their weights."""
         for each in self._questions:
             told = self._among(each["evidence"])
             yield self._rare(words_of(each["answer"]) & told - words_of(each["question"]))
@@ -91,7 +91,7 @@ def words_of(text: str) -> set[str]:
 
 
 def share_in(view: Messages, talk: Talk) -> float:
-    """How much of what is wanted a view holds: the mean over questions."""
+    """The share of the wanted words that a view contains: the mean over questions."""
     held = words_in(view)
     return mean(
         sum(worth for word, worth in words.items() if word in held) / sum(words.values())

@@ -1,4 +1,4 @@
-"""What texts of a session are made of: identifiers among words, runs of words, lines."""
+"""The contents of a session's texts: identifiers among words, runs of words, lines."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -32,11 +32,11 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+|[^\sA-Za-z0-9_]")
 _LINE_NUMBER = re.compile(r"^\s*\d+(?:→|\t|: ?|\| ?)", re.MULTILINE)
 
 Found: TypeAlias = tuple[str, int, int]
-"""An identifier and where it stands in its line."""
+"""An identifier, and its range in its line."""
 
 
 class Reader:
-    """Finds identifiers, runs of words and lines in texts of one session, once in each."""
+    """Finds identifiers, runs of words and lines in texts of one session, once per text."""
 
     def __init__(self, folder: str | None) -> None:
         bare = (folder or "").rstrip("/\\")
@@ -64,7 +64,7 @@ class Reader:
         return known
 
     def local(self, text: str) -> str:
-        """The text, paths relative to the session's folder."""
+        """The text, with paths relative to the session's folder."""
         for root in self._roots:
             text = text.replace(root, "")
         return text
@@ -78,7 +78,7 @@ class Reader:
     def surroundings(
         self, text: str, wanted: Iterable[str], limit: int
     ) -> dict[str, list[frozenset[str]]]:
-        """The words nearest to each occurrence of an identifier, in its line or those beside it."""
+        """The words nearest to each occurrence of an identifier, in its line or adjacent lines."""
         around: dict[str, list[frozenset[str]]] = {name: [] for name in wanted}
         lines = ["", *self.local(text).split("\n"), ""]
         for at, line in enumerate(lines[1:-1], 1):
@@ -100,7 +100,7 @@ class Reader:
 
 
 def identifiers_in(line: str) -> Iterator[Found]:
-    """Identifiers of a line; of a dotted name also its parts, of a path also the file's name."""
+    """Identifiers of a line, with the parts of dotted names and the file names of paths."""
     for match in _CANDIDATE.finditer(line):
         text, place = match.group(), match.span()
         match match.lastgroup:
@@ -137,7 +137,7 @@ def _path_names(path: str) -> Iterator[str]:
 
 
 def lines_in(text: str) -> set[str]:
-    """Lines of at least 12 characters, without the line numbers that file readers put there."""
+    """Lines of at least 12 characters, without the line numbers that file readers add."""
     return long_lines(unnumbered(text))
 
 

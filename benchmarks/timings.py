@@ -1,10 +1,10 @@
-"""What `speed.py` measures, each in a process of its own: seconds by name, as JSON.
+"""The measurements of `speed.py`, each in a process of its own: seconds by name, as JSON.
 
     python benchmarks/timings.py KIND CLOCK CONVERSATION TARGET [PEER]
 
 KIND is `library`, `growth`, `memory`, `session`, `search` or `peer`, TARGET a number of tokens.
-CLOCK is `wall`, or `cpu` for the time this process really ran, where others keep the machine busy.
-The processes start with nothing counted and no tokenizer loaded.
+CLOCK is `wall`, or `cpu` for CPU time, on a machine that other work keeps busy. The processes start
+with nothing counted and no tokenizer loaded.
 """
 
 import json
@@ -37,7 +37,7 @@ def library(text: str, target: int) -> dict[str, float]:
     from context_compression import BudgetTooSmall, compress, count_tokens
 
     def refused() -> None:
-        """Plan a compression that cannot be: as small as it gets is worked out, then refused."""
+        """Plan an impossible compression: the minimum size is computed, then it is refused."""
         try:
             compress(messages, target_tokens=1)
         except BudgetTooSmall:
@@ -57,7 +57,7 @@ def library(text: str, target: int) -> dict[str, float]:
 
 
 def growth(text: str, target: int) -> dict[str, float]:
-    """What the whole costs, in times of what its parts of 200,000 tokens cost one by one."""
+    """The time for the complete text, in multiples of that for its parts of 200,000 tokens."""
     from lengths import parts
 
     from context_compression import compress, count_tokens
@@ -96,7 +96,7 @@ def memory(text: str, target: int) -> dict[str, float]:
 
 
 def session(text: str, target: int) -> dict[str, float]:
-    """A session on disk that grows by turns of 5,000 tokens, and what is asked of it then."""
+    """A session on disk that grows by turns of 5,000 tokens, and calls to it after that."""
     from lengths import parts
 
     from context_compression import Session
@@ -155,7 +155,7 @@ def searching(text: str, target: int) -> dict[str, float]:
 
 
 def peer(text: str, target: int, name: str) -> dict[str, float]:
-    """Another way to shorten it, its import and the conversion of the messages left out."""
+    """Another way to shorten it, without its import and the conversion of messages."""
     from peers import PEERS
 
     made = PEERS[name](None)
@@ -177,7 +177,7 @@ KINDS: dict[str, Callable[..., dict[str, float]]] = {
 
 
 def fresh(text: str, mark: int) -> Messages:
-    """The conversation in other words for every mark: nothing of it is in a cache."""
+    """The conversation in other words for every mark, so that no part of it is cached."""
     return json.loads(text.replace("the", f"th{chr(ord('e') + mark)}"))
 
 
@@ -200,14 +200,14 @@ def deep_size(value: Any) -> int:
 
 
 def forget_peak() -> int:
-    """Let the peak of this process's memory start anew (on Linux); bytes it has now."""
+    """Reset the peak of this process's memory (on Linux); returns the current bytes."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return peak()
 
 
 def peak() -> int:
-    """The most bytes this process had in memory."""
+    """The peak memory of this process in bytes."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").split("\n")
         return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))

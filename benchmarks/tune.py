@@ -1,15 +1,15 @@
-"""Whether the weights of `extract` can be bettered, and how they do on sessions unseen by that.
+"""Whether the weights of `extract` can be improved, with results on sessions not used for that.
 
     python benchmarks/tune.py [--cuts 3] [--budgets 0.25,0.1,0.05] [--rounds 1] [--processes 2]
 
-Recorded sessions are halved by the hash of their id. On one half each weight in turn is halved and
-doubled; what raises the mean Q over the budgets (`needs.py`) by more than LEAST is kept. Then both
-sets of weights, as shipped and as found, are judged on both halves. The other half is looked at
-once, at the end: where the found ones win on their own half alone, they fit the half and nothing
-else, and the shipped ones stay.
+Recorded sessions are split in two by the hash of their id. On the first half, each weight in turn
+is halved and doubled; a change is kept if it raises the mean Q over the budgets (`needs.py`) by
+more than LEAST. Then the shipped and the new weights are judged on both halves. The second half is
+used once, at the end. If the new weights win only on the first half, they fit only that half, and
+the shipped weights stay.
 
-Q at one budget moves by 0.005 with what has nothing to do with a weight, and the mean of three by
-LEAST. To see less than that takes all cuts and budgets close to each other:
+Q at one budget varies by 0.005 for reasons that have nothing to do with a weight, and the mean of
+three budgets by LEAST. To see smaller effects, use all cuts and budgets close to each other:
 `--cuts 99 --budgets 0.3,0.25,0.2,0.12,0.1,0.08,0.06,0.05,0.04`.
 """
 
@@ -47,7 +47,7 @@ MODULES = {
     "ANSWER_WORTH": strategies, "REMARK_WORTH": strategies, "CHANGE_WORTH": strategies,
     "MUST_KEEP_SHARE": strategies, "QUOTED_SHARE": strategies,
 }  # fmt: skip
-"""Where each weight stands; the kinds of evidence, in `KIND_WEIGHT`, come beside them."""
+"""The module of each weight; the kinds of evidence, in `KIND_WEIGHT`, are separate."""
 
 places: list[Place] = []  # inherited by the processes that measure
 
@@ -58,7 +58,7 @@ def shipped() -> Weights:
 
 
 def put(weights: Weights) -> None:
-    """Let the package use these weights; processes that are forked now do, too."""
+    """Let the package use these weights, and all processes that are forked from now on."""
     for name, weight in weights.items():
         if name in MODULES:
             setattr(MODULES[name], name, weight)

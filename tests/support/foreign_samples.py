@@ -1,4 +1,4 @@
-"""One sample of every shape of every foreign format, and of the dialects that are ours.
+"""One sample of every shape of every foreign format, and of the supported dialects.
 
 Each was written by the library in question, or after its documentation, and shortened.
 """
@@ -222,5 +222,6 @@ OURS: list[list[dict[str, Any]]] = [
         },
     ],
 ]
-"""Samples of the dialects that are read: OpenAI Chat, its legacy calls, Ollama, OpenAI Responses,
-Gemini, Bedrock Converse, the AI SDK; Anthropic's and OpenAI's conversations are generated."""
+"""Samples of the supported dialects: OpenAI Chat, its legacy calls, Ollama, OpenAI Responses,
+Gemini, Bedrock Converse, the AI SDK. Conversations of Anthropic and OpenAI are generated.
+"""

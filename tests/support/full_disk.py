@@ -1,4 +1,4 @@
-"""A disk with too little room on it."""
+"""A disk with too little space."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import pytest
 
 @contextmanager
 def a_disk_that_takes(size: int) -> Generator[None]:
-    """Every file may grow to `size` bytes; the write beyond is cut short or fails."""
+    """Limits every file to `size` bytes; a write beyond that is cut short or fails."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))

@@ -1,4 +1,4 @@
-"""Speaking to the MCP server in tests: calls, answers, and conversations as hosts keep them."""
+"""Helpers for tests of the MCP server: calls, answers, and conversations as hosts keep them."""
 
 import json
 import re
@@ -19,7 +19,7 @@ MODEL = "claude-opus-4-5"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a tool said."""
+    """The answer of a tool."""
 
     text: str
     facts: dict[str, Any]
@@ -28,7 +28,7 @@ class Answer:
 
     @property
     def pages(self) -> list[str]:
-        """What stands in its fences."""
+        """The texts in its fences."""
         fences = re.finditer(r"^(`{3,})text quoted.*?\n(.*?)\n\1$", self.text, re.M | re.S)
         return [found[2] for found in fences]
 
@@ -45,7 +45,7 @@ def answer_of(result: CallToolResult) -> Answer:
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> str:
-    """What a tool says to a call it does not carry out."""
+    """The error text of a tool for a call it refuses."""
     answer = await ask(client, tool, **arguments)
     assert answer.failed, answer.text
     assert answer.whole.structured_content is None
@@ -57,7 +57,7 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 
 
 def agrees(answer: Answer) -> bool:
-    """Whether every number, text and name of the structured content stands in the text as well."""
+    """Whether every number, text and name of the structured content is in the text as well."""
     for name, fact in answer.facts.items():
         if name != "messages":  # for programs
             names = list(fact) if is_object(fact) else []
@@ -75,13 +75,13 @@ def workspace_in(folder: Path, environ: Mapping[str, str] | None = None) -> Work
 
 
 def connected(workspace: Workspace, mode: Any = "auto", name: str = "a test") -> Client:
-    """A client of a server in this process; `name` is what it calls itself."""
+    """A client of a server in this process; `name` is the client's name."""
     client = Implementation(name=name, version="1")
     return Client(create_server(workspace), mode=mode, client_info=client)
 
 
 def everything_in(folder: Path) -> dict[str, bytes]:
-    """The files below a folder, but for locks and `.gitignore`, which hold nothing."""
+    """The files in a folder, except locks and `.gitignore`, which have no content of interest."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

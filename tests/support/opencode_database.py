@@ -1,4 +1,4 @@
-"""A database as opencode keeps it, made of the sessions among the fixtures."""
+"""A database in opencode's format, made of the sessions among the fixtures."""
 
 import json
 import sqlite3
@@ -32,7 +32,7 @@ class Host:
         self.db.executescript(TABLES)
 
     def keep(self, name: str, session: str = "ses_cafe", **about: object) -> Path:
-        """Write a session; the path that names it."""
+        """Write a session; returns the path that names it."""
         document = export(name)
         revert = document["info"].get("revert")
         row = {"parent_id": None, "title": "Two folders", "time_updated": 9_000, **about}
@@ -46,7 +46,7 @@ class Host:
         return self.path / session
 
     def write(self, message: Row, session: str = "ses_cafe", updated: int = 1) -> None:
-        """Write a message with its parts, or write it anew."""
+        """Write a message with its parts, or replace it."""
         info = message["info"]
         id, created = f"{info['id']}", info["time"]["created"]
         data = {key: value for key, value in info.items() if key not in ("id", "sessionID")}

@@ -3,8 +3,8 @@
     with ScriptedModel([calling("exec_command", cmd="seq 9"), "done"]) as model:
         codex.ask(model, "Count to nine.")
 
-The model they speak to is named in the environment or on the command line, so that their
-configuration holds only what a test, or `install`, puts there.
+The environment or the command line names the scripted model. So the configuration of a host
+contains only what a test, or `install`, puts there.
 """
 
 import json
@@ -25,14 +25,14 @@ GEMINI = Package("gemini", "@google/gemini-cli", "0.61.0")
 OPENCODE = Package("opencode", "opencode-ai", "1.18.33")
 PI = Package("pi", "@earendil-works/pi-coding-agent", "0.87.1")
 NODE = Package("node22", "node", "22.23.3")
-"""Pi wants a newer node than some systems have."""
+"""Pi requires a newer node than some systems have."""
 
 ON_DEMAND = "CONTEXT_COMPRESSION_ALL_HOSTS"
 SERVER = (sys.executable, "-m", "context_compression")
 
 
 def on_demand(package: Package) -> Path:
-    """A host that is only run where somebody asked for all of them."""
+    """A host that runs only if all hosts were requested."""
     if not os.environ.get(ON_DEMAND):
         pytest.skip(f"{ON_DEMAND} is not set: {package.package} is tried on demand only")
     return package.installed()
@@ -40,7 +40,7 @@ def on_demand(package: Package) -> Path:
 
 @dataclass
 class Codex:
-    """Codex without a terminal, its approvals and its sandbox off.
+    """Codex without a terminal, with approvals and sandbox off.
 
     Attributes:
         options: of every start, before those of the call.
@@ -73,7 +73,7 @@ class Codex:
         return ended
 
     def run(self, *arguments: str, **environ: str) -> Ended:
-        """Any command of it."""
+        """Any command of the host."""
         self.config.parent.mkdir(exist_ok=True)
         return self.desk.run(self.command, *arguments, **environ)
 
@@ -94,12 +94,12 @@ class Codex:
         ]
 
     def rollouts(self) -> list[Path]:
-        """Of its sessions, the oldest first."""
+        """The files of its sessions, the oldest first."""
         return sorted((self.desk.home / ".codex" / "sessions").glob("*/*/*/*.jsonl"))
 
 
 def _toml(value: Any) -> str:
-    """JSON's strings, numbers and lists are TOML's; its objects are not."""
+    """JSON's strings, numbers and lists are valid TOML; its objects are not."""
     if is_object(value):
         return "{" + ", ".join(f"{name} = {_toml(v)}" for name, v in value.items()) + "}"
     return json.dumps(value)
@@ -110,7 +110,7 @@ class Pi:
     """Pi without a terminal.
 
     Attributes:
-        window: tokens of the model's.
+        window: tokens of the model's context window.
     """
 
     command: Path
@@ -148,16 +148,16 @@ class Pi:
         return ended
 
     def sessions(self) -> list[Path]:
-        """The oldest first."""
+        """The files of its sessions, the oldest first."""
         return sorted((self.agent / "sessions").rglob("*.jsonl"))
 
 
 @dataclass
 class OpenCode:
-    """opencode without a terminal, all its permissions given.
+    """opencode without a terminal, with all permissions.
 
     Attributes:
-        window: tokens of the model's.
+        window: tokens of the model's context window.
     """
 
     command: Path
@@ -202,7 +202,7 @@ class OpenCode:
 
 @dataclass
 class GeminiCLI:
-    """Gemini CLI without a terminal, its approvals given."""
+    """Gemini CLI without a terminal, with all approvals."""
 
     command: Path
     desk: Desk
@@ -214,7 +214,7 @@ class GeminiCLI:
     def ask(
         self, model: ScriptedModel, prompt: str, *options: str | Path, stdin: str = ""
     ) -> Ended:
-        """One prompt, with what stands on stdin before it, until the model has answered."""
+        """One prompt, after the text on stdin, until the model has answered."""
         self.config.mkdir(exist_ok=True)
         key, trusted = {"selectedType": "gemini-api-key"}, {"enabled": False}
         told = {

@@ -4,9 +4,9 @@
         claude.ask(api, "Count to nine.")
     assert results_in(api.requests[-1])["Bash"] == ...
 
-A host is kept in `$CONTEXT_COMPRESSION_HOSTS/<name>/node_modules`, installed there when it is
-missing or of another version. Without that variable these tests are skipped: nobody shall download
-400 MB by running tests.
+A host is kept in `$CONTEXT_COMPRESSION_HOSTS/<name>/node_modules`. It is installed there if it is
+missing or has another version. Without that variable these tests are skipped, so that running the
+tests does not download 400 MB.
 """
 
 import json
@@ -32,15 +32,15 @@ INSTALLING = 300
 
 @dataclass(frozen=True)
 class Package:
-    """A host as npm has it. These formats are internal to the hosts, so the version is pinned."""
+    """A host as an npm package. Its formats are internal, so the version is pinned."""
 
     name: str
-    """of its folder, and of its command"""
+    """name of its folder, and of its command"""
     package: str
     version: str
 
     def installed(self) -> Path:
-        """Its command; installed first where that is needed, and skipping where it cannot be."""
+        """Its command. It is installed if necessary; the test is skipped if that is impossible."""
         hosts = os.environ.get(HOSTS)
         if not hosts:
             pytest.skip(f"{HOSTS} names no folder to keep {self.package}@{self.version} in (npm)")
@@ -84,7 +84,7 @@ CLAUDE_CODE = Package("claude", "@anthropic-ai/claude-code", "2.1.329")
 
 @dataclass(frozen=True)
 class Ended:
-    """What a host said."""
+    """The output of a host."""
 
     code: int
     stdout: str
@@ -99,7 +99,7 @@ class Ended:
 
 @dataclass
 class Desk:
-    """Where a host works: a home and a project of its own, and an environment made from nothing."""
+    """The place where a host works: a home, a project, and an environment built from nothing."""
 
     folder: Path
     environ: dict[str, str] = field(default_factory=dict[str, str])
@@ -148,7 +148,7 @@ class Desk:
 
 @dataclass
 class ClaudeCode:
-    """Claude Code without a terminal, with our plugin unless told otherwise.
+    """Claude Code without a terminal, by default with our plugin.
 
     Attributes:
         options: of every start, before those of the call.
@@ -161,7 +161,7 @@ class ClaudeCode:
     def ask(self, api: MessagesAPI, prompt: str, *options: str | Path, **environ: str) -> Ended:
         """One prompt, until the model has answered without calling a tool.
 
-        `--resume <session>` among the options goes on in an earlier session.
+        `--resume <session>` among the options continues an earlier session.
         """
         shown = ("--output-format", "stream-json", "--verbose")
         told = (*self.options, *shown, *options)
@@ -170,15 +170,15 @@ class ClaudeCode:
         return ended
 
     def run(self, *arguments: str | Path, **environ: str) -> Ended:
-        """Any command of it: `run("plugin", "validate", folder)`."""
+        """Any command of the host: `run("plugin", "validate", folder)`."""
         return self.desk.run(self.command, *arguments, **OFFLINE | environ)
 
     def speaking_to(self, api: MessagesAPI) -> dict[str, str]:
-        """The environment in which it asks this model and no other."""
+        """The environment in which it calls only this model."""
         return {"ANTHROPIC_BASE_URL": api.base_url, "ANTHROPIC_API_KEY": "sk-test"}
 
     def transcripts(self) -> list[Path]:
-        """Of its sessions, the oldest first."""
+        """The files of its sessions, the oldest first."""
         found = (self.desk.home / ".claude" / "projects").glob("*/*.jsonl")
         return sorted(found, key=lambda path: path.stat().st_mtime_ns)
 
@@ -198,7 +198,7 @@ def calling(tool: str, /, *, says: str = "", tokens: int = 100, **arguments: Any
     Args:
         tool: the name.
         says: a text before it.
-        tokens: how many the prompt took, as the API reports it; hosts compact by this number.
+        tokens: size of the prompt, as the API reports it; hosts compact by this number.
         arguments: of the call.
     """
     _calls.append(tool)
@@ -215,7 +215,7 @@ _calls: list[str] = []  # so that every call has an id of its own
 
 
 def texts_in(request: Request) -> list[str]:
-    """The texts a request shows the model, in order: what is said, called and answered."""
+    """The texts a request shows the model, in order: messages, calls and results."""
     return [text for message in request.body["messages"] for text in _texts(message["content"])]
 
 

@@ -4,10 +4,11 @@
         codex.ask(model, "Count to nine.")
     assert "9" in model.turns[-1].results[-1]
 
-The Responses API and Chat Completions of OpenAI, and Gemini's generateContent; the entries of the
-script are those of `MessagesAPI`. Each request that offers tools takes the next one, and the last
-is repeated; requests without tools (titles, summaries) are answered with `aside`. What goes over
-the wire follows platform.openai.com/docs/api-reference and ai.google.dev/api/generate-content.
+The protocols are OpenAI's Responses API and Chat Completions, and Gemini's generateContent. The
+entries of the script are those of `MessagesAPI`. Each request that offers tools takes the next
+entry, and the last entry is repeated. Requests without tools (titles, summaries) are answered with
+`aside`. The protocols follow platform.openai.com/docs/api-reference and
+ai.google.dev/api/generate-content.
 """
 
 import json
@@ -24,18 +25,18 @@ from context_compression.testing.messages_api import Answer
 
 Body = dict[str, Any]
 Event = tuple[str, Body]
-"""The name of an event, where the protocol names them, and its data."""
+"""The name of an event, if the protocol names events, and its data."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A request, as far as tests ask about it.
+    """The parts of a request that tests check.
 
     Attributes:
-        body: all of it.
-        said: its messages in order, `role: text`; calls and results are not among them.
+        body: the complete request.
+        said: its messages in order, `role: text`, without calls and results.
         results: of the tools, in order.
-        tools: that it offers, by their full names (`mcp__server__tool`).
+        tools: the offered tools, by their full names (`mcp__server__tool`).
     """
 
     body: Body
@@ -52,7 +53,7 @@ class ScriptedModel:
 
     Attributes:
         turns: the requests that offered tools.
-        asides: those that offered none.
+        asides: the requests that offered none.
     """
 
     def __init__(self, script: Sequence[str | Answer], *, aside: str = "As you say.") -> None:
@@ -75,7 +76,7 @@ class ScriptedModel:
         self._server.server_close()
 
     def take(self, turn: Turn) -> Answer:
-        """Record a request and say what comes back."""
+        """Record a request and return the answer to it."""
         with self._changed:
             if not turn.tools:
                 self.asides.append(turn)
@@ -86,7 +87,7 @@ class ScriptedModel:
 
 
 class _Exchange(BaseHTTPRequestHandler):
-    """One request and its answer; the connection closes after it."""
+    """One request and its answer; the connection is closed after it."""
 
     timeout = 5
 
@@ -134,11 +135,11 @@ class _Exchange(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: tests read `turns`."""
+        """Log nothing: tests read `turns`."""
 
 
 def text_in(content: Any) -> str:
-    """The texts of a content, whatever its shape."""
+    """The texts of a content of any shape."""
     if isinstance(content, str):
         return content
     if is_array(content):
@@ -180,7 +181,7 @@ def _responses_turn(body: Body) -> Turn:
 
 
 def _responses_tools(body: Body) -> Iterator[tuple[str, Body]]:
-    """Tools by full name; Codex puts those of a server into a namespace."""
+    """Tools by full name; Codex puts the tools of a server into a namespace."""
     for tool in body.get("tools", []):
         if tool["type"] == "namespace":
             for inside in tool["tools"]:

@@ -1,7 +1,7 @@
-"""Forms in which secrets stand in texts: each with a text around it and what must be gone of it.
+"""Forms of secrets in texts, each with a text around it and the part that must be removed.
 
-What is known of an issuer's keys (prefix, alphabet, length) is taken from public rule lists; the
-secrets are drawn from a seeded generator when this runs, and open nothing.
+The known formats of issuers' keys (prefix, alphabet, length) are taken from public rule lists. The
+secrets come from a seeded generator when this runs, and open nothing.
 """
 
 import base64
@@ -16,7 +16,7 @@ HEX = DIGITS + "abcdef"
 
 
 def drawn(length: int, alphabet: str = WORD) -> str:
-    """Characters drawn by lot; where it has digits beside letters, some of them."""
+    """Random characters; some are digits if the alphabet has letters and digits."""
     while True:
         text = "".join(DRAWN.choices(alphabet, k=length))
         figures = sum(map(str.isdigit, text))
@@ -150,7 +150,7 @@ KEYS = {
     "jwt": f"eyJ{drawn(33)}.eyJ{drawn(60)}.{drawn(43, ANY)}",
     "pem in base64": base64_of(pem("RSA PRIVATE KEY", 3)),
 }
-"""By issuer: keys that tell themselves."""
+"""By issuer: keys with a recognizable form."""
 SECRET, HEXED, PASSWORD = drawn(40), drawn(32, HEX), "Tr0ub4dor-9x"
 AWS, B64 = drawn(39, WORD) + "/", drawn(43, WORD) + "="
 PAIR = base64_of("deploy:" + PASSWORD)
@@ -297,7 +297,7 @@ PLACES: dict[str, tuple[str, str]] = {
     "numbered": (f"    12\tapi_key: {SECRET}", SECRET),
     "diff": (f"+API_SECRET={SECRET}\n-API_SECRET=old", SECRET),
 }
-"""By place: a text, and what must be gone from it."""
+"""By place: a text, and the part that must be removed from it."""
 PLACES["mistral"] = (PLACES["mistral"][0], PLACES["mistral"][0].partition("=")[2])
 LABELS = (
     "PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY", "OPENSSH PRIVATE KEY",
@@ -339,10 +339,10 @@ CARRIERS: dict[str, Callable[[str], str]] = {
         .replace("=", "%3D")
     ),
 }
-"""How a block of lines is carried."""
+"""The ways to embed a block of lines in a text."""
 
 
 def found_of(text: str, secret: str) -> list[str]:
-    """The parts of a secret, each of 12 characters, that stand in a text."""
+    """The parts of a secret, each of 12 characters, that are in a text."""
     parts = [secret[at : at + 12] for at in range(0, max(1, len(secret) - 11), 12)]
     return [part for part in parts if part in text and part != "access_token"]

@@ -1,4 +1,4 @@
-"""Transcripts in tests: the fixtures, how to write one, how to look at what was read."""
+"""Helpers for transcripts in tests: fixtures, how to write one, how to show what was read."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 def rows_of(path: Path) -> list[Row]:
-    """The rows of a file, packed or not."""
+    """The rows of a file, compressed or not."""
     data = path.read_bytes()
     data = gzip.decompress(data) if path.suffix == ".gz" else data
     return [json.loads(line) for line in data.split(b"\n") if line]
@@ -29,7 +29,7 @@ def written(path: Path, rows: Iterable[Row]) -> Path:
 
 
 def shown(transcript: hosts.Transcript) -> list[str]:
-    """Each message as one line: role, then its texts, calls, results and what else there is."""
+    """Each message as one line: role, then its texts, calls, results and other blocks."""
     return [line(message) for message in formats.parse(transcript.messages).messages]
 
 
@@ -44,12 +44,12 @@ def line(message: Message) -> str:
 
 
 def recordings(kind: str = "native") -> list[Path]:
-    """The shared recordings of real sessions, as their hosts wrote them; none where absent."""
+    """The shared recordings of real sessions, as their hosts wrote them; empty if absent."""
     folder = data_folder() / "conversations" / kind
     return sorted(path for path in folder.rglob("*.gz"))
 
 
 def data_folder() -> Path:
-    """Where the shared recordings are, or would be."""
+    """The folder of the shared recordings, whether it exists or not."""
     beside = Path(__file__).parents[3] / "shared" / "data"
     return Path(os.environ.get("CONTEXT_COMPRESSION_DATA", beside))

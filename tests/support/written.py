@@ -1,4 +1,4 @@
-"""Conversations written by hand, where a test must know what stands in them."""
+"""Conversations written by hand, for tests that must know their content."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def worked(*outputs: str, dialect: Any = "anthropic") -> Messages:
 
 
 def talk(turns: int) -> Messages:
-    """Turns that only the last strategies can shorten: there is no tool result in them."""
+    """Turns that only the last strategies can shorten, because they have no tool results."""
     words = "It is what it is, and nobody can say why it should be otherwise. " * 6
     return [
         message
@@ -40,7 +40,7 @@ def reopened(session: Session) -> Session:
 
 
 def squeeze(session: Session) -> None:
-    """Compress a session to its floor, so that all that may leave it is archived."""
+    """Compress a session to its minimum size, so that all removable content is archived."""
     try:
         session.compress(target_tokens=1)
     except BudgetTooSmall as error:

@@ -10,7 +10,7 @@ The commands:
     setup.py                install, uninstall, doctor
     trust.py                trust
 
-What they share:
+Shared modules:
     compression_options.py  the options of compress and export, and the compression they describe
     summary_by_user.py      a summary that the user writes
     arguments.py            parses typed values
@@ -18,11 +18,11 @@ What they share:
     json_output.py          the output for programs (--json)
     terminal.py             bytes, UTF-8, questions, progress
 
-The answer goes to stdout and everything about it to stderr, so that either can be piped. Exit
+The answer goes to stdout, and all messages about it go to stderr, so that each can be piped. Exit
 codes: 0 for success; 1 if no line matches a pattern, the doctor finds a problem, or the user does
 not trust a store; 2 for a command that cannot be carried out; 130 for Ctrl-C.
 
-Not here: `doors` resolves a conversation's name; `mcp_server` serves agents.
+The package `doors` resolves a conversation's name; `mcp_server` serves agents.
 """
 
 from context_compression.cli.app import main

@@ -19,8 +19,9 @@ from context_compression.workspace.guard import in_our_words
 INTERRUPTED = 130
 LONGEST_WARNING = 1_000  # characters; it may name a path
 SELDOM = (200_000, 20, 100)
-"""Thresholds for Python's garbage collection of cycles. A long conversation is millions of objects
-without a cycle; with the defaults, collecting took a sixth of the time."""
+"""Thresholds for Python's garbage collection of cycles. A long conversation has millions of objects
+and no cycle; with the default thresholds, collecting took a sixth of the time.
+"""
 CLICK_EXCEPTIONS = (click.ClickException, click.Abort, click.exceptions.Exit)
 """Click handles these itself: they end a command or explain a usage error."""
 
@@ -30,7 +31,7 @@ as_json = click.option(
 
 
 class Refused(click.ClickException):
-    """An error that click prints on stderr, without a traceback: its message says what to do."""
+    """An error that click prints on stderr without a traceback; its message says what to do."""
 
     exit_code = 2
 
@@ -78,7 +79,7 @@ class Options:
 
 
 def _place(name: str) -> Path:
-    with suppress(RuntimeError):  # `~name` of an unknown user: then it is the name of a folder
+    with suppress(RuntimeError):  # `~name` of an unknown user is the name of a folder
         return Path(name).expanduser()
     return Path(name)
 

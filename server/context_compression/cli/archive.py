@@ -21,7 +21,7 @@ from context_compression.workspace import Workspace
 from context_compression.workspace.own_sessions import KEPT_IN
 
 QUIET_DAYS = 90
-"""`archive` lists sessions without a write for so many days as prunable."""
+"""`archive` lists sessions without a write for this many days as prunable."""
 DAY = 86_400
 UNITS = ("KB", "MB", "GB")
 HEAD = ("session", "host", "last written", "messages", "recorded", "compressions", "size", "index")
@@ -180,7 +180,7 @@ def _as_text(record: Record) -> str:
 
 
 def _row(session: Record) -> tuple[str, ...]:
-    """A session; one of the package's own sessions, which are no conversations, by its content."""
+    """A session; a session of the package itself is described by its content."""
     sizes = in_units(session["bytes"]), in_units(session["of_which_index"])
     name, written = session["session"], session["last_written"] or "?"
     if session["keeps"]:

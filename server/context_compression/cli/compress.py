@@ -24,7 +24,7 @@ from context_compression.store.files import to_json
 def _in_writable_folder(
     context: click.Context, parameter: click.Parameter, path: Path | None
 ) -> Path | None:
-    """Refuses a file that cannot be written, before anything is done."""
+    """Refuses a file that cannot be written, before the command does anything."""
     if path and not os.access(path.parent, os.W_OK):
         raise click.BadParameter(
             f"{path.parent} is not a folder that can be written. Name a file in another folder."
@@ -107,7 +107,7 @@ def compress(
 
 
 def _refuse_to_overwrite(requested: RequestedCompression, output: Path | None) -> None:
-    """Refuses an output file that is the conversation itself, by any path, or lies in the store."""
+    """Refuses an output file that is the conversation itself, by any path, or is in the store."""
     if output is None:
         return
     store = requested.workspace.store.folder.resolve()
@@ -124,7 +124,7 @@ def _refuse_to_overwrite(requested: RequestedCompression, output: Path | None) -
 
 
 def _holds(output: Path, requested: RequestedCompression) -> bool:
-    """Whether a file holds the conversation that is to be compressed."""
+    """Whether a file contains the conversation to compress."""
     if transcript := requested.opened.transcript:
         # opencode's sessions have paths inside their database, as if that were a folder
         files = (transcript.path, transcript.path.parent)
@@ -138,7 +138,7 @@ def _holds(output: Path, requested: RequestedCompression) -> bool:
 def _compressed(
     requested: RequestedCompression, dry_run: bool, plan_id: str | None, summary: str | None
 ) -> tuple[Result | SummaryAssignment, Forecast | None]:
-    """The result, or the summary that the user shall write first."""
+    """The result, or the summary that the user must write first."""
     if plan_id is not None and summary is not None:
         text = summary_by_user.read_summary(summary)
         return summary_by_user.apply_summary(requested, plan_id, text), None

@@ -52,12 +52,12 @@ def compression_options(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class RequestedCompression:
-    """The conversation to compress, and how.
+    """The conversation to compress, with all options.
 
     Attributes:
         workspace: the workspace of this run.
         opened: the conversation.
-        settings: all settings, those of this run included.
+        settings: all settings, including those of this run.
         changes: the settings of this run only, by name.
         options: the options of `Session.compress`.
     """
@@ -81,7 +81,7 @@ class RequestedCompression:
         **more: Any,
     ) -> "RequestedCompression":
         """Opens the conversation, prints its warnings and parses the options."""
-        # a person can wait: no time limit for a summary
+        # no time limit for a summary, because a person can wait
         workspace = replace(options.workspace(conversation), summary_seconds=None)
         changed = dict(map(change_in, changes))
         if summary_model:
@@ -94,10 +94,10 @@ class RequestedCompression:
         return cls(workspace, opened, settings, changed, {"pins": list(map(pin, pins)), **more})
 
     def run(self, *, dry_run: bool = False) -> tuple[Result, Forecast | None]:
-        """Compresses the session, or the transcript as its file is now.
+        """Compresses the session, or the transcript in the current state of its file.
 
         Returns:
-            The result, and in a dry run what a summary would take.
+            The result, and in a dry run a forecast of the summary.
         """
         summarizer = self._summarizer()
         session = self.opened.session
@@ -122,7 +122,7 @@ class RequestedCompression:
             )
 
     def _summarizer(self) -> Summarizer | None:
-        """The model that writes a summary; prints why a model that was named is not asked."""
+        """The model that writes a summary; prints why a model that was named is not called."""
         strategy = self.options["strategy"] or self.settings.strategy
         if strategy not in ("auto", "summarize"):
             return None

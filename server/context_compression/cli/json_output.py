@@ -1,4 +1,4 @@
-"""The output for programs (`--json`), as JSON values. `text_output` shows the same to people."""
+"""The output for programs (`--json`), as JSON values. `text_output` has the same for people."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,7 +19,7 @@ def report(result: Result, forecast: Forecast | None = None, *, not_counted: int
 
     Args:
         result: of the compression.
-        forecast: what a summary would take, in a dry run.
+        forecast: the expected cost of a summary, in a dry run.
         not_counted: tokens that the host sends besides the messages.
     """
     return {
@@ -60,7 +60,7 @@ def report(result: Result, forecast: Forecast | None = None, *, not_counted: int
 
 
 def _summary(result: Result) -> Record | None:
-    """The summary that was written, and what it took."""
+    """The summary that was written, with its tokens and cost."""
     summary = result.summary
     if summary is None:
         return None

@@ -19,9 +19,9 @@ from context_compression.store.search.query import Query
 from context_compression.store.short_refs import too_short_note
 
 NO_MATCH = 1
-"""The exit code if no line of the original matches the pattern, as of grep."""
+"""The exit code if no line of the original matches the pattern, as in grep."""
 NO_NUMBER = "…"
-"""Before a line without a number: `--lines` cannot select it."""
+"""Shown before a line without a number, which `--lines` cannot select."""
 
 
 @click.command(short_help="Print an archived original, or search the archive.")

@@ -162,7 +162,7 @@ def _hosts(names: tuple[str, ...]) -> "list[Host]":
 
 
 def _print_changes(host: "Host", done: "list[Done]", dry_run: bool, did: str, did_not: str) -> None:
-    """Prints what was done; in a dry run, prints the changes themselves to stdout."""
+    """Prints the changes that were made; in a dry run, prints the changes themselves to stdout."""
     for each in done:
         path = each.change.path
         if dry_run:
@@ -182,7 +182,7 @@ def _print_changes(host: "Host", done: "list[Done]", dry_run: bool, did: str, di
 
 
 def _overview(machine: "Machine") -> str:
-    """The hosts found on this machine, and the file that an installation changes."""
+    """The hosts found on this machine, and the file that an installation would change."""
     from context_compression.hosts.configurations import HOSTS
 
     rows = [

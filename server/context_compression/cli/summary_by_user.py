@@ -15,13 +15,13 @@ from context_compression.tokens import Counter
 
 
 def is_requested(requested: RequestedCompression) -> bool:
-    """Whether the user wants to write the summary, and the strategy may use one."""
+    """Whether the user chose to write the summary, and the strategy may use one."""
     strategy = requested.options["strategy"] or requested.settings.strategy
     return requested.settings.summarizer == "caller" and strategy in ("auto", "summarize")
 
 
 def preview(requested: RequestedCompression) -> tuple[Result, Forecast | None]:
-    """The result of a dry run, and what the summary would take; nothing is kept."""
+    """The result of a dry run, and a forecast of the summary; nothing is kept."""
     session, transcript = requested.opened.session, requested.opened.transcript
     return forecast_summary(
         session.preview,
@@ -72,7 +72,7 @@ def as_record(session: str, assignment: SummaryAssignment) -> Record:
 
 
 def next_command(conversation: str, assignment: SummaryAssignment, output: Path | None) -> str:
-    """What to do with the instructions, and the command that takes the summary."""
+    """What the user does next, with the command that takes the summary."""
     part = f"part {assignment.part} of the summary" if assignment.part > 1 else "the summary"
     source = f"{output} holds the messages to summarize.\n" if output else ""
     return (
@@ -87,7 +87,7 @@ def read_summary(path: str) -> str:
     """The summary in a file; `-` is stdin.
 
     Raises:
-        UsageError: it cannot be read as UTF-8.
+        UsageError: the file cannot be read as UTF-8.
     """
     try:
         with click.open_file(path, "rb") as file:

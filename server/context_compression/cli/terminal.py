@@ -17,13 +17,14 @@ from context_compression.errors import ContextCompressionError
 from context_compression.store.files import to_json
 
 BAR = 16
-"""Dots of the progress bar, next to its moving part; how much work is left is not known."""
+"""How many dots the progress bar has besides its moving part; it does not show the remaining work.
+"""
 QUIET_SECONDS = 0.5
-"""Work that takes no longer shows no progress bar."""
+"""A progress bar is shown only for work that takes longer."""
 
 
 def speak_utf8() -> None:
-    """Makes both streams write UTF-8 in any locale; halves of characters become escapes."""
+    """Makes both streams write UTF-8 in any locale; lone surrogates are escaped."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -56,10 +57,10 @@ def confirmed(question: str, yes: bool, *, otherwise: str = "Add --yes.") -> boo
     Args:
         question: the question.
         yes: whether the user agreed on the command line.
-        otherwise: what to do instead, in the error where stdin is not a terminal.
+        otherwise: what to do instead, in the error if stdin is not a terminal.
 
     Raises:
-        click.UsageError: stdin is not a terminal, so nobody can answer.
+        click.UsageError: stdin is not a terminal, so the user cannot answer.
     """
     if yes:
         return True
@@ -71,7 +72,7 @@ def confirmed(question: str, yes: bool, *, otherwise: str = "Add --yes.") -> boo
 
 
 def write(data: bytes) -> None:
-    """Writes exactly these bytes to stdout; on a terminal, control characters are spelled out."""
+    """Writes exactly these bytes to stdout; on a terminal, control characters are escaped."""
     with _write_errors_explained():
         if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # closed: command >&-
             raise OSError(errno.EBADF, "stdout is closed")
@@ -90,7 +91,7 @@ def _write_errors_explained() -> Generator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        # else Python tries once more at exit; a stdout closed from the start is None
+        # or Python tries again at exit; sys.stdout is None if it was closed from the start
         with suppress(OSError, ValueError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         reason = error.strerror or error

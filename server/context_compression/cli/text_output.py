@@ -1,4 +1,4 @@
-"""The output for people, as plain text. `json_output` gives programs the same facts."""
+"""The output for people, as plain text. `json_output` has the same facts for programs."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,11 +24,11 @@ NOT_COUNTED = "host     {:,} tokens of its system prompt, tools and the like, no
 def report(
     result: Result, forecast: Forecast | None = None, *, restorable: bool, not_counted: int = 0
 ) -> str:
-    """The report of a compression: what it did, and how to restore what it removed.
+    """The report of a compression: its effect, and how to restore what it removed.
 
     Args:
         result: of the compression.
-        forecast: what a summary would take, in a dry run.
+        forecast: the expected cost of a summary, in a dry run.
         restorable: whether the originals were archived.
         not_counted: tokens that the host sends besides the messages.
     """
@@ -73,7 +73,7 @@ def _target(result: Result) -> list[str]:
 
 
 def _summary(result: Result, forecast: Forecast | None) -> list[str]:
-    """What a summary took, or would take."""
+    """The tokens and cost of a summary, or a forecast of them."""
     if forecast:
         messages = how_many(forecast.messages, "message")
         tokens = how_many(forecast.tokens, "token")

@@ -12,7 +12,7 @@ from context_compression.store.files import read_text
 from context_compression.store.location import NAME
 
 NOT_TRUSTED = 1
-"""The exit code if the answer is no."""
+"""The exit code if the user answers no."""
 READ_FIRST = "Read the above, then add --yes."
 
 
@@ -58,7 +58,7 @@ def _store_in(place: Path, current: Path) -> Path:
         current: the store of this run, which may have any name.
 
     Raises:
-        Refused: there is no such folder, or it is not a store and contains none.
+        Refused: the folder does not exist, or is not a store and contains none.
     """
     if not os.path.isdir(place):
         raise Refused(f"There is no folder {place}. Nothing was changed.")

@@ -1,4 +1,4 @@
-"""Fences around quoted text that the text cannot close, however it spells their end."""
+"""Fences around quoted text that the text cannot close, even with look-alike characters."""
 
 import re
 
@@ -8,9 +8,9 @@ OPENS = re.compile(f"[{ANGLES}]")
 TICKS = re.compile("[`\u02cb\uff40]+")
 LABEL = "quoted from the archive"
 NEAR = 200
-"""Visible characters from a `<` on that are searched for the name of a tag."""
+"""How many visible characters after a `<` are searched for the name of a tag."""
 FAR = 100 * NEAR
-"""The same with invisible characters, at most."""
+"""The same, counting invisible characters."""
 
 
 def fence_for(text: str) -> str:
@@ -20,7 +20,7 @@ def fence_for(text: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """The text and one newline between lines of more backticks than it has in a row."""
+    """The text and one newline between lines with more backticks than the text has in a row."""
     fence = fence_for(text)
     return f"{fence}text {LABEL}\n{text}\n{fence}"
 

@@ -7,7 +7,7 @@ import re
 from unicodedata import category, normalize
 
 BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-"""Characters that end a line for some reader."""
+"""Characters that end a line in some programs."""
 UNSEEN = (
     r"\x00-\x08\x0e-\x1a\x7f-\x84\x86-\x9f\u00ad\u0300-\u036f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891"
     r"\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20f0"
@@ -20,7 +20,7 @@ COLOURS = (
 )
 SPACES = r"\t \x1f\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 BLANK = rf"[{SPACES}{UNSEEN}]*+(?:(?:{COLOURS}|\x1b)[{SPACES}{UNSEEN}]*+)*+"
-"""What may be on a line before its first visible character."""
+"""Characters that may be on a line before its first visible character."""
 BRACKETS = "[［【〔〖〘〚⟦⟬⁅❲⦋⦍⦏⦗﹝﹇⌈⌊⎡⎣「『｢⸢⸤"
 CLOSING = "]］】〕〗〙〛⟧⟭⁆❳⦌⦎⦐⦘﹞﹈⌉⌋⎤⎦」』｣⸣⸥"
 ANGLES = "<＜﹤‹〈⟨❬❮ᐸ˂"
@@ -46,7 +46,7 @@ _SIGNS = {
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text is printable ASCII only, so that it is what it looks like."""
+    """Whether a text is printable ASCII only, so that it contains no look-alikes."""
     return text.isascii() and _PLAIN.fullmatch(text) is not None
 
 

@@ -12,12 +12,12 @@ def plural(thing: str) -> str:
 
 
 def texts_and_messages(number: int) -> str:
-    """`texts_and_messages(1)` -> `"1 text or message"`, of 5 `"5 texts and messages"`."""
+    """`texts_and_messages(1)` -> `"1 text or message"`, `(5)` -> `"5 texts and messages"`."""
     return f"{number:,} {'text or message' if number == 1 else 'texts and messages'}"
 
 
 def out_of(total: int | None, *, exact: bool = True) -> str:
-    """The text behind a number: `" of 51"`, `" of up to 412"` if not exact, `""` for `None`."""
+    """The text after a number: `" of 51"`, `" of up to 412"` if not exact, `""` for `None`."""
     if total is None:
         return ""
     return f" of {total:,}" if exact else f" of up to {total:,}"
@@ -26,6 +26,6 @@ def out_of(total: int | None, *, exact: bool = True) -> str:
 def in_range(thing: str, first: int, last: int) -> str:
     """`in_range("line", 5, 5)` -> `"line 5"`, `in_range("line", 5, 1200)` -> `"lines 5-1200"`.
 
-    Without thousands separators, so that it can be passed back as an argument.
+    The numbers have no thousands separators, so that they can be passed back as an argument.
     """
     return f"{thing} {first}" if first == last else f"{plural(thing)} {first}-{last}"

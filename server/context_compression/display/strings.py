@@ -1,13 +1,14 @@
-"""Strings from conversations and stores, made safe to show: on one line, or in several.
+"""Strings from conversations and stores, made safe to show: on one line, or on several.
 
-Such strings may come from anywhere. A line break in one must not begin a line that reads like a
-text of this package; it must not move the cursor of a terminal, or hide text from the reader.
+Such strings can come from any source. A line break in a string must not begin a line that reads
+like a text of this package. A string must not move the cursor of a terminal or hide text from the
+reader.
 """
 
 import re
 
 ONE_LINE = 300
-"""Characters of a string on one line, by default."""
+"""Default for the most characters of a string on one line."""
 
 _OTHERS = (
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
@@ -31,14 +32,14 @@ def one_line(value: object, most: int = ONE_LINE) -> str:
 
 
 def in_words(text: str, most: int = ONE_LINE) -> str:
-    r"""As `one_line`, but with one blank for each run of blanks: `"a\n b"` -> `"a b"`."""
+    r"""Like `one_line`, but each run of whitespace becomes one space: `"a\n b"` -> `"a b"`."""
     return one_line(" ".join(text.split()), most)
 
 
 def harmless(text: str) -> str:
     """A text with its line breaks; controls and invisible characters are escaped.
 
-    For names inside a line use `one_line`.
+    Use `one_line` for names inside a line.
     """
     return _IN_LINES.sub(_spelled, text)
 

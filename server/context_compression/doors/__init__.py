@@ -1,7 +1,7 @@
-"""What the doors for agents and for people share.
+"""Code shared by the interfaces for agents and for people.
 
-Here lives the search for the conversation that a caller names. What is done with it is decided in
-`mcp_server` and `cli`.
+This package finds the conversation that a caller names. The packages `mcp_server` and `cli` decide
+what to do with it.
 
     conversations.py   by id, by path, or `current`
 """

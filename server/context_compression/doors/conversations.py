@@ -1,4 +1,4 @@
-"""Finds the conversation that a session's id, a transcript's path, or `current` names."""
+"""Finds the conversation for a session id, the path of a transcript, or `current`."""
 
 import os
 import time
@@ -20,7 +20,7 @@ from context_compression.workspace.own_sessions import KEPT_IN, is_own_session
 
 CURRENT = "current"
 SHORTEST_ID = 4
-"""Characters of a session's id that name it, where no other begins so."""
+"""How many first characters of a session id are enough, if no other id begins with them."""
 NO_PATH = (
     ", and it is no path. Pass the id of a recorded session, the path of a transcript, or `current`"
 )
@@ -31,8 +31,8 @@ class Conversations:
     """The conversations that can be named in one workspace.
 
     Attributes:
-        workspace: whose store holds the recorded sessions.
-        readings: the transcripts that were read already.
+        workspace: its store holds the recorded sessions.
+        readings: the transcripts that were already read.
         began: when this process began, in seconds since 1970.
     """
 
@@ -54,19 +54,19 @@ class Conversations:
     ) -> Opened:
         """The conversation that a session id, a path, or `current` names.
 
-        Nothing is written; `Session.follow(transcript.messages)` brings our record up to a
+        Nothing is written; `Session.follow(transcript.messages)` updates our record to a
         transcript. `current` blocks up to 0.3 s.
 
         Args:
-            conversation: what the caller passed; `None` means `current`.
+            conversation: as the caller passed it; `None` means `current`.
             settings: for the session.
-            model: likewise.
+            model: for the session.
             tool_request: the running call; without it, `current` is less certain.
 
         Raises:
-            ConversationNotFound: none of this name, or it is not certain which one is meant.
-            PathNotAllowed: a path outside the folders that may be read.
-            TranscriptError: a file that cannot be read as a conversation.
+            ConversationNotFound: no conversation has this name, or it is uncertain which is meant.
+            PathNotAllowed: the path is outside the folders that may be read.
+            TranscriptError: the file cannot be read as a conversation.
         """
         settings = settings or self.workspace.settings()
         if conversation in (None, "", CURRENT):
@@ -86,7 +86,7 @@ class Conversations:
         return self.workspace.of(transcript, settings=settings, model=model)
 
     def _by_id(self, id: str, settings: Settings, model: str | None) -> Opened:
-        """A session, with what its log says of the program that keeps its conversation."""
+        """A session, with what its log records about the program that keeps its conversation."""
         origin = Session(self._store, id).state().origin
         settings = settings_in(origin, settings, model)
         session = Session(self._store, id, settings=settings, model=model or origin.get("model"))
@@ -94,18 +94,18 @@ class Conversations:
         return Opened(session, overhead_tokens=origin.get("beside", 0))
 
     def recorded(self) -> list[str]:
-        """The ids of the recorded conversations, the one last written to first."""
+        """The ids of the recorded conversations, the most recently written first."""
         return [id for id in self._store.sessions() if not is_own_session(id)]
 
     def session_named(self, name: str, hint: str = "") -> str:
-        """The id of a session that is named in full, or by its first four characters or more.
+        """The id of a session, given completely or by at least its first four characters.
 
         Args:
             name: as the caller passed it.
-            hint: what else it could have been.
+            hint: for the error: what else the name could have been.
 
         Raises:
-            ConversationNotFound: none is recorded that begins so, or more than one.
+            ConversationNotFound: no recorded session begins with this name, or several do.
         """
         if name in self._store.sessions():
             return name
@@ -125,7 +125,7 @@ class Conversations:
         A conversation recorded there would mix with the texts and summaries that are kept in it.
 
         Raises:
-            ConversationNotFound: `id` is that of such a session.
+            ConversationNotFound: `id` names such a session.
         """
         if is_own_session(id):
             raise ConversationNotFound(
@@ -146,7 +146,7 @@ class Conversations:
         )
 
     def _readable(self, path: Path, tool_request: ToolRequest) -> Path:
-        """Where a path leads; those that an error listed as candidates for `current` count too."""
+        """The resolved path, if it may be read; the candidates for `current` may be read, too."""
         access, caller = self.workspace.access, self._caller(tool_request)
         try:
             return access.check(path)
@@ -156,7 +156,7 @@ class Conversations:
             raise
 
     def _recorded(self, path: Path) -> str | None:
-        """The id of the session in our store whose log a path leads to; `None`: it is none."""
+        """The id of the session in our store whose log is at `path`; `None` if there is none."""
         log = self._store.folder.resolve() / "sessions" / path.parent.name / "events.jsonl"
         return path.parent.name if path == log else None
 
@@ -167,7 +167,7 @@ class Conversations:
         settings: Settings | None = None,
         model: str | None = None,
     ) -> Session:
-        """The session of a conversation that a program holds itself."""
+        """The session of a conversation that a program keeps itself."""
         name = session_id_for(messages, self._store)
         return Session(
             self._store, name, settings=settings or self.workspace.settings(), model=model

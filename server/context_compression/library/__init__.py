@@ -1,7 +1,7 @@
 """The functions that programs call: `compress` and `acompress`, with and without a store.
 
-Here lives the choice between a compression in memory and one through a session. The compression
-itself lives in `compression`, what is kept on disk in `session` and `store`.
+This package chooses between a compression in memory and one through a session. The package
+`compression` does the compression; `session` and `store` keep its originals on disk.
 
     functions.py    `compress` and `acompress`
 """

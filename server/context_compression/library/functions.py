@@ -1,7 +1,7 @@
 """`compress` and `acompress`, as the package exports them.
 
-Without a store they compress in memory. With one they go through a session: the one given, or the
-one that the store has for the conversation.
+Without a store, they compress in memory. With a store, they use a session: the given session, or
+the session that the store has for the conversation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from context_compression.tokens.usage import Messages
 
 Place: TypeAlias = Store | Session | str | Path
 OF_A_CALL = ("messages", "target_tokens", "strategy", "pins", "focus", "force", "settings")
-"""Arguments of `Session.compress`; a session gets the others when it is made."""
+"""Arguments of `Session.compress`; a session gets the other arguments when it is made."""
 
 
 def compress(
@@ -41,36 +41,36 @@ def compress(
     store: Place | None = None,
     summarizer: Summarizer | None = None,
 ) -> Result:
-    """The conversation made smaller: valid for its provider, and every byte can be restored.
+    """Make a conversation smaller: it stays valid for its provider, and every byte can be restored.
 
         result = compress(messages, target_tokens=50_000)
         result.messages                 # send these instead
         result.tokens_after             # at most 50,000
-        result.originals["c3f9…"]       # what left, by the ref that stands in its place
+        result.originals["c3f9…"]       # an original, by the ref that replaces it
 
     Args:
         messages: in any dialect of `conversation.formats`, as dicts or as objects of a provider's
             library. They are not changed, and the result has the same dialect.
-        target_tokens: tokens to come down to, system prompt and tool schemas included. Without a
-            target, nothing is done below the threshold of the settings; above it, the conversation
-            comes down to the target of the settings.
-        system: the system prompt, where the provider takes it apart from the messages.
+        target_tokens: the size to reach in tokens, including system prompt and tool schemas.
+            Without a target, nothing is done below the threshold of the settings; above it, the
+            conversation is reduced to the target of the settings.
+        system: the system prompt, if the provider takes it separately from the messages.
         tools: the tool definitions of the request.
         model: the model whose tokens and window count.
-        counter: counts tokens in place of ours: takes a text, returns a number of tokens.
-        strategy: the name of one. The default, `auto`, leaves the choice to the settings;
+        counter: counts tokens instead of our counter: takes a text, returns a number of tokens.
+        strategy: the name of a strategy. The default, `auto`, leaves the choice to the settings;
             `Session.compress(strategy="auto")` overrides them.
         pins: messages to keep complete: by index, or by a text they contain.
-        focus: what the remaining work is about, in words.
-        force: compress below the threshold, too: all that lies before the recent messages.
+        focus: the subject of the remaining work, in words.
+        force: compress below the threshold, too: all messages before the recent ones.
         settings: a `Settings`, or some of its values.
         store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk.
-            Without one they are in `result.originals` alone.
-        summarizer: writes summaries; without one no model is asked.
+            Without one, they are only in `result.originals`.
+        summarizer: writes summaries; without one, no model is called.
 
     Raises:
-        InvalidConversation: not a conversation in a format we know.
-        InvalidTarget: not a positive number of tokens.
+        InvalidConversation: the messages are not a conversation in a format we know.
+        InvalidTarget: the target is not a positive number of tokens.
         InvalidCounter: the counter does not return a number of tokens.
         InvalidSettings: an unknown setting or strategy.
         BudgetTooSmall: the target is below the minimum size, with the strategy `auto`.

@@ -1,12 +1,12 @@
-"""An agent's loop around a session: every request fits, and nothing of the conversation is lost.
+"""An agent's loop around a session: every request fits, and no part of the conversation is lost.
 
-Here live the loops for two clients. What is compressed, and when, is decided in `session`. No
-module imports a provider's package.
+This package holds the loops for two clients. The package `session` decides when to compress, and
+what. No module imports a provider's package.
 
     anthropic.py  for the `anthropic` client
-    openai.py     for clients of the shape of `openai`
+    openai.py     for clients with the interface of `openai`
     driving.py    one request, and the loop around it, for any client
-    dialect.py    what a client's requests and answers look like
+    dialect.py    the form of a client's requests and answers
     chunks.py     an answer from its stream
     calling.py    runs the tools that a model calls
     binding.py    thinking that is bound to the messages before it

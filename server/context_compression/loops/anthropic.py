@@ -3,9 +3,9 @@
     session.record({"role": "user", "content": "Why is the build red?"})
     answer = run_tools(session, Anthropic(), {"read": read}, model=…, max_tokens=…, tools=[…])
 
-What the session holds is the conversation: `messages` is not passed. A system prompt and tool
-definitions go with the request, as ever, and are counted. With `on_chunk` each answer is streamed,
-and so it is with `stream=True`; what is recorded is the whole answer, once it has ended.
+The session holds the conversation, so `messages` is not passed. The system prompt and tool
+definitions are passed with the request as usual, and are counted. With `on_chunk` or `stream=True`,
+each answer is streamed. The complete answer is recorded when it has ended.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -29,21 +29,21 @@ def create(
 ) -> "Message":
     """The model's answer to the conversation, which is compressed first if that is due.
 
-    The answer is recorded. A request that is refused as too long, or whose answer shows that a part
-    of it was not read, is sent once more, smaller. One that is refused for thinking bound to other
-    messages is sent once more without any thinking. A model that binds its thinking is asked to
-    drop such blocks by itself.
+    The answer is recorded. A request is sent once more, smaller, if it is refused as too long or if
+    its answer shows that a part of it was not read. A request that is refused for thinking bound to
+    other messages is sent once more without any thinking. For a model that binds its thinking, the
+    request already tells the API to drop invalid blocks.
 
     Args:
         session: the conversation.
         client: an `Anthropic` client, or one for another cloud, such as `AnthropicBedrock`.
-        on_chunk: is called with each event of the answer. An answer that was cut short, or came to
-            a request that was too long, is streamed again from the start.
+        on_chunk: called with each event of the answer. If an answer was cut short, or its request
+            was too long, the new answer is streamed from the start.
         request: the arguments of `client.messages.create`, without `messages`.
 
     Raises:
-        anthropic.APIError: as the client, also when there is nothing left to compress.
-        ContextCompressionError: as `Session.prepare`.
+        anthropic.APIError: any error of the client, also when there is nothing left to compress.
+        ContextCompressionError: as for `Session.prepare`.
     """
     return driving.create(DIALECT, session, client, request, on_chunk)
 
@@ -51,7 +51,7 @@ def create(
 async def acreate(
     session: Session, client: "AsyncAnthropic", *, on_chunk: OnChunk = None, **request: Any
 ) -> "Message":
-    """`create` for asyncio. A manual compression cuts the request short; it is sent again."""
+    """`create` for asyncio. A manual compression cuts the request short, and it is sent again."""
     return await driving.acreate(DIALECT, session, client, request, on_chunk)
 
 
@@ -61,15 +61,15 @@ def run_tools(
     """The model's last answer, after requests and tool calls until it calls no tool.
 
     Calls that an earlier run left unanswered are made first. The model is offered `context_restore`
-    from the first request on, so that the tools stay the same.
+    from the first request on, so that the list of tools stays the same.
 
     Args:
         session: the conversation.
-        client: as `create`.
+        client: as in `create`.
         tools: functions by the names of their definitions. They return a text, content blocks, or
-            anything JSON can hold. The model reads the errors they raise.
-        on_chunk: as `create`.
-        request: as `create`; the definitions are its `tools`.
+            any JSON value. The model reads the errors they raise.
+        on_chunk: as in `create`.
+        request: as in `create`; the definitions are its `tools`.
     """
     return driving.run_tools(DIALECT, session, client, tools, request, on_chunk)
 
@@ -82,7 +82,7 @@ async def arun_tools(
     on_chunk: OnChunk = None,
     **request: Any,
 ) -> "Message":
-    """`run_tools` for asyncio: calls of one answer run side by side, plain functions in threads."""
+    """`run_tools` for asyncio: the calls of one answer run concurrently, sync ones in threads."""
     return await driving.arun_tools(DIALECT, session, client, tools, request, on_chunk)
 
 
@@ -114,7 +114,7 @@ def _ending_of(answer: Any) -> Ending:
 
 
 def _message_of(answer: Any) -> dict[str, Any] | None:
-    """Role and content, as a request may hold them: the API refuses empty ones."""
+    """Role and content in the form of a request: the API refuses empty texts and messages."""
     blocks = [block.to_dict(mode="json") for block in answer.content]
     content = [block for block in blocks if block.get("type") != "text" or block["text"].strip()]
     return {"role": answer.role, "content": content} if content else None

@@ -1,8 +1,9 @@
-"""Thinking that is bound to all that stands before it, and what to do where that has changed.
+"""Thinking that is bound to everything before it, and how to send it after a change.
 
-Newer models of Anthropic take a thinking block back only behind the very system prompt, tools and
-messages it was made behind; else they refuse the request, unless it asks for such blocks to be
-dropped (Claude docs, "Preserved thinking"). It has to ask each time: the API does not remember it.
+Newer models of Anthropic accept a thinking block only after the same system prompt, tools and
+messages it was made after. Otherwise they refuse the request, unless the request says that such
+blocks are to be dropped (Claude docs, "Preserved thinking"). Each request must say so, because the
+API does not remember it.
 """
 
 from collections.abc import Mapping
@@ -15,14 +16,15 @@ HEADER = "anthropic-beta"
 BETA = "thinking-binding-controls-2026-08-01"
 DROP = {"prefix_mismatch_behavior": "drop_block"}
 DEFAULT_THINKING: Mapping[str, Any] = {"type": "adaptive"}
-"""The `thinking` of models that bind it, where a request has none (Claude docs)."""
+"""The `thinking` of models that bind it, if a request has none (Claude docs)."""
 
 
 def tolerant(client: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """The request, asking for thinking that is not valid any more to be dropped, not refused.
+    """The request, with the parameter that drops invalid thinking instead of refusing the request.
 
-    Only where the model binds it, and the caller has not chosen otherwise. A `block_binding` of the
-    caller stays as it is; `None` is taken out, for gateways that do not know the parameter.
+    The parameter is added only if the model binds its thinking and the caller has not chosen. A
+    `block_binding` of the caller is kept; the value `None` is removed, for gateways that do not
+    know the parameter.
     """
     match request.get("thinking", DEFAULT_THINKING):
         case {"block_binding": None, **thinking}:
@@ -36,13 +38,13 @@ def tolerant(client: Any, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_beta(client: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """The request with our beta added to those of the caller, wherever the caller names them.
+    """The request with our beta added to the caller's betas, wherever the caller names them.
 
-    A header of the request replaces that of the client, so it has to repeat the client's betas.
+    A header of the request replaces the client's header, so it must repeat the client's betas.
     """
     headers: Mapping[str, str] = request.get("extra_headers") or {}
     named = _betas_in(headers)
-    if not named and (betas := request.get("betas")):  # that is how `client.beta` takes them
+    if not named and (betas := request.get("betas")):  # `client.beta` takes them in this argument
         return {**request, "betas": [*dict.fromkeys([*betas, BETA])]}
     named = named or _betas_in(getattr(client, "default_headers", None))
     others = {name: text for name, text in headers.items() if name.lower() != HEADER}

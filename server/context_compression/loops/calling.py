@@ -1,6 +1,6 @@
 """Runs the tools that a model calls, in the order of its calls; our tool is one of them.
 
-A tool that fails is an answer too: the model reads the error and goes on.
+The error of a failed tool is an answer too: the model reads it and continues.
 """
 
 import json
@@ -35,12 +35,12 @@ SCHEMA: dict[str, Any] = {
     "required": ["ref"],
 }
 PAGE = 8_000
-"""Characters brought back at once."""
+"""How many characters one call restores."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A tool call that was run, with its result, a text or content blocks, or its error."""
+    """A tool call that was run, with its result (a text or content blocks) or its error."""
 
     call_id: str
     content: Any
@@ -63,7 +63,7 @@ def run(calls: Sequence[ToolCall], tools: Tools) -> list[Ran]:
 
 
 async def arun(calls: Sequence[ToolCall], tools: Tools) -> list[Ran]:
-    """Run the calls side by side, functions that are not async in threads."""
+    """Run the calls concurrently; functions that are not async run in threads."""
     from anyio import create_task_group
 
     done: dict[int, Ran] = {}
@@ -80,10 +80,10 @@ async def arun(calls: Sequence[ToolCall], tools: Tools) -> list[Ran]:
 def restored(
     session: Session, ref: str, lines: str | None = None, pattern: str | None = None, start: int = 0
 ) -> str:
-    """What `context_restore` answers: a page of what is archived under a ref, quoted.
+    """The answer of `context_restore`: a page of the original under a ref, quoted.
 
     Raises:
-        StoreError: there is no such ref, or an impossible range or pattern.
+        StoreError: the ref is unknown, or the range or pattern is impossible.
     """
     text = session.restore(ref, lines=_span(lines), pattern=pattern, note=False)
     start = min(max(0, start), len(text))
@@ -127,7 +127,7 @@ async def _arun(call: ToolCall, tools: Tools) -> Ran:
 
 
 def _bound(call: ToolCall, tools: Tools) -> Callable[[], Any]:
-    """The function that is called, with its arguments."""
+    """The function to call, with its arguments."""
     if call.name not in tools:
         raise LookupError(f"There is no tool {call.name!r}. There are: {', '.join(tools)}.")
     arguments: Any = call.arguments or {}  # some providers send "" for none
@@ -137,7 +137,7 @@ def _bound(call: ToolCall, tools: Tools) -> Callable[[], Any]:
 
 
 def _content(answer: Any) -> Any:
-    """A text, or content blocks as they are; whatever else as JSON."""
+    """A text or content blocks, unchanged; any other value as JSON."""
     if isinstance(answer, str):
         return answer
     if is_array(answer) and answer and all(is_object(part) and "type" in part for part in answer):

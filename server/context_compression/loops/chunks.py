@@ -1,4 +1,4 @@
-"""An answer of the `openai` shape from the chunks of its stream."""
+"""An answer of an `openai` client, joined from the chunks of its stream."""
 
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
@@ -8,19 +8,19 @@ from typing import Any
 from context_compression.conversation.messages import is_array, is_object
 
 ONCE = frozenset({"role", "id", "type", "name", "index"})
-"""Texts that a later chunk repeats or leaves out; all other texts continue."""
+"""Texts that a later chunk repeats or leaves out; all other texts are continued."""
 
 
 class Part(SimpleNamespace):
-    """A piece of an answer, read as the client's own: by attribute, or as a dict."""
+    """A piece of an answer, read like the client's own: by attribute, or as a dict."""
 
     def model_dump(self, **_: Any) -> dict[str, Any]:
-        """As a dict, without what is not there."""
+        """As a dict, without missing values."""
         return {name: _plain(value) for name, value in vars(self).items() if value is not None}
 
 
 class Chunks:
-    """Joins the chunks of a stream to its answer."""
+    """Joins the chunks of a stream into its answer."""
 
     def __init__(self) -> None:
         self._message: dict[str, Any] = {}
@@ -28,7 +28,7 @@ class Chunks:
         self._about: dict[str, Any] = {"id": None, "model": None, "usage": None}
 
     def add(self, chunk: Any) -> None:
-        """The next chunk; one of the last may have no choices, but the usage."""
+        """Add the next chunk; one of the last chunks may have no choices, but the usage."""
         for name, known in self._about.items():
             self._about[name] = getattr(chunk, name, None) or known
         for choice in getattr(chunk, "choices", None) or ():
@@ -42,7 +42,7 @@ class Chunks:
 
     @property
     def answer(self) -> Part:
-        """As the client would have answered without a stream."""
+        """The answer in the form that the client returns without a stream."""
         message: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": None}
         message |= {name: value for name, value in self._message.items() if value != ""}
         for call in message["tool_calls"] or ():
@@ -52,7 +52,7 @@ class Chunks:
 
 
 def gathered(stream: Any, take: Callable[[Any], object]) -> Part:
-    """The answer of a stream, each chunk of which is given to `take`; the stream is closed."""
+    """The answer of a stream, which is closed at the end; each chunk is passed to `take`."""
     chunks = Chunks()
     try:
         for chunk in stream:

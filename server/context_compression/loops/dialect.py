@@ -1,4 +1,4 @@
-"""What a client's requests and answers look like."""
+"""The form of a client's requests and answers."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ from context_compression.loops.calling import DESCRIPTION, RESTORE, SCHEMA, Ran
 
 Body: TypeAlias = dict[str, Any]
 Ending: TypeAlias = tuple[str | None, int, int]
-"""Why an answer ended, tokens of the full request, tokens of the answer; 0 where not known."""
+"""Why an answer ended, tokens of the full request, tokens of the answer; 0 if unknown."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What a client's requests and answers look like.
+    """The form of a client's requests and answers.
 
     Attributes:
-        send: the client and a request -> the answer, or what is awaited for it.
+        send: the client and a request -> the answer, or an awaitable for it.
         stream: the client, a request, and a function that takes each chunk -> the answer.
         astream: the same for a client of an event loop.
         ending_of: an answer -> how it ended.
-        message_of: an answer -> the message to record, or `None` where it is empty.
+        message_of: an answer -> the message to record, or `None` if it is empty.
         results_of: calls that were run -> the messages with their results, in the same order.
         tool_of: name, description and JSON schema -> the definition of a tool.
         name_of: the definition of a tool -> its name.
-        with_system: a request and a system prompt -> the request with it.
+        with_system: a request and a system prompt -> the request with the prompt.
     """
 
     send: Callable[[Any, Body], Any]
@@ -38,7 +38,7 @@ class Dialect:
     with_system: Callable[[Body, Any], Body]
 
     def offering(self, request: Body) -> Body:
-        """The request with our tool, where the caller has none of that name."""
+        """The request with our tool, unless the caller has a tool of that name."""
         given: list[Any] = list(request.get("tools") or ())
         if not any(self.name_of(tool) == RESTORE for tool in given):
             given.append(self.tool_of(RESTORE, DESCRIPTION, SCHEMA))

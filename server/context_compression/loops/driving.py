@@ -1,7 +1,7 @@
 """One request of an agent, and the loop around it, for any client.
 
-Before every request, also between tool results and the next one, the session is compressed if that
-is due.
+Before every request, even between tool results and the next request, the session is compressed if
+that is due.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from context_compression.tokens.usage import for_model
 
 OnChunk: TypeAlias = Callable[[Any], object] | None
 CUT = "context_length_exceeded: the answer tells so, though it came as a success"
-"""The error of an answer that came although a part of the request was not read."""
+"""The error used when an answer came although a part of the request was not read."""
 
 
 class Aborted(Exception):
-    """A stream was cut short, because a manual compression waits."""
+    """A stream was cut short because a manual compression waits."""
 
 
 def create(
@@ -76,7 +76,7 @@ async def acreate(
     request: Body,
     on_chunk: OnChunk = None,
 ) -> Any:
-    """`create` for an event loop; a manual compression cuts it short, and it is sent again."""
+    """`create` for an event loop; a manual compression cuts a request short and it is resent."""
     _count_with(session, request)
     streamed = on_chunk is not None or request.get("stream")
     loop = asyncio.get_running_loop()
@@ -120,7 +120,8 @@ def run_tools(
     """The model's last answer, after requests and tool calls until it calls no tool.
 
     Calls that an earlier run left unanswered are made first. Our tool is offered from the first
-    request on: a list that changes later empties the prompt cache and invalidates bound thinking.
+    request on, because a later change of the tools empties the prompt cache and invalidates bound
+    thinking.
     """
     request = dialect.offering(request)
     tools = {RESTORE: partial(restored, session), **tools}
@@ -140,10 +141,10 @@ async def arun_tools(
     request: Body,
     on_chunk: OnChunk = None,
 ) -> Any:
-    """`run_tools` for an event loop; the calls of one answer are made side by side."""
+    """`run_tools` for an event loop; the calls of one answer run concurrently."""
 
     async def restore(**arguments: Any) -> str:
-        return restored(session, **arguments)  # here: a session is not for several threads at once
+        return restored(session, **arguments)  # not in a thread: a session is not thread-safe
 
     request = dialect.offering(request)
     tools = {RESTORE: restore, **tools}
@@ -161,7 +162,7 @@ def _cancel(loop: asyncio.AbstractEventLoop, scope: CancelScope) -> None:
 
 
 def _count_with(session: Session, request: Body) -> None:
-    """Let the session count all that the request sends, in the tokens of its model."""
+    """Set the session's model, tools and system prompt from the request: they are counted."""
     if "system" in request:
         session.system = request["system"]
     session.tools = request.get("tools") or session.tools

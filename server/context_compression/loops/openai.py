@@ -1,11 +1,11 @@
-"""An agent's loop with the `openai` client, or any other of its shape; the package is not needed.
+"""An agent's loop with `openai`, or another client with its interface; the package is not needed.
 
     session.record({"role": "user", "content": "Why is the build red?"})
     answer = run_tools(session, OpenAI(), {"read": read}, model=…, tools=[…])
 
-What the session holds is the conversation, system messages included: `messages` is not passed. With
-`on_chunk` each answer is streamed, and so it is with `stream=True`; what is recorded is the whole
-answer, once it has ended.
+The session holds the conversation with its system messages, so `messages` is not passed. With
+`on_chunk` or `stream=True`, each answer is streamed. The complete answer is recorded when it has
+ended.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,27 +18,27 @@ from context_compression.loops.dialect import Dialect, Ending
 from context_compression.session import Session
 
 ONLY_ANSWERED = ("annotations",)
-"""Keys of an answer's message that a request must not have."""
+"""Keys in the message of an answer that a request must not have."""
 OnChunk: TypeAlias = Callable[[Any], object] | None
 
 
 def create(session: Session, client: Any, *, on_chunk: OnChunk = None, **request: Any) -> Any:
     """The model's answer to the conversation, which is compressed first if that is due.
 
-    The answer is recorded. A request that is refused as too long, or whose answer shows that a part
-    of it was not read, is sent once more, smaller.
+    The answer is recorded. A request is sent once more, smaller, if it is refused as too long or if
+    its answer shows that a part of it was not read.
 
     Args:
         session: the conversation.
         client: has `chat.completions.create`.
-        on_chunk: is called with each chunk of the answer. An answer that was cut short, or came to
-            a request that was too long, is streamed again from the start.
+        on_chunk: called with each chunk of the answer. If an answer was cut short, or its request
+            was too long, the new answer is streamed from the start.
         request: the arguments of `chat.completions.create`, without `messages`.
 
     Raises:
         openai.APIError: or any other error of the client, also when there is nothing left to
             compress.
-        ContextCompressionError: as `Session.prepare`.
+        ContextCompressionError: as for `Session.prepare`.
     """
     return driving.create(DIALECT, session, client, request, on_chunk)
 
@@ -46,7 +46,7 @@ def create(session: Session, client: Any, *, on_chunk: OnChunk = None, **request
 async def acreate(
     session: Session, client: Any, *, on_chunk: OnChunk = None, **request: Any
 ) -> Any:
-    """`create` for asyncio. A manual compression cuts the request short; it is sent again."""
+    """`create` for asyncio. A manual compression cuts the request short, and it is sent again."""
     return await driving.acreate(DIALECT, session, client, request, on_chunk)
 
 
@@ -56,15 +56,15 @@ def run_tools(
     """The model's last answer, after requests and tool calls until it calls no tool.
 
     Calls that an earlier run left unanswered are made first. The model is offered `context_restore`
-    from the first request on, so that the tools stay the same.
+    from the first request on, so that the list of tools stays the same.
 
     Args:
         session: the conversation.
-        client: as `create`.
+        client: as in `create`.
         tools: functions by the names of their definitions. They return a text, content parts, or
-            anything JSON can hold. The model reads the errors they raise.
-        on_chunk: as `create`.
-        request: as `create`; the definitions are its `tools`.
+            any JSON value. The model reads the errors they raise.
+        on_chunk: as in `create`.
+        request: as in `create`; the definitions are its `tools`.
     """
     return driving.run_tools(DIALECT, session, client, tools, request, on_chunk)
 
@@ -72,7 +72,7 @@ def run_tools(
 async def arun_tools(
     session: Session, client: Any, tools: Tools, /, on_chunk: OnChunk = None, **request: Any
 ) -> Any:
-    """`run_tools` for asyncio: calls of one answer run side by side, plain functions in threads."""
+    """`run_tools` for asyncio: the calls of one answer run concurrently, sync ones in threads."""
     return await driving.arun_tools(DIALECT, session, client, tools, request, on_chunk)
 
 
@@ -98,7 +98,7 @@ def _ending_of(answer: Any) -> Ending:
 
 
 def _message_of(answer: Any) -> dict[str, Any] | None:
-    """The first choice as a request may hold it; audio is named by its id."""
+    """The first choice in the form of a request; audio is referenced by its id."""
     choice: dict[str, Any] = answer.choices[0].message.model_dump(mode="json", exclude_none=True)
     message = {key: value for key, value in choice.items() if key not in ONLY_ANSWERED}
     if "audio" in message:
@@ -113,7 +113,7 @@ def _results_of(done: Sequence[Ran]) -> list[dict[str, Any]]:
 
 
 def _result_text(ran: Ran) -> Any:
-    """The content of a result; the dialect has no flag for errors, so its text says it."""
+    """The content of a result; the dialect has no flag for errors, so the text marks them."""
     return f"Error: {ran.content}" if ran.failed else ran.content
 
 

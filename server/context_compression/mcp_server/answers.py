@@ -13,9 +13,9 @@ from context_compression.conversation.messages import is_array, is_object
 from context_compression.display.strings import harmless, one_line
 
 LONGEST = 8_000  # characters of an answer's text
-ONE_LINE = 90  # characters up to which a list or an object stands on one line
+ONE_LINE = 90  # the most characters of a list or an object on one line
 LONGEST_FACT = 1_000  # characters of a string; a path may be long
-MULTILINE = ("note", "instructions")  # facts that we wrote ourselves, shown with their line breaks
+MULTILINE = ("note", "instructions")  # texts of this package, shown with their line breaks
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 LABELS = {
     "floor_tokens": "minimum size in tokens",
@@ -57,9 +57,9 @@ def text_answer(text: str) -> CallToolResult:
 
 
 def inline(value: Any, most: int = LONGEST_FACT) -> str:
-    """`{"paths": 3000, "met": True}` -> `"paths 3,000, met yes"`; each string in `most` characters.
+    """`{"paths": 3000, "met": True}` -> `"paths 3,000, met yes"`; strings are clipped to `most`.
 
-    Line breaks in strings are spelled out, because anybody may have written a stored string.
+    Line breaks in strings are escaped, because a stored string can come from any source.
     """
     if value is None:
         return "unset"
@@ -75,7 +75,7 @@ def inline(value: Any, most: int = LONGEST_FACT) -> str:
 
 
 def sendable(text: str) -> str:
-    r"""The text as UTF-8 can carry it: half a character (`\ud83d`), legal in JSON, is spelled out.
+    r"""The text in a form that UTF-8 can carry: a lone surrogate, legal in JSON, is escaped.
 
     `"a\ud83d"` -> `"a\\ud83d"`
     """

@@ -1,8 +1,8 @@
 """The arguments of a tool: their schema, and the answer to wrong ones.
 
 The sentence under an argument is its description for the model. Clients load all descriptions into
-every conversation, so the schemas are compact: no titles, no unions with null, no bounds (the
-answer to a value out of bounds says what is allowed).
+every conversation, so the schemas are compact. They have no titles, no unions with null and no
+bounds; the answer to a value out of bounds states the bounds.
 """
 
 import difflib
@@ -59,7 +59,7 @@ def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
     """The arguments of a call. CamelCase names are accepted; null means not given.
 
     Raises:
-        ToolError: an argument is unknown, or its value not allowed; the message says what is.
+        ToolError: an argument is unknown, or its value is not allowed; the message says what is.
     """
     known = model.known()
     named: dict[str, Any] = {}
@@ -93,7 +93,7 @@ def compact(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
-    """The intended value: of JSON in a string, of one text for a list, of a number for a text.
+    """The intended value, for JSON in a string, one text for a list, or a number for a text.
 
     An object in place of a list of objects stays an object, because its kind may be recognized.
     """

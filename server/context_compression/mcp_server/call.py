@@ -38,7 +38,7 @@ class Call:
 
     @property
     def request(self) -> ToolRequest:
-        """The call as the client sent it; by this the current conversation is found."""
+        """The call as the client sent it; it helps to find the current conversation."""
         request = self.context.request_context
         introduced, params = request.session.client_params, request.params or {}
         return ToolRequest(

@@ -12,7 +12,7 @@ def settings_for(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
     """The settings of the workspace, with the values that a call passes.
 
     Raises:
-        InvalidSettings: a name is unknown, a value not allowed, or no tool may set it.
+        InvalidSettings: a name is unknown, a value is not allowed, or a tool may not set it.
     """
     refuse_guarded(values)
     settings = workspace.settings(values)
@@ -21,7 +21,7 @@ def settings_for(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
 
 
 def refuse_guarded(values: Mapping[str, Any]) -> None:
-    """Raises `InvalidSettings` if a tool is asked to widen what may be read."""
+    """Raises `InvalidSettings` if a call sets what may be read."""
     for name in values:
         if (guarded := setting_name(name)) in GUARDED:
             raise InvalidSettings(

@@ -1,4 +1,4 @@
-"""Runs the compression that a call asks for, and answers with its report."""
+"""Runs the compression that a call requests, and answers with its report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from context_compression.workspace import Opened
 
 @dataclass(frozen=True)
 class SummaryWriter:
-    """Who writes the summary if one is due; by default nobody.
+    """The author of the summary, if one is due; by default there is none.
 
     Attributes:
-        model: the model that is asked.
+        model: the model that writes it.
         caller: whether the calling agent writes it.
-        warning: why a model that was named is not asked.
+        warning: why a model that was named is not called.
     """
 
     model: Summarizer | None = None
@@ -44,7 +44,7 @@ async def compress_conversation(
     dry_run: bool = False,
     **options: Any,
 ) -> CallToolResult:
-    """Compresses a conversation and reports it; the report never holds the removed text.
+    """Compresses a conversation and reports it; the report never contains the removed text.
 
     Args:
         call: the call.
@@ -52,7 +52,7 @@ async def compress_conversation(
         messages: the conversation's messages, if the caller passed them; then the compacted context
             is part of the answer.
         writer: writes a summary if one is due.
-        dry_run: change nothing, and ask no model.
+        dry_run: change nothing, and call no model.
         options: the options of `Session.compress`.
     """
     session = opened.session
@@ -94,7 +94,7 @@ async def compress_conversation(
 def _preview(
     session: Session, view: Messages, writer: SummaryWriter, options: Mapping[str, Any]
 ) -> tuple[Result, Forecast | None]:
-    """The result of a compression, and what a summary in it would take; asks no model."""
+    """The result of a compression, and a forecast of its summary; calls no model."""
     if not (writer.model or writer.caller):
         return session.preview(view, **options), None
     return forecast_summary(

@@ -1,4 +1,4 @@
-"""Opens the conversation that a call is about: one that it names, or one that it brings along."""
+"""Opens the conversation of a call: one that the call names, or one whose messages it passes."""
 
 from context_compression.doors.conversations import CURRENT
 from context_compression.errors import ConversationNotFound
@@ -34,7 +34,8 @@ async def open_conversation(
         model: the conversation's model, for token counts and the size of the context window.
 
     Raises:
-        ContextCompressionError: it cannot be opened; the message says what can be passed instead.
+        ContextCompressionError: the conversation cannot be opened; the message says what can be
+            passed instead.
     """
     if messages is None:
         return await call.in_thread(

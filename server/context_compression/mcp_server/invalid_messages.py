@@ -1,10 +1,9 @@
 r"""Lines on stdin that are not a valid message: repaired if possible, else answered with an error.
 
-The transport passes on a line that its parser refuses as an exception, and the server drops
-exceptions: the client would wait for ever. A client that cuts a text may cut an emoji in half
-(`\ud83d`). That is legal in JSON, but this parser refuses it; such a line is repaired and served.
-For any other invalid line, the client gets an error under the id that it waits for, if the line
-shows one.
+If its parser refuses a line, the transport passes on an exception. The server drops exceptions, so
+the client would wait for ever. A client that cuts a text may cut an emoji in half (`\ud83d`). That
+is legal in JSON, but this parser refuses it; such a line is repaired and served. For any other
+invalid line, the client gets an error under the id that it waits for, if the line shows one.
 
 Over HTTP the SDK answers invalid requests itself, so only half characters are repaired.
 """
@@ -46,12 +45,12 @@ RULES = {
 
 Faults = list[ErrorDetails]
 
-_ESCAPE = re.compile(  # pairs first, so that a surrogate that is left is half a character
+_ESCAPE = re.compile(  # pairs match first, so a remaining surrogate is half a character
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
 )
 _MAY_BE_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-_PART = re.compile(  # a bracket, or a text with the simple value that it may be the name of
+_PART = re.compile(  # a bracket, or a text, perhaps a name with its simple value
     r'(?P<opens>[{\[])|(?P<closes>[}\]])|"(?P<name>(?:[^"\\]++|\\.)*+)"?'
     r'(?P<names>\s*:\s*(?:"(?P<text>[^"\\]*)"|(?P<number>-?\d{1,300})(?=\s*[,}]))?)?',
     re.DOTALL,
@@ -95,7 +94,7 @@ class ValidMessages(ObjectReceiveStream[SessionMessage]):
         await self._source.aclose()
 
     async def _valid(self, received: SessionMessage | Exception) -> SessionMessage | None:
-        """The message, repaired if necessary; `None` once it is answered with an error."""
+        """The message, repaired if necessary; `None` if it was answered with an error."""
         message = repaired_message(received) if isinstance(received, Exception) else received
         errors = list(errors_for(message))
         for error in errors:  # until the client reads its answers, nothing more is read from it
@@ -104,9 +103,10 @@ class ValidMessages(ObjectReceiveStream[SessionMessage]):
 
 
 def repaired_message(problem: Exception) -> SessionMessage | Faults:
-    """The message in an invalid line, its half characters replaced by U+FFFD; else its faults.
+    """The message in an invalid line, with half characters replaced by U+FFFD; else its faults.
 
-    Never the exception: it holds its traceback, whose frames hold the line, which may be long.
+    The exception itself is not returned: it holds its traceback, whose frames hold the line, which
+    may be long.
     """
     faults = problem.errors(include_url=False) if isinstance(problem, ValidationError) else []
     if (line := _invalid_json(faults)) is None:
@@ -127,7 +127,7 @@ def repaired_body(receive: Receive, most: int) -> Receive:
 
     Args:
         receive: the original `receive`.
-        most: in bytes; a longer body is passed on unchanged, for the server to refuse.
+        most: limit in bytes; a longer body is passed on unchanged, for the server to refuse.
     """
     begun = False
 
@@ -155,10 +155,10 @@ def _without_halves(text: str) -> str:
 
 
 def errors_for(received: SessionMessage | Faults) -> Iterator[JSONRPCError]:
-    """The errors to send for an invalid line; none if nobody waits for an answer."""
+    """The errors to send for an invalid line; none if no client waits for an answer."""
     match received:
         case SessionMessage(message=JSONRPCNotification(method=method)):
-            if method in SPEC_CLIENT_METHODS:  # the SDK takes a request with a wrong id for one
+            if method in SPEC_CLIENT_METHODS:  # a request whose id is wrong, to the SDK
                 yield _error(None, INVALID_REQUEST, f"{method} is a request: its {RULES['id']}.")
         case SessionMessage():
             return
@@ -177,7 +177,7 @@ def _errors_for_line(faults: Faults) -> Iterator[JSONRPCError]:
     else:
         sent, code = _valid_json(faults), INVALID_REQUEST
         text = BATCH if is_array(sent) else _broken_rules(faults)
-    if line != "":  # nobody waits for an answer to a blank line
+    if line != "":  # no client waits for an answer to a blank line
         for request in _waiting_ids(sent):
             yield _error(request, code, text)
 

@@ -1,4 +1,4 @@
-"""What an agent can do with a compacted context: that depends on who keeps the history."""
+"""The next steps of an agent with a compacted context; they depend on who keeps the history."""
 
 from context_compression.compression.result import Result
 from context_compression.workspace import Opened
@@ -9,7 +9,7 @@ def next_steps(opened: Opened, result: Result, *, messages_passed: bool) -> str:
 
     Args:
         opened: the conversation.
-        result: of its compression.
+        result: the result of its compression.
         messages_passed: whether the caller passed the messages.
     """
     session = opened.session

@@ -1,8 +1,8 @@
 """Archived text in pages, each named by a cursor.
 
-Pages are cut by characters, so that one very long line has pages too. Joined, they are exactly the
-text. `display.fences` quotes each page so that the text cannot end the quotation: archived text may
-hold anything, also planted instructions.
+Pages are cut by characters, so that one very long line has pages too. The joined pages are exactly
+the text. Archived text may contain anything, even planted instructions. So `display.fences` quotes
+each page in a way that the text cannot end.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The report of a compression: the answer to an agent. It never holds the text that was removed."""
+"""The report of a compression: the answer to an agent. It never contains the removed text."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -34,9 +34,9 @@ class Compression:
         messages_passed: whether the caller passed the messages; then the compacted context is in
             the structured content.
         dry_run: whether it was a dry run.
-        forecast: what a summary would take, in a dry run.
+        forecast: the expected size of a summary, in a dry run.
         warning: why a model that was named did not write the summary.
-        messages: for the caller, in place of the result's messages.
+        messages: for the caller, instead of the result's messages.
     """
 
     result: Result
@@ -50,7 +50,7 @@ class Compression:
 
     @property
     def has_target(self) -> bool:
-        """Whether a target was named; offloading all large tool results has none."""
+        """Whether there is a target; a call that offloads all large tool results has none."""
         offloads = self.options.get("strategy") == "offload"
         return not (offloads and self.result.target_tokens == SMALLEST_TARGET)
 
@@ -99,7 +99,7 @@ def _changed_headline(compression: Compression) -> tuple[str, dict[str, Any]]:
 
 
 def _unchanged_headline(compression: Compression) -> tuple[str, dict[str, Any]]:
-    """The same where nothing was changed."""
+    """The first line and its facts, if nothing was changed."""
     result = compression.result
     reasons = "; ".join(map(one_line, _reasons(compression)))
     facts = {
@@ -139,7 +139,7 @@ def _next_steps(compression: Compression) -> dict[str, Any]:
 
 
 def _target(compression: Compression) -> dict[str, Any]:
-    """The target, whether it was met, and the minimum size where it was not."""
+    """The target, whether it was met, and the minimum size if it was not."""
     result = compression.result
     if not compression.has_target:
         return {}
@@ -200,7 +200,7 @@ def _size(original: Any) -> int:
 
 
 def _summary(compression: Compression) -> dict[str, Any]:
-    """The summary that was written, or what one would take."""
+    """The summary that was written, or a forecast of one."""
     if forecast := compression.forecast:
         summary = {n: v for n, v in asdict(forecast).items() if n not in SHOWN_IN_PROMPT_CACHE}
         return {"summary_would_take": summary, "prompt_cache": cache_sentence(forecast)}
@@ -210,7 +210,7 @@ def _summary(compression: Compression) -> dict[str, Any]:
 
 
 def _written_summary(result: Result) -> dict[str, Any]:
-    """Where a summary is, what it took, and how many claims were removed from it."""
+    """Where the summary is, its tokens and cost, and how many claims were removed from it."""
     summary = result.summary
     if summary is None:
         return {}
@@ -226,7 +226,7 @@ def _written_summary(result: Result) -> dict[str, Any]:
 
 
 def _outside_the_messages(compression: Compression) -> dict[str, Any]:
-    """The tokens that the host sends besides the messages, and whether all fit the budget."""
+    """The tokens that the host sends besides the messages, and whether they fit the budget."""
     if not (outside := compression.opened.not_counted):
         return {}
     total = compression.result.tokens_after + outside

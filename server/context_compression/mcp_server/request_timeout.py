@@ -1,4 +1,4 @@
-"""A time limit for requests over HTTP: a connection that is too slow with its request is closed.
+"""A time limit for requests over HTTP: a connection whose request is too slow is closed.
 
 Uvicorn limits only the time between two requests. A client that sends half a header, or continues
 with a body after it was refused, would keep its connection open for ever. Thousands of such
@@ -15,8 +15,8 @@ class RequestTimeout(H11Protocol):
     """Uvicorn's protocol with a time limit while no request is being answered.
 
     Attributes:
-        seconds: until the last line of the header must have arrived. A request that was accepted,
-            and its body, may take as long as they like.
+        seconds: the time until the last line of the header must have arrived. A request that was
+            accepted, and its body, have no time limit.
     """
 
     seconds: ClassVar[float] = 10.0

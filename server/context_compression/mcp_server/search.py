@@ -118,7 +118,7 @@ def _lines(hit: Hit) -> Iterator[str]:
 
 
 def _neighbour_line(where: str, message: Neighbour) -> str:
-    """A line as `[before · assistant · ref 1a2b3c4d5e6f] I run the tests again`."""
+    """A line like `[before · assistant · ref 1a2b3c4d5e6f] I run the tests again`."""
     ref = f" · ref {message.ref}" if message.ref else ""
     return f"[{where} · {message.role}{ref}] {message.glimpse}"
 

@@ -37,7 +37,7 @@ WARM_AFTER = 0.2  # seconds; by then the first answer is sent
 
 
 def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
-    """The server, to run or to test. Until it is called, it reads settings and writes nothing.
+    """The server, to run or to test. Until a client calls it, it reads settings and writes nothing.
 
     Args:
         workspace: the workspace to work in.
@@ -95,7 +95,7 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool) -> Too
 
 
 def _known_names_only(tools: Sequence[str]) -> ServerMiddleware[Any]:
-    """Answers unknown names with a protocol error, as the specification says; the SDK does not."""
+    """Answers unknown names with a protocol error, as the specification requires."""
 
     async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
@@ -115,7 +115,7 @@ def _refuse_unknown(kind: str, params: Mapping[str, Any] | None, known: Iterable
 
 
 def _tokenizer_warmup() -> ServerMiddleware[Any]:
-    """Loads the tokenizer after the first answer: neither that nor the first count waits for it."""
+    """Loads the tokenizer after the first answer, so that neither it nor the first count waits."""
     begun = threading.Lock()
 
     async def warm(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

@@ -58,7 +58,7 @@ def serve_stdio(
 
 
 async def _serve(server: MCPServer, protocol: Protocol) -> None:
-    """As `MCPServer.run_stdio_async`, but every line gets an answer.
+    """Like `MCPServer.run_stdio_async`, but every line gets an answer.
 
     With the legacy protocol, the answer to `server/discover` is "not found".
     """
@@ -79,12 +79,12 @@ def serve_http(
         workspace: the workspace to work in.
         host: the name or address under which clients reach this machine.
         port: the port; 0 takes a free one.
-        token: the bearer token of every request. Without one here or in
-            `CONTEXT_COMPRESSION_TOKEN`, a loopback address gets a random one.
+        token: the bearer token of every request. If neither this nor `CONTEXT_COMPRESSION_TOKEN` is
+            set, a loopback address gets a random token.
 
     Raises:
-        InvalidSettings: the token is too weak or cannot be sent, an address that other machines can
-            reach has no token, or the address cannot be used.
+        InvalidSettings: the token is too weak or cannot be sent; or an address that other machines
+            can reach has no token; or the address cannot be used.
     """
     given = token or workspace.environ.get(TOKEN)
     if given and not is_good(given):

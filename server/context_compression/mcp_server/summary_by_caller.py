@@ -37,9 +37,9 @@ async def request_summary(
         call: the call.
         opened: the conversation.
         messages: the conversation's messages, if the caller passed them.
-        writer: says why a model was not asked.
+        writer: says why a model was not called.
         options: the options of `Session.compress`.
-        same_conversation: the arguments by which the next call names the conversation.
+        same_conversation: the arguments with which the next call names the conversation.
     """
     session = opened.session
     history = messages if opened.transcript is None else opened.transcript.messages
@@ -89,7 +89,7 @@ async def apply_summary(
 def _instructions(
     opened: Opened, assignment: SummaryAssignment, same_conversation: str, warning: str | None
 ) -> CallToolResult:
-    """The answer that asks the agent for a summary."""
+    """The answer that requests a summary from the agent."""
     session, transcript = opened.session, opened.transcript
     covers, parts = _covered(session, assignment)
     which = f"part {assignment.part:,} of {parts:,} of the" if parts > 1 else "a"

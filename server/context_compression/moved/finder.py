@@ -13,7 +13,7 @@ from context_compression.moved.table import MODULES, NAMES, PACKAGES
 
 ROOT = "context_compression"
 FUNCTIONS = ("compress", "usage")
-"""Public functions that have the name of a module that was moved: `import` must not hide them."""
+"""Public functions with the name of a moved module: importing the module must not hide them."""
 
 
 class MovedModule(ModuleType):
@@ -27,12 +27,12 @@ class MovedModule(ModuleType):
 
 
 class OldPaths(MetaPathFinder, Loader):
-    """Finds modules by paths they had before."""
+    """Finds modules by their old paths."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a moved module; `None` for all others."""
+        """The spec of a moved module; `None` for all other modules."""
         del path, target
         root, _, old = fullname.partition(".")
         if root != ROOT or old not in MODULES:
@@ -50,7 +50,7 @@ class OldPaths(MetaPathFinder, Loader):
 
 
 class Root(ModuleType):
-    """The package itself: the import of a moved module does not replace a function of its name."""
+    """The package itself: importing a moved module does not replace a function of the same name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in FUNCTIONS and isinstance(value, MovedModule)):
@@ -58,13 +58,13 @@ class Root(ModuleType):
 
 
 def follow_old_paths() -> None:
-    """Make modules importable by their old paths; each warns once for each caller."""
+    """Make modules importable by their old paths; each warns once per caller."""
     sys.meta_path.insert(0, OldPaths())
     sys.modules[ROOT].__class__ = Root
 
 
 def held_elsewhere(package: str) -> Callable[[str], Any]:
-    """A `__getattr__` for a package whose names moved to modules of their own.
+    """A `__getattr__` for a package whose names moved to other modules.
 
     Args:
         package: its `__name__`.

@@ -190,10 +190,10 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
         "doors.conversations",
     ),
 }
-"""Packages that keep their path, and the modules that now hold what they held themselves.
+"""Packages that keep their path, and the modules that now hold their former contents.
 
 A name is taken from the first module that has it, and the warning names that module. So a module
-that only imports a name comes after the one that defines it.
+that only imports a name comes after the module that defines it.
 """
 
 NAMES: Mapping[tuple[str, str], str] = {

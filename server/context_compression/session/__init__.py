@@ -1,31 +1,31 @@
-"""One conversation on disk: record it, view it, compress it, restore anything, undo.
+"""One conversation on disk: record it, view it, compress it, restore from it, undo.
 
-Here lives what a session does with its log. One compression lives in `compression`, the files in
-`store`, and which session is meant in `doors`.
+This package defines what a session does with its log. The package `compression` does one
+compression, `store` keeps the files, and `doors` finds the session that a caller means.
 
     session.py       `Session`: compress when it is due, refused or requested
-    recorded.py      `RecordedConversation`, which it extends: record, view, restore, undo
-    compressing.py   compressions carried out: one at a time, announced by events
+    recorded.py      `RecordedConversation`, its base class: record, view, restore, undo
+    compressing.py   runs compressions: one at a time, announced by events
     by_caller.py     the same with a summary that the caller writes
     requests.py      the compression requests of a session
     pacing.py        when a session may compress; `Event`
     status.py        how full the context is
     savings.py       what compressions saved, over all requests
 
-The log, and what it says:
+The log and its events:
 
     state.py         `State`: the view now, and how it was made
     replaying.py     the state of a log
-    event_checks.py  whether an event makes sense after those before it
+    event_checks.py  whether an event makes sense after the events before it
     log_events.py    events: stamped and read
     layouts.py       how a compression made its view, with quotations as positions
-    archiver.py      originals on disk before a view changes
+    archiver.py      writes originals to disk before a view changes
     receipts.py      what the notes in a view may promise
     keeping.py       refs, and texts archived under them
     reading.py       an original as text, or some of its lines
-    following.py     a conversation that its host keeps, compared with the record
+    following.py     compares a conversation that its host keeps with the record
     naming.py        which session a conversation belongs to
-    threads.py       twins of plain functions for event loops
+    threads.py       async versions of plain functions
 """
 
 from context_compression.session.by_caller import PLAN_SECONDS, SummaryAssignment, no_plan

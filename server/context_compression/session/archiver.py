@@ -1,4 +1,4 @@
-"""`Archiver`: keeps the originals of a compression in the session's log before its view counts."""
+"""`Archiver`: writes the originals of a compression to the session's log before its view counts."""
 
 import json
 import re
@@ -25,7 +25,7 @@ from context_compression.tokens import Counter
 
 OFFLOADED = re.compile(rf"/offloaded/({REF})\.txt")
 MOST_KEY_POINTS = 10
-"""Constraints and decisions that are listed with a summary."""
+"""How many constraints and decisions are listed with a summary."""
 
 
 class Archiver:
@@ -45,11 +45,11 @@ class Archiver:
 
         Args:
             log: of the session.
-            store: that holds it.
-            state: in which the compression is made.
+            store: the store that holds the log.
+            state: the state in which the compression is made.
             pending: events that lead to this state and are not written yet; they are written with
                 the compression.
-            before_writing: is called first; what it raises leaves all as it was.
+            before_writing: called first; if it raises, nothing is written.
             system: the system prompt before the compression.
             origin: where the conversation comes from.
         """
@@ -66,7 +66,7 @@ class Archiver:
         """Write the originals, then the pending events, then the event that makes the view count.
 
         Raises:
-            StoreError: they cannot be written, or another process changed the session meanwhile.
+            StoreError: a file cannot be written, or another process changed the session meanwhile.
         """
         self._before_writing()
         with self._log.archiving():
@@ -105,7 +105,7 @@ class Archiver:
         return Kept(len(removed), (*replaced, *warnings, *state.warnings, *self._store.doubts))
 
     def _checked_state(self, messages: Sequence[Mapping[str, Any]], result: Result) -> State:
-        """The state of now, if the messages are still its view and the refs are still free.
+        """The current state, if the messages are still its view and the refs are still free.
 
         Raises:
             StoreError: another process changed the session since.
@@ -122,7 +122,7 @@ class Archiver:
         return state
 
     def _write_refs(self, result: Result) -> dict[str, dict[str, Any]]:
-        """What the event says of each ref; texts that the view names a file for are written."""
+        """The event's entry for each ref; writes the texts for which the view names a file."""
         position = {index: at for at, index in enumerate(result.compressed)}
         new_messages = [part for part in result.layout if isinstance(part, dict)]
         in_files = {*OFFLOADED.findall(canonical(new_messages))}
@@ -135,7 +135,7 @@ class Archiver:
                 "block": about.block,
                 "sha256": about.sha256,
             }
-            if index is None:  # no message holds it: the log itself does
+            if index is None:  # no message contains it, so the log does
                 refs[ref]["text"] = result.originals[ref]
             elif about.block is not None and ref in in_files:
                 self._log.write_offloaded(ref, result.originals[ref])
@@ -144,9 +144,9 @@ class Archiver:
     def _without_copies(
         self, messages: Sequence[Mapping[str, Any]], compressed: Sequence[int], file: str
     ) -> list[dict[str, Any]]:
-        """The pending events; messages that the file of originals holds are named by position.
+        """The pending events; messages in the file of originals are given by position.
 
-        The messages among the events are the last of those that are compressed.
+        The messages among the events are the last of the messages in the compression.
         """
         position = {index: at for at, index in enumerate(compressed)}
         index = len(messages) - sum(event["type"] == "message" for event in self._pending)
@@ -164,7 +164,7 @@ class Archiver:
         return events
 
     def _replaced(self, result: Result) -> tuple[str, ...]:
-        """A warning where a smaller view of the same conversation is replaced by this one."""
+        """A warning if this view replaces a smaller view of the same conversation."""
         undoes = any(event["type"] == "undo" for event in self._pending)
         earlier = state_of(self._log).compressions if undoes else ()
         if not earlier or earlier[-1]["tokens_after"] >= result.tokens_after:
@@ -180,9 +180,9 @@ class Archiver:
         return {"system": summaries} if any(summaries.values()) else {}
 
     def _next_number(self) -> int:
-        """One more than any compression has, even one that was killed before it counted.
+        """One more than the number of any compression, including killed ones.
 
-        Entries of a killed one, in the ledger and among the summaries, never count.
+        Entries of a killed compression, in the ledger and among the summaries, never count.
         """
         names = (path.stem for path in self._log.folder.glob("compact-*.json"))
         numbers = (name.rpartition("-")[2] for name in names)
@@ -191,7 +191,7 @@ class Archiver:
     def _remember(
         self, messages: Sequence[Mapping[str, Any]], result: Result, n: int, now: str
     ) -> None:
-        """Add to the ledger, and list the summary, or the digest of a window, for later."""
+        """Add entries to the ledger, and the summary, or the digest of a window, to the store."""
         compressed = [messages[i] for i in result.compressed]
         if result.summary:
             ledger, text = result.summary.ledger, result.summary.text
@@ -221,7 +221,7 @@ class Archiver:
 
 
 def _digest_of(result: Result) -> str:
-    """The digest in a view that `window` made; empty for other strategies."""
+    """The digest in a view that `window` made; "" for other strategies."""
     if result.strategy != "window" or not result.dropped:
         return ""
     new_messages = parse([part for part in result.layout if isinstance(part, dict)]).messages
@@ -231,7 +231,7 @@ def _digest_of(result: Result) -> str:
 
 
 def summary_facts(result: Result) -> dict[str, Any]:
-    """What the event of a compression says of its summary."""
+    """The fields about its summary in the event of a compression."""
     summary = result.summary
     if summary is None:
         return {}
@@ -246,7 +246,7 @@ def summary_facts(result: Result) -> dict[str, Any]:
 
 
 def covered_previews(messages: Sequence[Mapping[str, Any]], result: Result) -> set[str]:
-    """Refs of offloaded files that a summary covers and nothing in the view names any more."""
+    """Refs of offloaded files that a summary covers and the view no longer names."""
     if result.summary is None:
         return set()
     compressed = canonical([messages[i] for i in result.compressed])

@@ -1,6 +1,6 @@
-"""Summaries that the calling agent writes: one call asks for a summary, the next one brings it.
+"""Summaries that the calling agent writes: one call requests a summary, the next call brings it.
 
-The compression is a plan in the log meanwhile. It is run again from its start with each summary.
+Meanwhile the compression is a plan in the log. It runs again from its start with each summary.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,19 +21,21 @@ from context_compression.session.state import State
 from context_compression.summaries.summarizer import SummaryReply
 
 PLAN_SECONDS = 3_600
-"""How long a caller may take to write a summary."""
+"""How many seconds a caller may take to write a summary."""
 ONE_TRY = {"on_summary_failure": "skip", "summary_attempts": 1}
-"""Settings of a plan: a caller's summary that cannot be used is an error, and no other follows."""
+"""Settings of a plan: an unusable summary of the caller is an error, and there is no second
+attempt.
+"""
 
 
 @dataclass(frozen=True)
 class SummaryAssignment:
-    """A summary that the caller is asked to write.
+    """A summary that the caller should write.
 
     Attributes:
         plan_id: to pass back with the summary.
         instructions: what to write.
-        prompt: the instructions with the conversation that they are about.
+        prompt: the instructions together with the conversation they are about.
         part: which of the plan's summaries this is, from 1.
         messages: how many messages the plan covers.
     """
@@ -46,7 +48,7 @@ class SummaryAssignment:
 
 
 def no_plan(plan_id: str, where: str) -> str:
-    """The error for a plan that is not known, with what to do."""
+    """The error text for an unknown plan, with advice."""
     return (
         f"There is no plan {plan_id[:40]!r} in {where}. Call context_compress without plan_id to "
         "get one, and pass the plan_id of its answer with the summary."
@@ -59,7 +61,7 @@ def assign_summary(
     before_writing: Callable[[], object],
     options: Mapping[str, Any],
 ) -> SummaryAssignment | Result:
-    """Start a plan; `Session.ask` says what the arguments are."""
+    """Start a plan; see `Session.ask` for the arguments."""
     with conversation.log.locked():
         state, later = conversation.state(), conversation.state()
         pending = [] if messages is None else new_events(state, messages, from_start=True)
@@ -92,7 +94,7 @@ def take_summary(
     summary: str,
     before_writing: Callable[[], object],
 ) -> SummaryAssignment | Result:
-    """Continue a plan with a summary; `Session.answer` says what the arguments are."""
+    """Continue a plan with a summary; see `Session.answer` for the arguments."""
     with conversation.log.locked():
         state = conversation.state()
         plan = state.plans.get(plan_id)
@@ -106,7 +108,7 @@ def take_summary(
             )
         pending = _undo_replaced(plan, state)
         covered = digest_of(state.view[: plan["messages_in"]])
-        if not covered.startswith(plan["covered"]):  # of which older versions kept 12 digits
+        if not covered.startswith(plan["covered"]):  # older versions kept 12 digits of it
             raise PlanError(
                 f"What plan {one_line(plan_id)} covers has changed since it was made, so its "
                 "summary does not fit any more. Call context_compress without plan_id to get "
@@ -121,7 +123,7 @@ def take_summary(
 
 
 def planned_view(conversation: RecordedConversation, plan_id: str) -> list[dict[str, Any]]:
-    """The messages that a plan covers: the view without compressions that its result replaces."""
+    """The messages that a plan covers: the view without compressions that the plan replaces."""
     state = conversation.state()
     plan = state.plans[plan_id]
     _undo_replaced(plan, state)
@@ -129,7 +131,7 @@ def planned_view(conversation: RecordedConversation, plan_id: str) -> list[dict[
 
 
 def _undo_replaced(plan: Mapping[str, Any], state: State) -> list[dict[str, Any]]:
-    """The events that undo the compressions a plan replaces; the state is replayed over them."""
+    """The events that undo the compressions a plan replaces; they are also applied to `state`."""
     undoes, now = plan.get("undoes", 0), timestamp()
     replaced = state.compressions if undoes == len(state.compressions) else []
     events = [undo_of(last, now) for last in reversed(replaced)]

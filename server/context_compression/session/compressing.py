@@ -1,4 +1,4 @@
-"""Carries out a session's compressions: one at a time, announced by events, sync and async."""
+"""Runs a session's compressions: one at a time, announced by events, sync and async."""
 
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
@@ -21,19 +21,19 @@ from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens.usage import Usage
 
 LOCK_SECONDS = 30.0
-"""How long a compression waits for another one of the same conversation."""
+"""How many seconds a compression waits for another compression of the same conversation."""
 
 
 @dataclass(frozen=True)
 class PlannedCompression:
-    """A compression that is about to be carried out.
+    """A compression that is about to run.
 
     Attributes:
-        reason: why.
+        reason: why it runs.
         options: those of `Session.compress`.
-        messages: the conversation, where its host keeps it.
-        before_writing: is called before anything is written.
-        loop: index in the view at which a running tool loop begins; that is left alone.
+        messages: the conversation, if its host keeps it.
+        before_writing: called before anything is written.
+        loop: index in the view of the first message of a running tool loop, which stays as it is.
     """
 
     reason: Reason
@@ -45,31 +45,31 @@ class PlannedCompression:
 
 @dataclass
 class Progress:
-    """What is known of a running compression.
+    """The outcome of a running compression, as far as it is known.
 
     Attributes:
-        result: once it is done.
-        usage: how full the context is afterwards, where that was counted already.
+        result: set when the compression is done.
+        usage: how full the context is afterwards, if that is counted already.
     """
 
     result: Result | None = None
     usage: Usage | None = None
 
     def done(self, result: Result) -> Result:
-        """Note the result, and return it."""
+        """Store the result, and return it."""
         self.result = result
         return result
 
 
 @dataclass(frozen=True)
 class Compressor:
-    """Carries out compressions of one conversation.
+    """Runs the compressions of one conversation.
 
     Attributes:
-        conversation: that is compressed.
-        pace: notes how large a compression left the view.
-        summarizer: writes summaries; `None`: no model is asked.
-        on_event: is called at the start and the end of a compression.
+        conversation: the conversation to compress.
+        pace: records how large a compression left the view.
+        summarizer: writes summaries; with `None`, no model is called.
+        on_event: called at the start and the end of a compression.
     """
 
     conversation: RecordedConversation
@@ -81,7 +81,7 @@ class Compressor:
         """The result of a compression, with its originals on disk.
 
         Raises:
-            ContextCompressionError: as `Session.compress`.
+            ContextCompressionError: as for `Session.compress`.
         """
         with self._announced(planned.reason, self.conversation.usage()) as progress:
             if unchanged := self._unchanged(planned):
@@ -93,7 +93,7 @@ class Compressor:
                 return progress.done(compress(request, self.summarizer))
 
     async def arun(self, planned: PlannedCompression) -> Result:
-        """`run` for an event loop; a cancelled compression writes nothing from then on."""
+        """`run` for an event loop; once cancelled, a compression starts no further writes."""
 
         def unless_cancelled() -> None:
             check_cancelled()
@@ -115,7 +115,7 @@ class Compressor:
             return result
 
     def _unchanged(self, planned: PlannedCompression) -> Result | None:
-        """The result of a preview that changes nothing, where no store exists yet; else `None`.
+        """The result of a preview that changes nothing, if there is no store yet; else `None`.
 
         A compression that is refused or not due writes nothing, not even an empty folder.
         """
@@ -125,7 +125,7 @@ class Compressor:
         return None if result.changed else result
 
     def _request(self, planned: PlannedCompression) -> CompressionRequest:
-        """The request in the state that the log has now."""
+        """The request for the current state of the log."""
         state, pending = self.conversation.state(), list[dict[str, Any]]()
         if planned.messages is not None:
             pending = new_events(state, planned.messages, from_start=True)
@@ -141,7 +141,7 @@ class Compressor:
 
     @asynccontextmanager
     async def _locked(self) -> AsyncGenerator[None]:
-        """The lock of the session, waited for without blocking the event loop."""
+        """Hold the lock of the session, waiting for it without blocking the event loop."""
         from anyio import sleep
 
         until = monotonic() + LOCK_SECONDS
@@ -159,7 +159,7 @@ class Compressor:
 
     @contextmanager
     def _announced(self, reason: Reason, usage_before: Usage) -> Generator[Progress]:
-        """Send an event at the start and at the end, and tell the pace how it went."""
+        """Send an event at the start and at the end, and report the outcome to the pace."""
         before = int(usage_before.used_tokens)
         progress = Progress()
         self.on_event(Event("start", reason, before))

@@ -1,6 +1,6 @@
-"""Whether an event of a log makes sense: it has what its type needs, and fits those before it.
+"""Whether an event of a log makes sense: it is complete, and fits the events before it.
 
-A log may be damaged, or written by another program. An event that makes no sense is passed over.
+A log may be damaged, or written by another program. An event that makes no sense is skipped.
 """
 
 import math
@@ -16,15 +16,15 @@ from context_compression.session.state import State
 OPTIONS = frozenset(
     ("target_tokens", "strategy", "pins", "focus", "force", "settings", "not_counted")
 )
-"""Options of a compression that a plan may keep."""
+"""Options of a compression that a plan may contain."""
 
 
 def makes_sense(event: Mapping[str, Any], state: State) -> bool:
-    """Whether an event has what its type needs and fits the events before it.
+    """Whether an event has the fields of its type and fits the events before it.
 
     Args:
-        event: the next one of a log; unknown types are left to those who know them.
-        state: after the events before it.
+        event: the next event of a log. An unknown type always makes sense.
+        state: the state after the events before it.
     """
     match event:
         case {"type": "message", "message": message}:
@@ -56,10 +56,10 @@ def makes_sense(event: Mapping[str, Any], state: State) -> bool:
 
 
 def base_of(state: State) -> dict[str, Any]:
-    """What a compression's event says of the state that it is made in.
+    """The fields in a compression's event that describe the state it is made in.
 
-    Positions in the event count messages. By this a reader sees that an event before it was lost,
-    and does not apply the positions to other messages.
+    Positions in the event count messages. If an event before it was lost, a reader sees that from
+    these fields and does not apply the positions to other messages.
     """
     return {"over": _last_number(state), "of": len(state.view), "after": state.number}
 
@@ -78,17 +78,17 @@ def _is_compression(event: Mapping[str, Any], state: State, covered: int) -> boo
 
 
 def _last_number(state: State) -> int:
-    """The number of the last compression that counts; 0 where there is none."""
+    """The number of the last compression that counts; 0 if there is none."""
     return state.compressions[-1]["n"] if state.compressions else 0
 
 
 def _nothing_is_missing(event: Mapping[str, Any], state: State, length: int) -> bool:
-    """Whether no event is missing since the state that this one was written in.
+    """Whether no event is missing since the state that this event was written in.
 
     Another process may have recorded messages between the two.
 
     Args:
-        event: says how many messages (`of`) and events (`after`) there were.
+        event: contains how many messages (`of`) and events (`after`) there were.
         state: before the event.
         length: how many messages there are now.
     """

@@ -1,7 +1,7 @@
 """A conversation that a program or host keeps itself, compared with our record of it.
 
-Here lives what brings the record up to such a conversation, and how both are compared: hosts spell
-messages in their own way.
+This module updates the record from such a conversation. It also compares messages across hosts,
+which write the same message in different ways.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,25 +21,25 @@ from context_compression.session.log_events import timestamp, undo_of
 from context_compression.session.state import State
 
 TEXTUAL = (Text, Thinking, ToolCall, ToolResult)
-"""Blocks that are not pictures, documents or unknown."""
+"""The kinds of blocks other than pictures, documents and unknown blocks."""
 
 
 def new_events(
     state: State, messages: Sequence[Mapping[str, Any]], *, from_start: bool = False
 ) -> list[dict[str, Any]]:
-    """The events that bring the record up to a conversation that its host keeps.
+    """The events that update the record to a conversation that its host keeps.
 
-    New messages are recorded. Where the host changed its history, the record is first rewound to
-    the last message that both have.
+    New messages are recorded. If the host changed its history, the record is first rewound to the
+    last message that both have.
 
     Args:
         state: of the record.
         messages: the conversation of the host.
-        from_start: undo first all compressions that the host did not take over. The same
+        from_start: first undo all compressions, unless the host took over the view. The same
             conversation then gives the same view, however often it was compressed before.
 
     Raises:
-        InvalidConversation: not messages in a format we know.
+        InvalidConversation: the messages are not in a format we know.
     """
     conversation = parse(messages)
     messages = conversation.raw
@@ -67,10 +67,10 @@ def new_events(
 
 
 def is_another_conversation(state: State, messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a conversation begins differently than the record, and not with its view.
+    """Whether a conversation begins like neither the record nor its view.
 
     Raises:
-        InvalidConversation: not messages in a format we know.
+        InvalidConversation: the messages are not in a format we know.
     """
     conversation = parse(messages)
     if not state.recorded or first_messages(conversation.raw) == first_messages(state.recorded):
@@ -79,19 +79,19 @@ def is_another_conversation(state: State, messages: Sequence[Mapping[str, Any]])
 
 
 def first_messages(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The messages up to the first one of the user's; without one, the first message."""
+    """The messages up to the first message of the user; if there is none, the first message."""
     users = (i for i, m in enumerate(messages) if is_object(m) and m.get("role") == "user")
     first = next(users, 0)
     return [*messages[: first + 1]]
 
 
 def begin_with_view(messages: Sequence[Message], view: Sequence[Message]) -> bool:
-    """Whether a host's messages begin with our view, however the host spells it."""
+    """Whether a host's messages begin with our view, allowing for the host's way to write it."""
     return len(messages) >= len(view) and all(map(_is_same, messages, view))
 
 
 def _is_same(of_host: Message, of_view: Message) -> bool:
-    """Whether a host's message is one of our view.
+    """Whether a host's message is the given message of our view.
 
     Hosts put notes into a message, join its texts, and may drop thinking and pictures.
     """
@@ -101,7 +101,7 @@ def _is_same(of_host: Message, of_view: Message) -> bool:
 
 
 def _compared(message: Message) -> tuple[Any, ...]:
-    """What is left of a message in every host: role, texts, calls and results."""
+    """The parts of a message that every host keeps: role, texts, calls and results."""
     texts = [block.text for block in message.blocks if isinstance(block, Text)]
     texts = [text for text in texts if not text.lstrip().startswith(HOST_NOTES)]
     results = [(result.call_id, result.text, result.is_error) for result in message.results]

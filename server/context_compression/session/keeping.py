@@ -1,4 +1,4 @@
-"""The refs of a session: what each stands for, and texts archived under new ones."""
+"""The refs of a session: their originals, and texts archived under new refs."""
 
 from functools import partial
 from typing import Any
@@ -11,9 +11,9 @@ from context_compression.store import SessionLog
 
 
 def digest_under(log: SessionLog, state: State, ref: str) -> str | None:
-    """The SHA-256 of what is archived under a ref; `None` where nothing is; "" if it is damaged.
+    """The SHA-256 of the original under a ref; `None` for an unknown ref; "" if it is damaged.
 
-    Older versions did not write it down: then it is worked out from the original.
+    Older versions did not record the digest. For them it is computed from the original.
     """
     about = state.refs.get(ref)
     if about is None:
@@ -27,15 +27,15 @@ def digest_under(log: SessionLog, state: State, ref: str) -> str | None:
 
 
 def refs_of_session(log: SessionLog, state: State) -> Refs:
-    """Gives refs that stand for nothing else in the session."""
+    """Creates refs that no other original of the session has."""
     return Refs(partial(digest_under, log, state))
 
 
 class ArchivedTexts:
-    """Archives texts in a session; the caller holds `SessionLog.archiving` meanwhile."""
+    """Archives texts in a session. The caller must hold `SessionLog.archiving`."""
 
     def __init__(self, log: SessionLog, state: State) -> None:
-        """Prepare to archive texts in a log; `state` is what it says now."""
+        """Prepare to archive texts in a log whose current state is `state`."""
         self._log, self._state = log, state
         self.ref_of = refs_of_session(log, state)
 
@@ -43,9 +43,9 @@ class ArchivedTexts:
         """Archive a text, unless it can be restored already; returns its ref.
 
         Args:
-            text: to archive.
-            what: the text in a few words.
-            more: further keys of the event, which is then written in any case.
+            text: the text to archive.
+            what: a description of the text in a few words.
+            more: further keys of the event. If there are any, the event is always written.
         """
         ref = self.ref_of(text)
         known = self._can_be_restored(ref)
@@ -59,7 +59,7 @@ class ArchivedTexts:
         return ref
 
     def _can_be_restored(self, ref: str) -> bool:
-        """Whether something is archived under a ref, and can be read."""
+        """Whether an original is archived under a ref and can be read."""
         if ref not in self._state.refs:
             return False
         try:

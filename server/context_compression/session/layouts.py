@@ -1,13 +1,13 @@
-r"""Layouts of views, as the log has them: what a view quotes is written as positions.
+r"""Layouts of views, as the log has them: quotations from the view are written as positions.
 
-A layout says how a compression made a view of the one before: `(start, stop)` for messages that
-stay, and each new message. New messages are mostly quotations of messages that left. In the log
-such a message is
+A layout describes how a compression made a view from the view before it: `(start, stop)` for
+messages that stay, and each new message. New messages consist mostly of quotations from messages
+that left. In the log such a message is
 
     {"quoting": [3, 9], "message": {"role": "user", "content": {"of": ["[bash] ls\n", [120, 58]]}}}
 
-where `[120, 58]` are 58 characters from the 120th on of all texts in the messages 3 to 8 of the
-view of that time, a line each.
+where `[120, 58]` stands for 58 characters from character 120 on. They are taken from all texts in
+the messages 3 to 8 of the view of that time, joined by newlines.
 """
 
 import re
@@ -17,23 +17,25 @@ from typing import Any, TypeGuard, cast
 from context_compression.conversation.messages import is_array, is_object, strings_in
 
 SHORTEST_TEXT = 160
-"""Characters from which on quotations are looked for in a text."""
+"""Only texts of at least this many characters are searched for quotations."""
 SHORTEST_QUOTATION = 32
-"""Characters from which on a piece of a text is written as a position."""
+"""Only quotations of at least this many characters are written as positions."""
 PROBED = 64
-"""Characters by which a quotation is searched; the rest is compared."""
+"""How many characters of a quotation are searched for; the rest is compared."""
 MOST_SEARCHED = 10**8
-"""Characters that are searched for one text without a match; its rest is then written as it is."""
+"""How many characters are searched without a match for one text; then its rest is written
+literally.
+"""
 
 Pieces = list["str | list[int]"]
 """A text in pieces: literal ones, and `[start, length]` in a source."""
 
 
 def encode_layout(layout: Sequence[Any], view: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """A layout as the log has it: what it quotes of the view is written as positions.
+    """A layout as the log has it: quotations from the view are written as positions.
 
     Args:
-        layout: ranges of messages, and new messages, as `Result.layout` has them.
+        layout: ranges of messages, and new messages, as in `Result.layout`.
         view: the messages before the compression.
     """
     encoded: list[Any] = []
@@ -50,7 +52,7 @@ def encode_layout(layout: Sequence[Any], view: Sequence[Mapping[str, Any]]) -> l
 
 
 def decode_message(part: Mapping[str, Any], view: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A new message of a layout, with the text that it quotes of the view."""
+    """A new message of a layout, with the texts it quotes from the view."""
     if not is_quoting(part):
         return dict(part)
     start, stop = part["quoting"]
@@ -58,7 +60,7 @@ def decode_message(part: Mapping[str, Any], view: Sequence[Mapping[str, Any]]) -
 
 
 def apply_layout(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The view that a layout of the log makes of the one before."""
+    """The view that a layout of the log makes from the view before it."""
     messages: list[dict[str, Any]] = []
     for part in layout:
         if is_object(part):
@@ -69,7 +71,7 @@ def apply_layout(layout: Sequence[Any], view: Sequence[dict[str, Any]]) -> list[
 
 
 def is_valid_layout(layout: Sequence[Any], covered: int) -> bool:
-    """Whether all that a layout names is among the first `covered` messages of the view before."""
+    """Whether all positions in a layout are within the first `covered` messages of the view."""
     for part in layout:
         if is_object(part) and is_valid_message(part, covered):
             continue
@@ -81,7 +83,7 @@ def is_valid_layout(layout: Sequence[Any], covered: int) -> bool:
 
 
 def is_quoting(part: Mapping[str, Any]) -> bool:
-    """Whether a message of a layout has positions in it; those of providers have other keys."""
+    """Whether a message of a layout contains positions; messages of providers have other keys."""
     return set(part) == {"quoting", "message"}
 
 
@@ -99,14 +101,14 @@ def is_valid_message(part: Mapping[str, Any], covered: int) -> bool:
 
 
 def source_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """All texts of messages, a line each: positions count from its start."""
+    """All texts of messages, joined by newlines. Positions are offsets in this text."""
     return "\n".join(strings_in(messages))
 
 
 def _encode_message(
     message: Mapping[str, Any], start: int, stop: int, view: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any]:
-    """The message with positions in `view[start:stop]`, or as it is where that cannot be undone."""
+    """The message with positions in `view[start:stop]`; unchanged if that could not be undone."""
     source = source_of(view[start:stop])
     looks_encoded = any(True for _ in _encoded_texts(message))
     if not source or _has_surrogates(source) or looks_encoded:
@@ -136,7 +138,7 @@ def _decode(value: Any, source: str) -> Any:
 
 
 def _encoded_texts(value: Any) -> Iterator[Any]:
-    """The pieces of every text in a value that has positions in it."""
+    """The pieces of every text in a value that contains positions."""
     if _is_encoded_text(value):
         yield value["of"]
     elif is_object(value):
@@ -168,7 +170,7 @@ def _are_pieces(value: Any) -> bool:
 def _pieces(text: str, source: str) -> Pieces:
     """A text as literal pieces and positions in a source.
 
-    Its longest line stays literal: `naming` recognises a conversation by that line.
+    Its longest line stays literal, because `naming` recognises a conversation by that line.
     """
     longest = max(text.splitlines(), key=len)
     literal_line = text.find(longest)
@@ -177,7 +179,7 @@ def _pieces(text: str, source: str) -> Pieces:
     while at < len(text) and searched < MOST_SEARCHED:
         line_end = text.find("\n", at) + 1 or len(text)
         stop = len(text) if at > literal_line else literal_line
-        for begin in (at, text.find("] ", at, line_end) + 2):  # behind a label, too
+        for begin in (at, text.find("] ", at, line_end) + 2):  # also after a label
             place, length = (0, 0)
             if begin >= at:
                 place, length = _quotation(text, begin, stop, source, end_of_last)
@@ -193,14 +195,14 @@ def _pieces(text: str, source: str) -> Pieces:
 
 
 def _quotation(text: str, begin: int, stop: int, source: str, likely: int) -> tuple[int, int]:
-    """Where the source has a text from `begin` on, and for how many characters; `(0, 0)`: too few.
+    """The offset and length of a quotation in the source; `(0, 0)` if it is absent or too short.
 
     Args:
-        text: that may quote.
-        begin: where the quotation would begin in it.
-        stop: where it has to end, exclusive.
-        source: that is quoted.
-        likely: where to search the source first: quotations mostly follow each other.
+        text: the text that may quote.
+        begin: where the quotation would begin in the text.
+        stop: where it must end, exclusive.
+        source: the text that may be quoted.
+        likely: where to search the source first, because quotations usually follow each other.
     """
     line_end = text.find("\n", begin) + 1 or len(text)
     if min(line_end, stop) - begin < SHORTEST_QUOTATION:
@@ -223,5 +225,5 @@ def _quotation(text: str, begin: int, stop: int, source: str, likely: int) -> tu
 
 
 def _has_surrogates(text: str) -> bool:
-    """Whether JSON would join two of its characters to one: all positions would be wrong then."""
+    """Whether a text has surrogates; JSON could join two of them and shift all positions."""
     return re.search("[\ud800-\udfff]", text) is not None

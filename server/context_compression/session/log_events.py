@@ -1,4 +1,4 @@
-"""Events of a session's log: how they are stamped, and what can be read from any of them."""
+"""Events of a session's log: how they are stamped, and what any event contains."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -9,12 +9,12 @@ from context_compression.settings import MOST
 
 
 def timestamp() -> str:
-    """Now, in UTC, ISO 8601 to the second: `2026-03-01T09:30:00Z`."""
+    """The current time in UTC, ISO 8601 to the second: `2026-03-01T09:30:00Z`."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def is_timestamp(text: str) -> bool:
-    """Whether a text is a time in ISO 8601, with its offset from UTC."""
+    """Whether a text is an ISO 8601 time with an offset from UTC."""
     try:
         return datetime.fromisoformat(text).tzinfo is not None
     except ValueError:
@@ -22,7 +22,7 @@ def is_timestamp(text: str) -> bool:
 
 
 def age_of(event: Mapping[str, Any]) -> float:
-    """Seconds since an event; infinite where it has no valid time."""
+    """Seconds since an event; infinite if it has no valid time."""
     try:
         at = datetime.fromisoformat(event["created_at"])
         return (datetime.now(UTC) - at).total_seconds()
@@ -31,18 +31,18 @@ def age_of(event: Mapping[str, Any]) -> float:
 
 
 def undo_of(compression: Mapping[str, Any], now: str) -> dict[str, Any]:
-    """The event that takes a compression back."""
+    """The event that undoes a compression."""
     covered = {key: compression[key] for key in ("n", "messages_in")}
     return {"type": "undo", "created_at": now, **covered}
 
 
 def has_rewind(events: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether one of the events takes back recorded messages."""
+    """Whether one of the events removes recorded messages."""
     return any(event["type"] == "rewind" for event in events)
 
 
 def origin_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Where an event says its conversation comes from; impossible values are left out.
+    """The origin of a conversation, as an event records it, without impossible values.
 
     Returns:
         `host`, `window`, `model` and `beside` (tokens outside the messages of each request), or an

@@ -1,4 +1,4 @@
-"""Which session a conversation belongs to that comes without an id."""
+"""The session of a conversation that comes without an id."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,13 +16,13 @@ PREFIX = "messages-"
 
 
 def session_id_for(messages: Sequence[Mapping[str, Any]], store: Store) -> str:
-    """The id of the session for a conversation: made of its messages up to the user's first one.
+    """The session id for a conversation, derived from its messages up to the user's first message.
 
     The first message alone is not enough: programs begin all their conversations with the same
-    system message. A view, which begins with a note of ours, belongs to the session it was made in.
+    system message. A view begins with one of our notes, and belongs to the session it was made in.
 
     Raises:
-        InvalidConversation: not messages in a format we know.
+        InvalidConversation: the messages are not in a format we know.
     """
     conversation = parse(messages)
     begins = first_messages(conversation.raw)

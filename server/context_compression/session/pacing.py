@@ -1,4 +1,4 @@
-"""When a session may compress: not while a request runs, and not at every request for little.
+"""When a session may compress: not during a request, and not at every request for a small gain.
 
 `Event` announces the start and the end of a compression.
 """
@@ -13,11 +13,11 @@ Reason: TypeAlias = Literal["threshold", "overflow", "thinking", "manual"]
 GROWTH = 1.05
 """Factor by which a view must have grown since a compression before the next automatic one.
 
-A compression that leaves less room than that below the threshold would otherwise be followed by
-another at every request. Each would empty the prompt cache and take the newest results out of view.
+Without it, a compression that leaves little room below the threshold would be followed by another
+at every request. Each would empty the prompt cache and take the newest results out of view.
 """
 POLL_SECONDS = 0.02
-"""Between two looks whether another thread or process is done."""
+"""Interval at which to check whether another thread or process is done."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,15 @@ class Event:
     Attributes:
         kind: `start` or `end`.
         reason: `threshold`: it was due; `overflow`: a request was refused as too long; `thinking`:
-            one was refused for thinking that is no longer valid; `manual`: the caller wanted it.
+            a request was refused because its thinking is no longer valid; `manual`: the caller
+            requested it.
         tokens_before: of the view.
         tokens_after: of the view at the end.
         aborted: whether it was cancelled or failed.
         will_retry: whether the refused request should be sent again.
-        first_kept: index of the first message behind those that a summary covers.
-        cost: of the summary in dollars, where the summarizer knows a price.
-        error: how it was aborted.
+        first_kept: index of the first message after those that a summary covers.
+        cost: of the summary in US dollars, if the summarizer knows a price.
+        error: why it was aborted.
         usage: tokens of the summary's calls, by the names of `SummaryReply`, and the cost.
     """
 
@@ -51,7 +52,7 @@ class Event:
 
 
 class Pace:
-    """Keeps one session's requests and compressions apart, and compressions from looping."""
+    """Keeps one session's requests and compressions apart, and prevents loops of compressions."""
 
     def __init__(self) -> None:
         self._free = Condition()
@@ -63,9 +64,9 @@ class Pace:
 
     @contextmanager
     def request(self, abort: Callable[[], object] | None = None) -> Generator[None]:
-        """While the agent's request runs; a compression calls `abort` to cut it short.
+        """Enclose the agent's request; a compression calls `abort` to cut it short.
 
-        The request waits for a running compression, but not for one of this very thread.
+        The request waits for a running compression, unless this thread itself runs it.
         """
         with self._free:
             self._free.wait_for(lambda: self._begins(abort, besides=get_ident()))
@@ -74,16 +75,16 @@ class Pace:
 
     @asynccontextmanager
     async def arequest(self, abort: Callable[[], object] | None = None) -> AsyncGenerator[None]:
-        """`request` for an event loop, which goes on while this one waits."""
+        """`request` for an event loop, which continues while this waits."""
         await _until(lambda: self._begins(abort))
         with self._ending():
             yield
 
     @contextmanager
     def compressing(self) -> Generator[None]:
-        """While a compression runs: a running request is aborted or waited for; none begins.
+        """Enclose a compression: a running request is aborted or waited for, and none begins.
 
-        A request of this very thread cannot be waited for.
+        A request of the same thread is not waited for.
         """
         with self._claimed():
             with self._free:
@@ -98,7 +99,7 @@ class Pace:
             yield
 
     def _begins(self, abort: Callable[[], object] | None, besides: int | None = None) -> bool:
-        """Begin a request if none runs and no compression claims the turn; returns whether it did.
+        """Begin a request if none runs and no compression waits; returns whether it began.
 
         Claims of the thread `besides` do not count.
         """
@@ -110,7 +111,7 @@ class Pace:
 
     @contextmanager
     def _ending(self) -> Generator[None]:
-        """The request is over when this is left."""
+        """Ends the request on exit."""
         try:
             yield
         finally:
@@ -120,7 +121,7 @@ class Pace:
 
     @contextmanager
     def _claimed(self) -> Generator[None]:
-        """No request begins from here on: not the one just aborted either, before its turn."""
+        """Lets no request begin, not even the aborted one again; aborts the running request."""
         thread = get_ident()
         with self._free:
             self._claims.append(thread)
@@ -140,11 +141,11 @@ class Pace:
         return tokens > GROWTH * self._left
 
     def tried(self, tokens_after: int) -> None:
-        """Note how large a compression left the view; a failed one leaves it as it was."""
+        """Record the size of the view after a compression, even a failed one."""
         self._left = tokens_after
 
     def answered(self) -> None:
-        """Note that the model answered: the next refusal may be recovered from again."""
+        """Record that the model answered, so that the next refusal may be recovered from."""
         self._recovered.clear()
 
     def may_recover(self, reason: Reason) -> bool:
@@ -155,7 +156,7 @@ class Pace:
 
 
 async def _until(ready: Callable[[], bool]) -> None:
-    """Wait until it is so; other threads bring it about, so the event loop has to look."""
+    """Poll until `ready` returns `True`; another thread changes the condition."""
     from anyio import sleep
 
     while True:

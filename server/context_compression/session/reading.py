@@ -1,4 +1,4 @@
-"""An original as text: all of it, some of its lines, or the lines that a pattern matches."""
+"""An original as text: all of it, a range of lines, or the lines that match a pattern."""
 
 from contextlib import suppress
 from typing import Any
@@ -14,12 +14,12 @@ NO_LINE = "no line matches"
 
 
 def as_text(original: Any) -> str:
-    """An original as text: itself, or its JSON."""
+    """An original as text: a text itself, or the JSON of a message."""
     return original if isinstance(original, str) else canonical(original)
 
 
 def in_lines(original: Any) -> str:
-    """An original as lines to choose among: those of a text, or of all texts of a message.
+    """An original as lines to select from: the lines of a text, or of all texts of a message.
 
     A block of unknown type is one line of JSON.
     """
@@ -34,12 +34,12 @@ def in_lines(original: Any) -> str:
 
 
 def select(text: str, lines: tuple[int, int] | None, pattern: str | None) -> str:
-    r"""All of a text, a range of its lines, or the lines that a pattern matches, with numbers.
+    r"""All of a text, a range of its lines, or the lines that match a pattern, with numbers.
 
     `select("a\nb\nc", (2, 3), None)` -> `"b\nc"`; `select("a\nb\nc", None, "b")` -> `"2: b"`
 
     Raises:
-        StoreError: an impossible range, or a pattern that is wrong or takes too long.
+        StoreError: the range is impossible, or the pattern is invalid or takes too long.
     """
     if lines is None and pattern is None:
         return text

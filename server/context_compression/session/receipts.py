@@ -15,11 +15,12 @@ from context_compression.store import SessionLog, Store
 from context_compression.store.originals import original_of
 
 BROUGHT_BACK = 0.25
-"""Share of an original from which on it counts as restored: who read that much may need all."""
+"""Share of an original from which it counts as restored: a reader of that much may need all of it.
+"""
 
 
 def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
-    """What the notes of this session may promise, and what a strategy may look up."""
+    """What the notes of this session may promise, and what a strategy can look up."""
 
     def original(ref: str) -> str | None:
         try:
@@ -28,7 +29,7 @@ def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
             return None
         return value if isinstance(value, str) else None
 
-    def counts(entry: Mapping[str, Any]) -> bool:  # not that of a compression that was killed
+    def counts(entry: Mapping[str, Any]) -> bool:  # entries of a killed compression do not count
         number = entry.get("n", 0)
         return isinstance(number, int) and number in state.numbers
 
@@ -49,18 +50,18 @@ def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A `Keeper` for a preview: it promises what the archive would hold, and writes nothing."""
+    """A `Keeper` for a preview: it makes the promises of a real archive, and writes nothing."""
 
     archive: Archive
     store: Store
 
     def keep(self, messages: Sequence[Mapping[str, Any]], result: Result) -> Kept:
-        """Nothing is written."""
+        """Writes nothing; returns the warnings of the store."""
         return Kept(warnings=self.store.doubts)
 
 
 def restored_refs(state: State) -> frozenset[str]:
-    """Refs of which a good part was restored; with that of a message, those of its texts."""
+    """Refs whose original was largely restored; for a message, also the refs of its texts."""
     restored = frozenset(ref for ref, share in state.shares.items() if share >= BROUGHT_BACK)
     messages = {
         (about.get("file"), about["message"])
@@ -72,7 +73,7 @@ def restored_refs(state: State) -> frozenset[str]:
 
 
 def offloaded_path(folder: str, session: str, ref: str) -> str:
-    """Where a person finds an offloaded text, from the folder that holds the store.
+    """The path of an offloaded text, from the folder that contains the store.
 
     `offloaded_path(".compression", "a1", "c3f9…")` ->
     `".compression/sessions/a1/offloaded/c3f9….txt"`

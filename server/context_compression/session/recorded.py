@@ -1,7 +1,7 @@
 """`RecordedConversation`: one conversation on disk. Record it, view it, restore, undo.
 
-The log only grows. Replaying it gives the view: messages as recorded, and each compression's layout
-over the view of its time. So an undo is one more line, and nothing is ever rewritten.
+The log only grows. Replaying it gives the view: the recorded messages, with each compression's
+layout applied to the view of its time. So an undo is one more line, and nothing is ever rewritten.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,24 +35,25 @@ from context_compression.tokens import Counter, TextCounter
 from context_compression.tokens.usage import Messages, Usage, for_model, usage
 
 LOOKED_BACK = 20
-"""Recorded messages that show in which format an item is that does not show it by itself."""
+"""How many earlier messages are read to find the format of a message that does not show it itself.
+"""
 NEWEST_REFS = 5
-"""Refs that the error for an unknown one names."""
+"""How many refs the error for an unknown ref lists."""
 
 
 class RecordedConversation:
-    """A conversation in a store: what `Session` does without compressing.
+    """A conversation in a store: the part of `Session` without compression.
 
     Attributes:
-        store: that keeps it.
+        store: the store that keeps it.
         id: of the session.
         log: the files of the session.
-        settings: with the window of the model.
-        model: whose tokens and window count.
+        settings: including the window of the model.
+        model: the model whose tokens and window count.
         tools: the tool definitions that go with each request.
         counter: the caller's own way to count tokens.
         origin: `host`, `model` and `window` of a conversation that comes from a file. They are
-            written down with a plan or compression, so that a later process knows them.
+            recorded with a plan or compression, so that a later process knows them.
     """
 
     origin: Mapping[str, Any] = MappingProxyType({})
@@ -77,10 +78,10 @@ class RecordedConversation:
 
     @property
     def system(self) -> Any:
-        """The system prompt for the next request: the one given, with the summary in it, if any.
+        """The system prompt for the next request: the given prompt, with the summary in it, if any.
 
-        A summary goes there where `summary_role` is `system` and messages have no such role. Set
-        it to the prompt without the summary.
+        A summary goes into the prompt if `summary_role` is `system` and messages have no such role.
+        Set this property to the prompt without the summary.
         """
         return self.system_for(self.state())
 
@@ -91,7 +92,7 @@ class RecordedConversation:
     def system_for(self, state: State, messages: Messages | None = None) -> Any:
         """The system prompt for a state, or for messages of a host.
 
-        Messages that do not begin with the state's view get the prompt as it was given.
+        If the messages do not begin with the state's view, it is the prompt as it was given.
         """
         own = messages is None or list(messages[: len(state.view)]) == state.view
         if state.summary_in_system is None or not own:
@@ -102,17 +103,17 @@ class RecordedConversation:
         """Add messages to the conversation; they are on disk when this returns.
 
         Raises:
-            InvalidConversation: not messages in a format we know; nothing was recorded.
+            InvalidConversation: the messages are not in a format we know; nothing was recorded.
         """
         raw = self._read(messages).raw
         now = timestamp()
         self.log.append(*({"type": "message", "created_at": now, "message": dict(m)} for m in raw))
 
     def _read(self, messages: Sequence[Mapping[str, Any]]) -> Conversation:
-        """New messages, read with those before where they do not show their format themselves.
+        """Parse new messages, together with earlier ones if they do not show their format alone.
 
         Raises:
-            InvalidConversation: not messages in a format we know.
+            InvalidConversation: the messages are not in a format we know.
         """
         try:
             return parse(messages)
@@ -127,22 +128,22 @@ class RecordedConversation:
             raise
 
     def follow(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Bring the record up to a conversation that its host keeps, such as a transcript.
+        """Update the record to a conversation that its host keeps, such as a transcript.
 
-        New messages are recorded. Where the host changed its history, the record is rewound to the
+        New messages are recorded. If the host changed its history, the record is rewound to the
         last message that both have.
 
         Raises:
-            InvalidConversation: not messages in a format we know; nothing was recorded.
+            InvalidConversation: the messages are not in a format we know; nothing was recorded.
         """
         self.log.append(*new_events(self.state(), messages))
 
     def view(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
-        """The messages that the model would be sent now.
+        """The messages to send to the model now.
 
         Args:
-            messages: the conversation as its host keeps it: gives the view that `follow` would lead
-                to. Nothing is written.
+            messages: the conversation as its host keeps it. The result is the view after `follow`
+                with these messages, and nothing is written.
         """
         state = self.state()
         for event in [] if messages is None else new_events(state, messages):
@@ -150,7 +151,7 @@ class RecordedConversation:
         return state.view
 
     def usage(self, messages: Sequence[Mapping[str, Any]] | None = None) -> Usage:
-        """How full the context is, in tokens, with the view in it, or with `messages`."""
+        """How full the context is with the view, or with `messages`, in tokens."""
         state = self.state()
         return usage(
             state.view if messages is None else messages, tools=self.tools, model=self.model,
@@ -165,7 +166,7 @@ class RecordedConversation:
         pattern: str | None = None,
         note: bool = True,
     ) -> str:
-        """What was archived under a ref, byte for byte; or some of its lines.
+        """The original under a ref, byte for byte; or some of its lines.
 
             session.restore("c3f9")                         # all of it
             session.restore("c3f9", lines=(10, 40))
@@ -174,16 +175,17 @@ class RecordedConversation:
         Args:
             ref: the ref, or at least its first four digits.
             lines: first and last line, from 1, both included.
-            pattern: a regular expression: gives the lines that it matches, with their numbers.
-            note: whether to write down how much was restored. A text that was restored for a good
-                part is not offloaded again.
+            pattern: a regular expression; returns the matching lines with their numbers.
+            note: whether to record how much was restored. A text of which a good part was restored
+                is not offloaded again.
 
         Returns:
-            A text as it was; a message as JSON. Lines of a message are those of all its texts.
+            A text as it was; a message as JSON. The lines of a message are the lines of all its
+            texts.
 
         Raises:
             UnknownRef: nothing is archived under this ref.
-            StoreDamaged: the archive does not hold what the ref stands for.
+            StoreDamaged: the archive does not contain the original of the ref.
             StoreError: an impossible range or pattern.
         """
         full_ref = self.log.full_ref(ref)
@@ -196,18 +198,18 @@ class RecordedConversation:
         original = self.original(full_ref)
         complete = lines is None and pattern is None
         text = as_text(original) if complete else select(in_lines(original), lines, pattern)
-        if text == NO_LINE and lines is None:  # it may match what is no text
+        if text == NO_LINE and lines is None:  # the pattern may match other parts than texts
             text = select(as_text(original), None, pattern)
         if note:
-            with suppress(StoreUnwritable):  # a text that cannot be noted is returned all the same
+            with suppress(StoreUnwritable):  # the text is returned even if this fails
                 self._note(full_ref, text, len(as_text(original)))
         return text
 
     def note_restored(self, ref: str, shown: str) -> None:
-        """Write down which part of an original was restored.
+        """Record which part of an original was restored.
 
-        For callers that show one page of what `restore(note=False)` returned. A text that was
-        restored for a good part is not offloaded again.
+        For callers that show one page of the result of `restore(note=False)`. A text of which a
+        good part was restored is not offloaded again.
 
         Args:
             ref: all its digits.
@@ -227,7 +229,7 @@ class RecordedConversation:
         )
 
     def original(self, ref: str) -> Any:
-        """What was archived under a ref of full length: a text, or a message as it came.
+        """The original under a complete ref: a text, or a message as it came.
 
         Raises:
             StoreError: nothing is archived under it, or the archive is damaged.
@@ -235,16 +237,16 @@ class RecordedConversation:
         try:
             return self.log.original(ref)
         except StoreError:
-            about = self.state().refs.get(ref)  # the log may be spelled in another way than ours
+            about = self.state().refs.get(ref)  # the log may have another JSON layout
             if about is None:
                 raise
             return self.log.original(ref, [about])
 
     def archived(self) -> Iterator[tuple[str, str, Any]]:
-        """All that is archived here, the oldest first.
+        """All originals that are archived here, the oldest first.
 
         Yields:
-            The ref, the original in a few words, and the original.
+            The ref, a description in a few words, and the original.
 
         Raises:
             StoreDamaged: a file of originals cannot be read.
@@ -257,24 +259,24 @@ class RecordedConversation:
         """Move a text to the archive; returns its ref.
 
         Args:
-            text: to archive.
-            what: the text in a few words, shown wherever refs are listed.
+            text: the text to archive.
+            what: a description in a few words, shown wherever refs are listed.
         """
         with self.log.archiving():
             return ArchivedTexts(self.log, self.state()).add(text, what)
 
     def undo(self, messages: Sequence[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
-        """Take the last compression back.
+        """Undo the last compression.
 
         Args:
-            messages: the conversation as its host keeps it, with what is new in it. It begins with
-                the view that the compression left, or with the messages it was given.
+            messages: the conversation as its host keeps it, including new messages. It begins with
+                the view that the compression made, or with the messages the compression was given.
 
         Returns:
             The view, with all messages that were recorded since.
 
         Raises:
-            NothingToUndo: there is no compression, or the messages have nothing to do with it.
+            NothingToUndo: there is no compression, or the messages do not belong to it.
             InvalidConversation: the messages are not in a format we know.
         """
         with self.log.locked():
@@ -288,7 +290,7 @@ class RecordedConversation:
     def _undo_in(
         self, messages: Messages | None, state: State, undo: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """An undo with the events that bring the record up to messages, in their order."""
+        """An undo with the events that update the record to `messages`, in the right order."""
         if messages is None:
             return [undo]
         events, later = new_events(state, messages), self.state()
@@ -309,5 +311,5 @@ class RecordedConversation:
         self.store.delete(self.id)
 
     def state(self) -> State:
-        """What the log says now; the caller's own copy."""
+        """The current state of the log; a copy that belongs to the caller."""
         return state_of(self.log)

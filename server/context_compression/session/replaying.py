@@ -1,4 +1,4 @@
-"""The state of a log: its events replayed, each once as long as the log only grows."""
+"""The state of a log. Its events are replayed; while the log only grows, each is replayed once."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -13,19 +13,19 @@ from context_compression.session.state import State
 from context_compression.store import SessionLog
 
 LONGEST_TYPE = 40
-"""Characters shown of the type of an event that makes no sense."""
+"""How many characters of the type of a skipped event are shown."""
 
 T = TypeVar("T", State, Tally)
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """The events of a log that were replayed already.
+    """The events of a log that were already replayed.
 
     Attributes:
         state: after all of them.
         number: how many there are.
-        last: the last one, the very object; `None` where there is none.
+        last: the last of them, compared by identity; `None` if there is none.
     """
 
     state: State = field(default_factory=State)
@@ -33,7 +33,7 @@ class Replayed:
     last: Mapping[str, Any] | None = None
 
     def begins(self, events: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether events begin with these."""
+        """Whether `events` begins with these."""
         if self.number == 0:
             return True
         return self.number <= len(events) and events[self.number - 1] is self.last
@@ -43,9 +43,9 @@ _replayed: WeakKeyDictionary[SessionLog, Replayed] = WeakKeyDictionary()
 
 
 def state_of(log: SessionLog) -> State:
-    """The state after all events of a log; where the log only grew, the new ones are replayed.
+    """The state after all events of a log; if the log only grew, only new events are replayed.
 
-    The state is the caller's own; the messages and events in it are not.
+    The state belongs to the caller; the messages and events in it must not be changed.
     """
     events = log.events()
     known = _replayed.get(log, Replayed())

@@ -1,4 +1,4 @@
-"""Makes the compression requests of a session: those that archive originals, and previews."""
+"""Makes the compression requests of a session, with archived originals or as a preview."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,11 +26,11 @@ def request_that_archives(
     """The request for a compression whose originals the session keeps.
 
     Args:
-        conversation: that is compressed.
-        state: in which it is.
+        conversation: the conversation to compress.
+        state: its current state.
         pending: events that lead to this state and are written with the compression.
-        before_writing: is called before anything is written.
-        messages: to compress: the view of the state, or a first part of it.
+        before_writing: called before anything is written.
+        messages: the messages to compress: the view of the state, or a first part of it.
         options: further fields of the request.
     """
     system = conversation.system_for(state)
@@ -44,7 +44,7 @@ def request_that_archives(
 def preview(
     conversation: RecordedConversation, messages: Messages | None, **options: Any
 ) -> Result:
-    """The result that a compression of the view, or of `messages`, would have; writes nothing."""
+    """The result that compressing the view, or `messages`, would have; writes nothing."""
     settings = settings_for(conversation, options.pop("settings", None))
     state = conversation.state()
     shown = state.view if messages is None else messages
@@ -59,7 +59,7 @@ def preview(
 def settings_for(
     conversation: RecordedConversation, given: Settings | Mapping[str, Any] | None
 ) -> Settings:
-    """The settings for one call: those of the session, some of them changed, or others."""
+    """The settings for one call: the session's, the session's with some changes, or others."""
     if isinstance(given, Settings):
         return given
     return conversation.settings.changed(given) if given else conversation.settings
@@ -68,13 +68,13 @@ def settings_for(
 def origin_now(
     conversation: RecordedConversation, state: State, not_counted: int
 ) -> dict[str, Any]:
-    """The origin of a conversation, as a plan or compression writes it down.
+    """The origin of a conversation, as a plan or compression records it.
 
-    `beside` is the number of tokens outside the messages in each request: those of system prompt
-    and tools, and those not counted. Where they are not known this time, the earlier number stays.
+    `beside` is the number of tokens outside the messages in each request: system prompt, tools and
+    `not_counted`. If they are not known this time, the earlier number is kept.
     """
     origin = conversation.origin
-    if not origin or "beside" in origin:  # the session's own log said it
+    if not origin or "beside" in origin:  # it comes from the session's own log
         return dict(origin)
     counter = Counter(conversation.model, conversation.counter)
     fixed_tokens = counter.system(conversation.given_system) + counter.tools(conversation.tools)

@@ -1,8 +1,9 @@
-"""How many tokens compressions saved over all requests of a conversation, and what they cost.
+"""How many tokens compressions saved over all requests of a conversation, and their cost.
 
-A request sends the full view. So tokens that a compression freed are saved once in each request
-after it, and the definitions of our tools are paid once in each. Tokens are not money: a provider
-charges a tenth for what its cache still holds, and a compression makes a part of that invalid.
+A request sends the complete view. So tokens that a compression freed are saved once in each later
+request, and the definitions of our tools are paid once in each. Tokens are not money: a provider
+charges a tenth for tokens that its cache still holds, and a compression invalidates a part of the
+cache.
 """
 
 import math
@@ -15,9 +16,10 @@ from context_compression.conversation.messages import is_array, is_object
 from context_compression.tokens import family_of
 
 SCHEMAS = 1_700
-"""o200k tokens of our tools' definitions and instructions; a test holds it to within 5 %."""
+"""o200k tokens of our tools' definitions and instructions; a test keeps it within 5 % of the count.
+"""
 OWN_TOOL = re.compile(r"(^|_)context_(status|compress|config|summary|offload|restore)$")
-"""Our tools, whatever a host puts before their names: `mcp__ctx__context_status`."""
+"""Matches our tools, with any prefix a host adds to their names: `mcp__ctx__context_status`."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,12 @@ class Savings:
 
     Attributes:
         per_request: by how many tokens the next request is smaller.
-        requests: how many were answered so far.
+        requests: how many requests were answered so far.
         kept_out: tokens that those requests would have sent in addition.
         brought_back: tokens that restores added to them.
         summaries: tokens of the calls that wrote summaries.
-        cost: of those calls in dollars, where prices are known.
-        schemas: tokens of our tools' definitions in each request, where it has them.
+        cost: of those calls in US dollars, if prices are known.
+        schemas: tokens of our tools' definitions in each request; 0 if it has none.
     """
 
     per_request: int = 0
@@ -49,16 +51,16 @@ class Savings:
 
     @property
     def net(self) -> int:
-        """Tokens saved in all; negative where compression cost more than it saved."""
+        """Total tokens saved; negative if compression cost more than it saved."""
         return self.kept_out - self.brought_back - self.summaries - self.schemas_sent
 
     @property
     def unsent(self) -> bool:
-        """Whether no request was sent since tokens were freed: then nothing is saved so far."""
+        """Whether no request was sent since tokens were freed, so that nothing is saved yet."""
         return self.per_request > 0 and not self.kept_out
 
     def as_answer(self) -> dict[str, int]:
-        """The tokens by name, as answers show them: without those that are 0, but for `net`."""
+        """The tokens by name, as answers show them: without zeros, except for `net`."""
         tokens_by_name = {
             "fewer_per_request": max(0, self.per_request),
             "kept_out": self.kept_out,
@@ -70,7 +72,7 @@ class Savings:
         return nonzero | {"net": self.net}
 
     def offering_tools(self, model: str | None) -> "Savings":
-        """The same for a conversation whose requests offer our tools to `model`."""
+        """The same savings for a conversation whose requests offer our tools to `model`."""
         return replace(self, schemas=round(SCHEMAS * family_of(model).factor))
 
 
@@ -79,14 +81,14 @@ class Tally:
     """Adds up a session's log, event by event.
 
     Attributes:
-        requests: how many were answered.
+        requests: how many requests were answered.
         kept_out: as in `Savings`.
         brought_back: as in `Savings`.
         restored: tokens that were restored, once each.
         summaries: as in `Savings`.
         cost: as in `Savings`.
         outside: tokens that a host's hook kept out, by the id of the tool call.
-        at_source: the sum of those whose tool results were recorded.
+        at_source: the sum of `outside` over the calls whose tool results were recorded.
         answering: whether the last message was the model's.
         called: whether an agent called one of our tools, so that its requests offer them.
         by_caller: summaries that an agent wrote itself, in a call whose size we do not know.
@@ -105,7 +107,7 @@ class Tally:
     by_caller: list[str] = field(default_factory=list[str])
 
     def take(self, event: Mapping[str, Any], freed: int) -> None:
-        """Take one event into account; `freed` is what compressions free in the view after it."""
+        """Add one event; `freed` is how many tokens compressions free in the view after it."""
         match event:
             case {"type": "message", "message": message} if is_object(message):
                 self._take_message(message, freed)
@@ -127,7 +129,7 @@ class Tally:
     def _take_message(self, message: Mapping[str, Any], freed: int) -> None:
         """Count a message of the model as the answer to a request.
 
-        Consecutive items without a role, as OpenAI Responses has them, are one answer.
+        Consecutive items without a role, as in OpenAI Responses, are one answer.
         """
         if not _is_answer(message):
             self.answering = False
@@ -147,7 +149,7 @@ class Tally:
         Args:
             freed: tokens that compressions free in the view now.
             count: counts the tokens of a text.
-            model: in whose tokens our tools' definitions are counted.
+            model: the model in whose tokens our tools' definitions are counted.
         """
         sums = Savings(
             per_request=freed + self.at_source - self.restored,
@@ -183,13 +185,13 @@ def _calls(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _answered(message: Mapping[str, Any]) -> Iterator[str]:
-    """The ids of the calls that a message answers, in Anthropic's dialect: hosts' messages."""
+    """The ids of the calls that a message answers, in Anthropic's dialect, which hosts use."""
     content = message.get("content")
     for block in filter(is_object, content) if is_array(content) else ():
         yield str(block.get("tool_use_id", ""))
 
 
 def _number(event: Mapping[str, Any], name: str) -> float:
-    """A number of an event; 0 where it has none that can be added up."""
+    """A finite number of an event; 0 if the event has none under that name."""
     value = event.get(name)
     return value if isinstance(value, int | float) and abs(value) < math.inf else 0

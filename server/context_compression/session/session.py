@@ -1,4 +1,4 @@
-"""`Session`: one conversation on disk that is compressed whenever its context grows too full."""
+"""`Session`: one conversation on disk that is compressed when its context is too full."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -27,11 +27,11 @@ from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Anchor, TextCounter
 
 Error: TypeAlias = BaseException | Mapping[str, Any] | str
-"""How a provider refused a request: the exception, the body of its answer, or a text."""
+"""A provider's refusal: the exception, the body of its answer, or a text."""
 
 
 class Session(RecordedConversation):
-    """One conversation in a store, compressed when its context grows too full.
+    """One conversation in a store, compressed when its context is too full.
 
         session = Session(".compression", "build", model="claude-sonnet-4-5")
         session.record({"role": "user", "content": "Why is the build red?"})
@@ -39,18 +39,18 @@ class Session(RecordedConversation):
         answer = client.messages.create(messages=messages, …)
         session.record({"role": "assistant", "content": answer.content})
 
-    Methods that begin with `a` are twins for event loops.
+    Methods that begin with `a` are async versions of the others.
 
     Args:
         store: a `Store`, or the path of its folder.
         id: names the session: letters, digits, `.`, `_`, `-`.
         settings: a `Settings`, or some of its values.
         model: the model whose tokens and window count.
-        system: the system prompt, where the provider takes it apart from the messages.
+        system: the system prompt, if the provider takes it separately from the messages.
         tools: the tool definitions that go with each request.
-        counter: counts tokens in place of ours: takes a text, returns a number of tokens.
-        summarizer: writes summaries; without one no model is asked.
-        on_event: is called at the start and the end of every compression.
+        counter: counts tokens instead of our counter: takes a text, returns a number of tokens.
+        summarizer: writes summaries; without one, no model is called.
+        on_event: called at the start and the end of every compression.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Session(RecordedConversation):
         """Add messages to the conversation; they are on disk when this returns.
 
         Raises:
-            InvalidConversation: not messages in a format we know; nothing was recorded.
+            InvalidConversation: the messages are not in a format we know; nothing was recorded.
         """
         read = self._read(messages)
         super().record(*messages)
@@ -86,11 +86,11 @@ class Session(RecordedConversation):
     def prepare(self) -> list[dict[str, Any]]:
         """The messages for the next request, compressed first if that is due.
 
-        Nothing is compressed with `auto_compress` off. After a compression that left little room,
-        or failed, the view has to grow before the next one.
+        Nothing is compressed if `auto_compress` is off. After a compression that failed or left
+        little room, the view must grow before the next one.
 
         Raises:
-            ContextCompressionError: as `compress`.
+            ContextCompressionError: as for `compress`.
         """
         if planned := self._due():
             self._compressor.run(planned)
@@ -103,15 +103,15 @@ class Session(RecordedConversation):
         return await in_thread(self.view)
 
     def recover(self, error: Error) -> list[dict[str, Any]] | None:
-        """The messages to retry a refused request with; `None` where a retry would not help.
+        """The messages to retry a refused request with; `None` if a retry would not help.
 
-        A conversation that is too long is compressed, with `auto_compress` on. A conversation with
-        thinking that is bound to other messages loses all its thinking. That frees no room, but no
-        provider would take the request otherwise, so it is done with `auto_compress` off, too.
-        Either is tried once until the model answers; both can be undone.
+        If the conversation is too long, it is compressed; this needs `auto_compress`. If its
+        thinking is bound to other messages, all its thinking is removed. That frees no room, but no
+        provider would accept the request otherwise, so it does not need `auto_compress`. Each is
+        tried once until the model answers; both can be undone.
 
         Args:
-            error: of the refused request.
+            error: the error of the refused request.
         """
         planned = self._after_refusal(error)
         if planned is None:
@@ -134,16 +134,16 @@ class Session(RecordedConversation):
         return await in_thread(self.view) if result.changed else None
 
     def request(self, abort: Callable[[], object] | None = None) -> AbstractContextManager[None]:
-        """Put this around the agent's request, so that no manual compression runs meanwhile.
+        """Enclose the agent's request, so that no manual compression runs during it.
 
             with session.request():
                 answer = client.messages.create(messages=session.view(), …)
 
-        The request waits for a running compression: so take the `view` inside. A manual
-        compression waits for the request, or cuts it short.
+        The request waits for a running compression, so take the `view` inside. A manual compression
+        waits for the request, or cuts it short.
 
         Args:
-            abort: is called to cut the request short; without it a compression waits.
+            abort: called to cut the request short; without it, a compression waits.
         """
         return self._pace.request(abort)
 
@@ -159,7 +159,7 @@ class Session(RecordedConversation):
         """The result that `compress` would have; nothing is written.
 
         Args:
-            messages: to compress in place of the view.
+            messages: the messages to compress instead of the view.
             options: those of `compress`, and a `summarizer`.
         """
         return preview(self, messages, **options)
@@ -177,28 +177,27 @@ class Session(RecordedConversation):
         not_counted: int = 0,
         before_writing: Callable[[], object] = lambda: None,
     ) -> Result:
-        """Compress the view; the originals are on disk before it changes.
+        """Compress the view; the originals are on disk before the view changes.
 
-        One compression runs at a time, over all processes. Messages that are recorded meanwhile are
-        kept. A compression that is refused or not due writes nothing.
+        One compression runs at a time, across all processes. Messages that are recorded meanwhile
+        are kept. A compression that is refused or not due writes nothing.
 
         Args:
             messages: the conversation as its host keeps it. The record first follows it, as
-                `follow` does; this is written down with the compression.
+                `follow` does; this is written together with the compression.
             target_tokens: as in `context_compression.compress`.
-            strategy: by name, or `auto`; goes before the strategy of the settings.
+            strategy: by name, or `auto`; overrides the strategy of the settings.
             pins: as in `context_compression.compress`.
-            focus: likewise.
-            force: likewise.
+            focus: as in `context_compression.compress`.
+            force: as in `context_compression.compress`.
             settings: for this call: a `Settings`, or some values that differ.
             not_counted: tokens that the host adds to each request. The target of the settings
                 leaves room for them.
-            before_writing: is called before anything is written; what it raises leaves all as it
-                was.
+            before_writing: called before anything is written; if it raises, nothing changes.
 
         Raises:
-            ContextCompressionError: as `context_compression.compress`; the conversation is as it
-                was.
+            ContextCompressionError: as for `context_compression.compress`; the conversation is
+                unchanged.
         """
         options: dict[str, Any] = {
             "target_tokens": target_tokens, "strategy": strategy, "pins": pins, "focus": focus,
@@ -217,10 +216,10 @@ class Session(RecordedConversation):
         before_writing: Callable[[], object] = lambda: None,
         **options: Any,
     ) -> Result:
-        """`compress` for an event loop, which goes on meanwhile.
+        """`compress` for an event loop, which continues meanwhile.
 
-        A compression that is cancelled before it writes leaves all as it was. One that has begun to
-        write ends first.
+        A compression that is cancelled before it writes changes nothing. If it is already writing,
+        it finishes first.
         """
         async with self._pace.acompressing():
             return await self._compressor.arun(
@@ -228,14 +227,14 @@ class Session(RecordedConversation):
             )
 
     def compress_loop(self, start: int, *, target_tokens: int | None = None) -> Result:
-        """Compress what lies before a running tool loop; the loop's own messages stay as they are.
+        """Compress the messages before a running tool loop; the loop's messages are unchanged.
 
         Args:
             start: index in the view of the loop's first message; negative counts from the end.
-            target_tokens: for the full view; without it as `compress`.
+            target_tokens: for the complete view; the default is that of `compress`.
 
         Raises:
-            ContextCompressionError: as `compress`.
+            ContextCompressionError: as for `compress`.
         """
         options = {"target_tokens": target_tokens}
         with self._pace.compressing():
@@ -261,7 +260,7 @@ class Session(RecordedConversation):
             while isinstance(outcome, SummaryAssignment):
                 outcome = session.answer(outcome.plan_id, write(outcome.prompt))
 
-        The plan is kept on disk. The view stays as it is until the last summary is there.
+        The plan is kept on disk. The view does not change until the last summary is there.
 
         Args:
             messages: as in `compress`.
@@ -269,10 +268,10 @@ class Session(RecordedConversation):
             options: the other arguments of `compress`.
 
         Returns:
-            What to write, or the result where no summary is needed.
+            The assignment of a summary, or the result if no summary is needed.
 
         Raises:
-            ContextCompressionError: as `compress`; the conversation is as it was.
+            ContextCompressionError: as for `compress`; the conversation is unchanged.
         """
         return assign_summary(self, messages, before_writing, options)
 
@@ -287,16 +286,16 @@ class Session(RecordedConversation):
             before_writing: as in `compress`.
 
         Returns:
-            The next summary to write, where the plan takes several, or the result.
+            The assignment of the next summary if the plan needs several, or the result.
 
         Raises:
-            PlanError: the plan is unknown or older than an hour, or what it covers has changed.
+            PlanError: the plan is unknown or older than an hour, or the messages it covers changed.
             SummaryError: the summary cannot be used; the plan waits for a better one.
         """
         return take_summary(self, plan_id, summary, before_writing)
 
     def planned(self, plan_id: str) -> list[dict[str, Any]]:
-        """The messages that a plan covers: the view without compressions that it replaces."""
+        """The messages that a plan covers: the view without the compressions that it replaces."""
         return planned_view(self, plan_id)
 
     def status(
@@ -307,8 +306,8 @@ class Session(RecordedConversation):
         """How full the context is, and what compressions saved so far; nothing is written.
 
         Args:
-            messages: what is really in the context, where a host keeps the history.
-            anchor: what a provider charged for a first part of them.
+            messages: the actual content of the context, if a host keeps the history.
+            anchor: what a provider charged for a first part of these messages.
         """
         return status_of(self, messages, anchor)
 
@@ -324,7 +323,7 @@ class Session(RecordedConversation):
         return PlannedCompression("threshold") if due else None
 
     def _after_refusal(self, error: Error) -> PlannedCompression | None:
-        """The compression after a refusal: without thinking, or well below the refused size."""
+        """The compression after a refusal: removes thinking, or targets a much smaller size."""
         if is_foreign_thinking(error):
             return PlannedCompression("thinking") if self._pace.may_recover("thinking") else None
         overflow = self.settings.auto_compress and is_overflow(error)

@@ -1,4 +1,4 @@
-"""`State`: what a session's log says, event by event: the view now, and how it was made."""
+"""`State`: the content of a session's log, event by event: the view now, and how it was made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,32 +11,33 @@ from context_compression.session.log_events import origin_of
 from context_compression.session.savings import Tally
 
 Before: TypeAlias = tuple[list[dict[str, Any]], int, str | None]
-"""The view before a compression, the length of that after it, the summary in the system prompt."""
+"""The view before a compression, the length of the view after it, the summary in the system prompt.
+"""
 
 
 @dataclass
 class State:
-    """What a log says after some of its events.
+    """The state after some events of a log.
 
     Attributes:
         recorded: all messages of the conversation, as they came.
-        view: the messages that the model would be sent now.
-        compressions: the events of those that count, the oldest first.
-        refs: what was archived, by ref: `what`, `message`, `block`, `file`, and so on.
+        view: the messages to send to the model now.
+        compressions: the events of the compressions that count, the oldest first.
+        refs: the archived originals, by ref: `what`, `message`, `block`, `file`, and so on.
         restored: how many tokens were restored, by ref.
-        shares: how much of an original was restored in all, by ref; 1 is all of it, once.
-        warnings: for the user: events that were passed over.
-        plans: the events of plans for a summary that the caller writes, by their id.
-        answers: the summaries that the caller wrote, by the id of the plan.
+        shares: the total share of an original that was restored, by ref; 1 is all of it, once.
+        warnings: for the user: events that were skipped.
+        plans: the events of plans for a summary that the caller writes, by plan id.
+        answers: the summaries that the caller wrote, by plan id.
         numbers: of all compressions ever made, and 0.
         tally: what compressions saved so far.
-        previews: hashes of the texts that were put in the place of others.
+        previews: hashes of the texts that replaced others.
         wholes: refs in events of older versions, which do not list their previews.
-        number: how many events there are, with those that were passed over.
+        number: how many events there are, including skipped ones.
         origin: where the conversation comes from, if from a file: its `host`, `model` and `window`,
-            and as `beside` the tokens outside the messages in each request.
-        summary_in_system: our summary in the system prompt; `None` while none is known.
-        before: what each compression was made over, in their order.
+            and in `beside` the tokens outside the messages in each request.
+        summary_in_system: our summary in the system prompt; `None` if none is known.
+        before: what each compression was applied to, in their order.
     """
 
     recorded: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -90,7 +91,7 @@ class State:
 
     @property
     def freed(self) -> int:
-        """How many tokens compressions make the view smaller."""
+        """By how many tokens compressions make the view smaller."""
         return sum(c["tokens_before"] - c["tokens_after"] for c in self.compressions)
 
     @property

@@ -19,22 +19,22 @@ from context_compression.tokens.usage import Item, Usage, breakdown, largest
 
 @dataclass(frozen=True)
 class Status:
-    """How a conversation stands.
+    """The status of a conversation.
 
     Attributes:
         usage: how full its context is, in tokens.
         messages: how many messages the view has.
-        messages_recorded: how many were recorded.
+        messages_recorded: how many messages were recorded.
         messages_compressed: how many of those are not in the view as they came.
-        compressions: how many count: those that were undone do not.
+        compressions: how many compressions count; undone ones do not.
         tokens_saved: freed by compressions and kept out by hooks, less what was restored.
         savings: the same over all requests, with its cost. A compression that the host of a
             conversation did not take over saved nothing.
         breakdown: tokens by kind of content.
-        largest: the blocks that take up most.
+        largest: the largest blocks.
         could_free: tokens that `offload` alone would free.
-        refs: what was archived, in a few words, by ref, the newest last.
-        warnings: for the user: damaged lines of the log and the like.
+        refs: a description of each original in a few words, by ref, the newest last.
+        warnings: for the user, for example about damaged lines of the log.
     """
 
     usage: Usage
@@ -54,8 +54,8 @@ class Status:
     def by_kind(self) -> dict[str, int]:
         """The used tokens by kind of content.
 
-        Tokens that a provider charged beyond our count are a kind of their own. Where it charged
-        fewer, each kind counts for fewer, in proportion.
+        If a provider charged more tokens than we counted, the difference is a kind of its own. If
+        it charged fewer, each kind is reduced in proportion.
         """
         used, counted = int(self.usage.used_tokens), sum(self.breakdown.values())
         if used >= counted:
@@ -68,9 +68,9 @@ class Status:
 
 
 def could_free(session: RecordedConversation, conversation: Conversation) -> int:
-    """Tokens that `offload` would free, found by a preview.
+    """Tokens that `offload` would free, measured by a preview.
 
-    A conversation of texts alone, with nothing to repair, has none; that is found without one.
+    The answer is 0 without a preview if the conversation has only texts and needs no repair.
     """
     messages, rules = conversation.messages, conversation.format.rules
     texts = all(isinstance(block, Text) for message in messages for block in message.blocks)
@@ -89,7 +89,7 @@ def status_of(
     messages: Sequence[Mapping[str, Any]] | None,
     anchor: Anchor | None,
 ) -> Status:
-    """How a conversation stands; `Session.status` says what the arguments are."""
+    """The status of a conversation; see `Session.status` for the arguments."""
     state = session.state()
     shown = state.view if messages is None else messages
     counter = Counter(session.model, session.counter)

@@ -1,6 +1,6 @@
-"""The way into event loops: twins of plain functions, whose work is done in threads.
+"""Async versions of plain functions, which do their work in threads.
 
-Counting 200,000 tokens takes half a second, and a loop must go on meanwhile.
+Counting 200,000 tokens takes half a second, and an event loop must continue meanwhile.
 """
 
 from collections.abc import Callable, Coroutine
@@ -15,7 +15,7 @@ Async: TypeAlias = Callable[Arguments, Coroutine[Any, Any, T]]
 def same_signature_as(
     plain: Callable[Arguments, T],
 ) -> Callable[[Callable[..., Coroutine[Any, Any, T]]], Async[Arguments, T]]:
-    """Marks an async function that takes the very arguments of a plain one."""
+    """Marks an async function that takes the same arguments as a plain one."""
 
     def marked(twin: Callable[..., Coroutine[Any, Any, T]]) -> Async[Arguments, T]:
         vars(twin)["__signature__"] = signature(plain)
@@ -25,10 +25,10 @@ def same_signature_as(
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """What `work` returns, computed in a thread.
+    """The return value of `work`, computed in a thread.
 
-    A thread cannot be stopped. So a cancellation waits until it is done, one by the event loop
-    itself, too: nothing is written after the caller went on.
+    A thread cannot be stopped. So a cancellation waits until the work is done, even a cancellation
+    by the event loop itself. Nothing is written after the caller continues.
     """
     from anyio import create_task_group
 
@@ -55,9 +55,9 @@ async def _note(work: Callable[[], T], ended: list[Callable[[], T]]) -> None:
 
 
 def check_cancelled() -> None:
-    """End the work of a thread of `in_thread` here, if its task was cancelled.
+    """Stop the work of `in_thread` in this thread if its task was cancelled.
 
-    To be called before the work changes anything.
+    Call this before the work changes anything.
     """
     from anyio.from_thread import check_cancelled
 

@@ -1,22 +1,22 @@
-"""The folder `.compression/`: plain files that a person can read without this package.
+"""The store folder `.compression/`: plain files that a person can read without this package.
 
-Here live the files of all sessions, how they are written and read, and the search over them. What
-the events of a session mean is in the room `session`; JSON values are kept here, and nothing is
-known of strategies or of hosts.
+This package writes, reads and searches the files of all sessions. The package `session` gives the
+events of a session their meaning. The store keeps JSON values and does not know strategies or
+hosts.
 
     folder              `Store`: the folder as an object
 
     pruning             what may be deleted
-    sessions            which sessions there are, and which of them archived a ref
-    disk_usage          how much room the sessions and the index take
+    sessions            the sessions of a store, and which of them archived a ref
+    disk_usage          the disk space of the sessions and the index
     search/             search over all sessions; see its own docstring
 
     log                 `SessionLog`, one session: its events, originals, refs, ledger
     session_folder      the folder of one session: locks, offloaded texts, removal
-    verification        what is wrong with the archive of a session
+    verification        checks the archive of a session for damage
 
     originals           files with the messages that a compression archived
-    ref_entries         the entries of refs in a log, found without parsing all of it
+    ref_entries         finds the entries of refs in a log without parsing the complete log
     json_lines          append-only files of JSON lines
     summaries           the file `summaries.json`
     trust               whether the settings and prompts in a folder are applied
@@ -24,12 +24,12 @@ known of strategies or of hosts.
     root_folder         a private folder with an id and locks
     files               atomic writes, JSON, and errors that say what to do
     checksums           a checksum at the end of each line
-    events              what single events of a log say
-    location            where the store for some work is
-    names               names of files that come from outside
-    short_refs          refs that were cut short
+    events              reads the messages and refs in single events of a log
+    location            where the store for a working folder is
+    names               checks file names that come from outside
+    short_refs          completes shortened refs
 
-A module imports only what stands below it; import-linter holds the exact floors.
+A module imports only modules below it; import-linter checks the exact layers.
 """
 
 from context_compression.moved import held_elsewhere

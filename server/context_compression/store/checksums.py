@@ -1,7 +1,7 @@
-"""A checksum at the end of each line, so that a line whose bytes were changed is not trusted.
+"""A checksum at the end of each line, so that changed lines are recognized and not trusted.
 
 `{"type":"undo","n":1}` is written as `{"type":"undo","n":1,"crc32":"5f3a01bc"}`: the CRC-32 of the
-line as it was before. Lines of older versions have no checksum and are read as they are.
+line without the checksum. Lines of older versions have no checksum and are read as they are.
 """
 
 import json
@@ -12,11 +12,11 @@ from zlib import crc32
 _KEY = "crc32"
 _SUM = re.compile(rb',"crc32":"([0-9a-f]{8})"\}\s*\Z')
 _TAIL_BYTES = 64
-"""The checksum stands within so many last bytes of a line."""
+"""The checksum is within this many last bytes of a line."""
 
 
 def with_checksum(line: bytes) -> bytes:
-    """A line with its checksum added. The line is the JSON of an object that is not empty."""
+    """A line with its checksum added. The line must be a non-empty JSON object."""
     return b'%b,"%b":"%08x"}' % (line[:-1], _KEY.encode(), crc32(line))
 
 
@@ -31,7 +31,7 @@ def was_changed(line: bytes) -> bool:
 def object_in_line(line: bytes) -> dict[str, Any] | None:
     """The JSON object in a line, without its checksum.
 
-    `None` where the line was changed, is not JSON, or is JSON of another kind.
+    `None` if the line was changed, is not JSON, or is not a JSON object.
     """
     if was_changed(line):
         return None

@@ -1,4 +1,4 @@
-"""How much room a store takes: its sessions, and their shares of the search index."""
+"""The disk space of a store: its sessions, and their shares of the search index."""
 
 import os
 import stat
@@ -12,11 +12,11 @@ from context_compression.store.log import SessionLog
 
 
 class MeasuredStore(Protocol):
-    """What of a `Store` is measured."""
+    """The part of a `Store` that is measured."""
 
     @property
     def folder(self) -> Path:
-        """Of the store."""
+        """The folder of the store."""
         ...
 
     def sessions(self) -> list[str]:
@@ -33,7 +33,7 @@ class MeasuredStore(Protocol):
 
 
 def sizes(store: MeasuredStore, ids: Collection[str]) -> dict[str, int]:
-    """The bytes that each of these sessions takes: its files, and its share of the index."""
+    """The bytes of each of these sessions: its files, and its share of the index."""
     shares = index_shares(store) if ids else {}
     return {id: folder_size(store.session(id).folder) + shares.get(id, 0) for id in ids}
 
@@ -41,7 +41,7 @@ def sizes(store: MeasuredStore, ids: Collection[str]) -> dict[str, int]:
 def index_shares(store: MeasuredStore) -> dict[str, int]:
     """The result of `Store.index_shares`; `{}` while another process is changing the index.
 
-    Opening the index would then end that change.
+    Opening the index at that time would end the change.
     """
     if any(os.path.lexists(store.folder / f"{INDEX}{ending}") for ending in JOURNAL_ENDINGS):
         return {}
@@ -49,7 +49,7 @@ def index_shares(store: MeasuredStore) -> dict[str, int]:
 
 
 def unassigned_index_bytes(store: MeasuredStore) -> int:
-    """Bytes of the search index that `sizes` counts to no session."""
+    """Bytes of the search index that `sizes` assigns to no session."""
     shares = index_shares(store)
     if not shares:
         return size_of(store.folder / INDEX)
@@ -57,12 +57,12 @@ def unassigned_index_bytes(store: MeasuredStore) -> int:
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of all files in a folder; 0 where there is no folder."""
+    """Bytes of all files in a folder; 0 if the folder does not exist."""
     return sum(map(size_of, _files(folder)))
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder; 0 where nothing is there."""
+    """Bytes of a file, or of all files in a folder; 0 if the path does not exist."""
     with suppress(OSError):
         status = path.lstat()
         return folder_size(path) if stat.S_ISDIR(status.st_mode) else status.st_size

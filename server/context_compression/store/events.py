@@ -1,4 +1,4 @@
-"""What single events of a session's log say: messages kept elsewhere, refs, files of originals."""
+"""Reads single events of a session's log: messages in other files, refs, hashes of originals."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -16,7 +16,7 @@ def messages_in(
 
     Args:
         event: an event of the type `messages`.
-        read: gives the messages of a file of originals, by the file's name.
+        read: returns the messages of a file of originals, by the file's name.
 
     Raises:
         StoreDamaged: the file is missing or damaged, or has no such messages.
@@ -38,7 +38,7 @@ def messages_in(
 
 
 def refs_in(event: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The entries of the refs that an event gave, by ref; entries of a wrong type are left out."""
+    """The entries of the refs that an event created, by ref; only JSON objects count."""
     refs = event.get("refs")
     if event.get("type") not in ("compression", "offload") or not isinstance(refs, dict):
         return {}

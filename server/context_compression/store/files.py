@@ -1,4 +1,4 @@
-"""Files that are complete or not there: atomic writes, JSON, and errors that say what to do."""
+"""Files that are complete or absent: atomic writes, JSON, and errors that say what to do."""
 
 import errno
 import json
@@ -19,7 +19,7 @@ from context_compression.errors import (
 )
 
 FORMAT = 1
-"""The version that the JSON files of a store carry."""
+"""The format version written into the JSON files of a store."""
 _DECODER = json.JSONDecoder()
 
 
@@ -41,7 +41,7 @@ def writing(path: Path) -> Generator[None]:
 def reading(path: Path) -> Generator[None]:
     """Turns an `OSError` while `path` is read into `StoreDamaged`.
 
-    A file in the place of one of its folders is `StoreUnwritable`.
+    If a file is in the place of one of the parent folders, `StoreUnwritable` is raised instead.
     """
     try:
         yield
@@ -64,11 +64,11 @@ def collecting(problems: list[str]) -> Generator[None]:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put `data` at `path`, mode 0600. Readers see the old file or the new one, also after a crash.
+    """Put `data` at `path`, mode 0600. Readers see the old or the new file, even after a crash.
 
     Raises:
-        StoreUnwritable: the disk refused; the old file is as it was.
-        StoreNotDurable: the new file is there, but its name could not be synced.
+        StoreUnwritable: the disk refused the write; the old file is unchanged.
+        StoreNotDurable: the new file exists, but its name could not be synced.
     """
     with writing(path):
         descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
@@ -86,10 +86,10 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def sync_name(path: Path) -> None:
-    """Sync the folder of a file that was just made, so that its name survives a power cut.
+    """Sync the folder of a file that was just created, so that its name survives a power cut.
 
     Raises:
-        StoreNotDurable: the disk refused; the file is there and stays.
+        StoreNotDurable: the folder could not be synced; the file exists and stays.
     """
     try:
         sync_folder(path.parent)
@@ -102,7 +102,7 @@ def sync_name(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder, on systems and file systems that can; others are passed over."""
+    """Sync a folder. Does nothing on Windows, or on a file system that cannot sync folders."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -116,7 +116,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def to_json(value: Any, *, indent: int | None = None) -> bytes:
-    """The JSON of `value` in UTF-8; in ASCII escapes where it holds a lone surrogate.
+    """The JSON of `value` in UTF-8, or with ASCII escapes if it contains a lone surrogate.
 
     Raises:
         StoreError: `value` is not a JSON value.
@@ -133,7 +133,7 @@ def to_json(value: Any, *, indent: int | None = None) -> bytes:
 
 
 def leading_json(data: bytes) -> Any:
-    """The JSON value that `data` begins with, whatever follows it; `None` where there is none."""
+    """The JSON value at the beginning of `data`; `None` if there is none. The rest is ignored."""
     try:
         return _DECODER.raw_decode(data.decode())[0]
     except (ValueError, RecursionError):
@@ -141,7 +141,7 @@ def leading_json(data: bytes) -> Any:
 
 
 def read_json(path: Path, *, default: Any) -> Any:
-    """The JSON value in the file `path`; `default` where there is no file.
+    """The JSON value in the file `path`; `default` if the file does not exist.
 
     Raises:
         StoreDamaged: the file cannot be read, is a link, or is not JSON.
@@ -156,10 +156,10 @@ def read_json(path: Path, *, default: Any) -> Any:
 
 
 def read_text(path: Path) -> str | None:
-    """The text of the file `path`; `None` where there is no file.
+    """The text of the file `path`; `None` if the file does not exist.
 
     Raises:
-        StoreDamaged: the file cannot be read, is not UTF-8, or it or its folder is a link.
+        StoreDamaged: the file cannot be read or is not UTF-8, or the file or its folder is a link.
     """
     if path.parent.is_symlink():
         raise damaged(path, "is a link, and links are not followed here")
@@ -179,11 +179,11 @@ def _read_bytes(path: Path) -> bytes | None:
 
 
 def ordinary(path: Path) -> Path:
-    """`path` itself, if a regular file is there. Reading a device might never end.
+    """Return `path` if it is a regular file. Reading a device might never end.
 
     Raises:
-        StoreDamaged: it is a link, a folder or a device.
-        FileNotFoundError: nothing is there.
+        StoreDamaged: the path is a link, a folder or a device.
+        FileNotFoundError: the path does not exist.
     """
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
@@ -194,14 +194,14 @@ def ordinary(path: Path) -> Path:
 
 
 def no_link(folder: Path) -> Path:
-    """`folder` itself; `StoreDamaged` where it is a link, which would lead out of the store."""
+    """Return `folder`; `StoreDamaged` if it is a link, which could lead out of the store."""
     if folder.is_symlink():
         raise damaged(folder, "is a link, and links are not followed here")
     return folder
 
 
 def stamp(path: Path) -> tuple[int, int] | None:
-    """Size in bytes and modification time in ns of a file; `None` where it is gone."""
+    """Size in bytes and modification time in ns of a file; `None` if it does not exist."""
     try:
         status = path.stat()
     except OSError:
@@ -210,7 +210,7 @@ def stamp(path: Path) -> tuple[int, int] | None:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The JSON object in the file `path`; `{}` where there is no file.
+    """The JSON object in the file `path`; `{}` if the file does not exist.
 
     Raises:
         StoreDamaged: the file cannot be read, or is not a JSON object.
@@ -241,7 +241,7 @@ def check_version(header: dict[str, Any], path: Path) -> None:
 
 
 def damaged(path: Path, problem: str) -> StoreDamaged:
-    """The error for a file that "is not JSON", "is missing", ..., with what to do about it."""
+    """The error for a damaged file, with advice. `problem` is for example "is not JSON"."""
     return StoreDamaged(
         f"{path} {problem}. Correct it by hand, or move it away to start again; it was left as it "
         "is."

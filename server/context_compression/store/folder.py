@@ -1,4 +1,4 @@
-"""The folder `.compression/` as an object: its config, its prompts, its summaries, its sessions."""
+"""The folder `.compression/` as an object: its settings, prompts, summaries and sessions."""
 
 import os
 from collections.abc import Callable, Collection, Mapping
@@ -26,8 +26,9 @@ from context_compression.store.trust import PROMPTS, KnownFolders, check_owner, 
 class Store:
     """One `.compression/` folder. Several threads and processes may use it at once.
 
-    Every method that reads or writes in the folder raises `NotOurs` where the folder belongs to
-    another user or others may write there, and `StoreUnwritable` where the disk refuses.
+    Every method that reads or writes in the folder raises `NotOurs` if the folder belongs to
+    another user or other users may write to it. It raises `StoreUnwritable` if the disk refuses a
+    write.
 
         store = Store(".compression")
         store.sessions()                               # ["deploy", "refactoring"]
@@ -35,10 +36,10 @@ class Store:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """The store at `folder`. Nothing is created until something is written.
+        """The store at `folder`. The first write creates the folder.
 
         Raises:
-            StoreError: `folder` holds a NUL character.
+            StoreError: `folder` contains a NUL character.
         """
         if "\0" in str(folder):
             raise StoreError(
@@ -57,10 +58,10 @@ class Store:
 
     @classmethod
     def of_user(cls, folder: str | Path, home: Path) -> "Store":
-        """The store at `folder`, whose settings and prompts are applied only if the user made it.
+        """The store at `folder`; settings and prompts apply only if the user made or trusts it.
 
-        Those of `Store(folder)`, which a program names, are always applied. The folders that the
-        user made are listed in `home`.
+        A folder that a program names with `Store(folder)` is always trusted. The list of the user's
+        folders is kept in `home`.
         """
         store = cls(folder)
         store._known_folders = KnownFolders(home)
@@ -74,7 +75,7 @@ class Store:
 
     @property
     def not_applied(self) -> str:
-        """A sentence why settings and prompts here are not applied; "" if they are, or none exist.
+        """Why settings and prompts here are not applied; "" if they are, or none exist.
 
         Raises:
             StoreError: the folder cannot be read.
@@ -86,18 +87,18 @@ class Store:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """`not_applied` as a list of warnings: empty where everything is applied."""
+        """`not_applied` as a list of warnings; empty if everything is applied."""
         return (self.not_applied,) if self.not_applied else ()
 
     def speaking(self) -> list[Path]:
-        """The files with settings and prompts: `config.json`, `prompts/*.md`; those that exist."""
+        """The existing files with settings and prompts: `config.json` and `prompts/*.md`."""
         return settings_and_prompts(self.folder)
 
     def trust(self) -> None:
-        """Apply the settings and prompts that are in this folder now, from now on.
+        """Apply the settings and prompts as they are in this folder now, from now on.
 
         Raises:
-            StoreError: the folder cannot be read, or the home folder not be written.
+            StoreError: the folder cannot be read, or the list in the home folder cannot be written.
         """
         check_owner(self.folder)
         if self._known_folders:
@@ -109,7 +110,7 @@ class Store:
     def prompt(self, name: str) -> str | None:
         """The user's instruction for summaries in `prompts/<name>.md`.
 
-        `None` where there is none, or prompts are not applied.
+        `None` if the file does not exist, or prompts are not applied.
 
         Raises:
             StoreDamaged: the file cannot be read, is a link, or is not UTF-8.
@@ -118,10 +119,10 @@ class Store:
         return None if self.not_applied else files.read_text(path)
 
     def read_config(self) -> dict[str, Any]:
-        """The values of `config.json`; `{}` where there is none, or settings are not applied.
+        """The values of `config.json`; `{}` if there is no file, or settings are not applied.
 
         Raises:
-            StoreDamaged: it is not a JSON object.
+            StoreDamaged: the file is not a JSON object.
             StoreTooNew: a newer version wrote it.
         """
         not_applied = self.not_applied
@@ -130,7 +131,7 @@ class Store:
         return {} if not_applied else values
 
     def update_config(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-        """Replace the values of `config.json` by those that `change` makes of them.
+        """Replace the values of `config.json` with what `change` returns for them.
 
         No other process writes in between. Returns the new values.
 
@@ -156,8 +157,8 @@ class Store:
         """Append a summary to `summaries.json`.
 
         Args:
-            entry: JSON values; `entry["session"]` is the session's id, `entry["n"]` the number of
-                the compression that wrote it, if one did.
+            entry: JSON values; `entry["session"]` is the id of the session. If a compression wrote
+                the summary, `entry["n"]` is its number.
 
         Raises:
             StoreDamaged: the file is damaged; it is not overwritten.
@@ -170,11 +171,11 @@ class Store:
     ) -> list[dict[str, Any]]:
         """The summaries that were added, newest first.
 
-        A checkpoint that was kept several times comes once. The summary of a compression that was
-        killed before it ended is left out, and so are fields of a wrong type.
+        A checkpoint that was added several times is returned once. Fields of a wrong type are
+        omitted, and so is the summary of a compression that was killed before it ended.
 
         Args:
-            session: id of the only session whose summaries count; `None` for all.
+            session: return only the summaries of the session with this id; `None` for all.
             limit: how many at most; `None` for all.
 
         Raises:
@@ -186,10 +187,11 @@ class Store:
         return list(islice(without_repeats(filter(self._counts, entries)), limit))
 
     def session(self, id: str) -> SessionLog:
-        """The log of a session, whether it exists or not; the same object for the same id.
+        """The log of a session, whether or not it exists; the same object for the same id.
 
         Raises:
-            StoreError: `id` is not 1 to 128 letters, digits, `.`, `_` and `-`.
+            StoreError: `id` is not 1 to 128 letters, digits, `.`, `_` and `-`, or begins with a
+                dot.
         """
         check_owner(self.folder)
         files.no_link(self.folder / "sessions")
@@ -198,7 +200,7 @@ class Store:
         return self._logs[id]
 
     def sessions(self) -> list[str]:
-        """The ids of all sessions in which something was recorded, the last written to first."""
+        """The ids of all sessions that have recorded events, the most recently written first."""
         return newest_first(self.folder, self._session_folders())
 
     def delete(
@@ -208,15 +210,15 @@ class Store:
         timeout: float = LOCK_SECONDS,
         if_stamp: tuple[int, int] | None = None,
     ) -> None:
-        """Delete a session, its archive and its summaries; nothing of it can be restored.
+        """Delete a session, its archive and its summaries; they cannot be restored.
 
         Args:
             id: of the session.
-            timeout: seconds to wait for a compression of it that is under way.
-            if_stamp: `SessionLog.stamp` as it was; if something was added since, it is not deleted.
+            timeout: seconds to wait for a running compression of the session.
+            if_stamp: an earlier `SessionLog.stamp`; if events were added since, nothing is deleted.
 
         Raises:
-            StoreError: another process works in it, or wrote to it; nothing was deleted.
+            StoreError: another process works in the session, or wrote to it; nothing was deleted.
         """
         log = self.session(id)
 
@@ -231,7 +233,7 @@ class Store:
                 else:
                     index_file.remove(self.folder)
 
-        log.remove(timeout, forget)  # the index needs the texts to forget their words
+        log.remove(timeout, forget)  # the index needs the texts to remove their words
         self._logs.pop(id, None)
         if self.summaries(session=id):
             with self._locked():
@@ -241,31 +243,31 @@ class Store:
     def prunable(
         self, older_than: float, *, keep: Collection[str] = (), now: float | None = None
     ) -> pruning.Prunable:
-        """What `prune` would delete with these arguments, and how many bytes."""
+        """The sessions and files that `prune` would delete, and how many bytes they take."""
         return pruning.prunable(self, older_than, keep, now)
 
     def prune(
         self, older_than: float, *, keep: Collection[str] = (), now: float | None = None
     ) -> pruning.Prunable:
-        """Delete old sessions, and files that killed processes left behind; returns what went.
+        """Delete old sessions, and files left by killed processes; returns what was deleted.
 
-        Sessions to which another session refers stay, and those in which a process works.
+        A session is kept if a session that stays refers to it, or if a process is working in it.
 
             store.prune(older_than=90 * 86_400).sessions    # ("an-old-one",)
 
         Args:
-            older_than: seconds since a session was last written to.
-            keep: ids of sessions that stay in any case.
-            now: seconds since 1970; `None` for the time it is.
+            older_than: seconds since the last write to a session.
+            keep: ids of sessions that are kept in any case.
+            now: seconds since 1970; `None` for the current time.
         """
         return pruning.prune(self, older_than, keep, now)
 
     def size_of(self, id: str) -> int:
-        """Bytes of all files of a session; 0 where there is none."""
+        """Bytes of all files of a session; 0 if the session does not exist."""
         return disk_usage.folder_size(self.session(id).folder)
 
     def index_shares(self) -> dict[str, int]:
-        """About how many bytes of the search index each session takes; `{}` without an index."""
+        """The approximate bytes of the search index for each session; `{}` without an index."""
         if not self.is_ours or not os.path.lexists(self.folder / INDEX):
             return {}
         from context_compression.store.search import index_file  # imports sqlite3
@@ -273,14 +275,14 @@ class Store:
         return index_file.shares(self.folder)
 
     def locate(self, ref: str) -> SessionLog | None:
-        """The session that archived a ref, the newest of several; `None` when none did.
+        """The newest session that archived a ref; `None` if no session did.
 
         Args:
             ref: complete, or its first four or more digits. `SessionLog.full_ref` completes it.
 
         Raises:
-            UnknownRef: several refs begin so; or the ref stands for different originals in two
-                sessions, which does not happen by chance.
+            UnknownRef: several refs begin with these digits, or two sessions archived different
+                originals under the ref, which does not happen by chance.
         """
         return self._owner(ref, lambda log: log.about(ref)) or self._owner(ref, SessionLog.refs)
 
@@ -293,26 +295,28 @@ class Store:
         limit: int = 5,
         skip: int = 0,
     ) -> SearchResult:
-        """What is archived and fits a query best; with a pattern alone, the newest that matches.
+        """The archived texts and messages that fit a query best.
+
+        With a pattern alone, the newest that match it.
 
             store.search('"connection refused" tool:bash error:', limit=3).hits
 
         Args:
             query: words, names, phrases in quotation marks, `path:…`, `tool:…`, `error:`.
-            pattern: a regular expression; with a query, hits must match it, too.
-            session: id of the only session to search; `None` for all.
+            pattern: a regular expression; with a query, hits must match both.
+            session: search only the session with this id; `None` for all.
             limit: how many hits at most.
-            skip: how many of the best hits are left out, for a further page.
+            skip: how many of the best hits to omit, for a further page.
 
         Raises:
-            StoreError: the pattern is wrong or takes too long.
+            StoreError: the pattern is invalid or takes too long.
         """
         logs = [self.session(id) for id in self.sessions()]
         archive = Archive(self.folder, logs, session, self.is_ours)
         return search(archive, query, pattern=pattern, limit=limit, skip=skip)
 
     def verify(self) -> list[str]:
-        """A sentence for each thing that is wrong with the folder; `[]` when it is sound."""
+        """One sentence for each problem with the folder; `[]` if there are none."""
         problems: list[str] = []
         with files.collecting(problems):
             self.read_config()
@@ -325,7 +329,7 @@ class Store:
         return problems
 
     def _counts(self, summary: Mapping[str, Any]) -> bool:
-        """Whether the compression of a summary ended; if that cannot be looked up, it counts."""
+        """Whether the compression of a summary completed; `True` if the log cannot be read."""
         with suppress(StoreError):
             if "n" in summary:
                 return has_compression(self.session(str(summary.get("session"))), summary["n"])

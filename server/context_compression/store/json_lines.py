@@ -1,8 +1,8 @@
-"""Append-only files of JSON lines. One append is one write; a torn line does not spoil the others.
+"""Append-only files of JSON lines. One append is one write; a torn line leaves the others intact.
 
 The first line is a header, `{"type": kind, "version": 1, ...}`. After a crash the last line may be
-torn. The next append ends it with a newline, so that it stays in the file as a line of its own: it
-is reported, never lost.
+torn. The next append ends it with a newline, so that it stays in the file as a separate line and is
+reported. It is never lost.
 """
 
 import json
@@ -18,18 +18,18 @@ from context_compression.store import files
 from context_compression.store.checksums import object_in_line, was_changed, with_checksum
 
 HEAD_BYTES = 4096
-"""More than any header has."""
+"""Longer than any header."""
 CHUNK_BYTES = 2**20
-"""Read at once when a file is searched for a text."""
+"""How many bytes are read at once when a file is searched for a text."""
 ENDING_BYTES = 64
-"""By so many last bytes a later read checks that the file only grew since."""
+"""How many last bytes a later read compares to check that the file has only grown since."""
 SHOWN_CHARS = 60
-"""Characters of an unreadable line that its warning quotes."""
+"""How many characters of an unreadable line its warning quotes."""
 
 
 @dataclass(frozen=True)
 class Events:
-    """The lines of a file, oldest first. The dicts are those of the cache: only read them."""
+    """The lines of a file, oldest first. The dicts belong to the cache and must not be changed."""
 
     items: list[dict[str, Any]]
     warnings: list[str] = field(default_factory=list[str])
@@ -50,7 +50,7 @@ class _Progress:
     number: int = 0
     """how many lines these are"""
     ending: bytes = b""
-    """the last bytes before `offset`; where others stand there, the file did not just grow"""
+    """the last bytes before `offset`; if the file has others there, it did not only grow"""
     complete: Events = NOTHING
     """the complete lines"""
     lines: Events = NOTHING
@@ -59,11 +59,11 @@ class _Progress:
 
 @dataclass(frozen=True)
 class Mark:
-    """A place between two lines of a file, from which a later read goes on.
+    """A place between two lines of a file, where a later read continues.
 
     Attributes:
-        offset: bytes before it.
-        ending: the last of them; where others stand there, the file did not just grow.
+        offset: how many bytes are before it.
+        ending: the last of these bytes; if the file has others there, it did not only grow.
     """
 
     offset: int = 0
@@ -79,7 +79,7 @@ class Line(NamedTuple):
 
 
 class LineFile:
-    """One file of JSON lines. The caller of `append` holds a lock; reading needs none."""
+    """One file of JSON lines. A caller of `append` must hold a lock; reading needs none."""
 
     def __init__(self, path: Path, kind: str) -> None:
         """The file at `path`, whose header has the type `kind`. Nothing is read or written yet."""
@@ -89,11 +89,11 @@ class LineFile:
 
     @property
     def torn(self) -> bool:
-        """Whether the last `read` met an end without newline: torn, or being written just then."""
+        """Whether the last `read` found an end without newline: torn, or still being written."""
         return self._progress.lines is not self._progress.complete
 
     def read(self) -> Events:
-        """All lines but the header. Where the file only grew, only the new lines are read."""
+        """All lines except the header. If the file has only grown, only the new lines are read."""
         with files.reading(self.path):
             try:
                 with open(files.ordinary(self.path), "rb") as file:
@@ -103,7 +103,7 @@ class LineFile:
         return self._progress.lines
 
     def lines_with(self, key: str) -> Iterator[dict[str, Any]]:
-        """The readable lines that hold `key` as a JSON string. Nothing is kept in memory."""
+        """The readable lines that contain `key` as a JSON string. Nothing is kept in memory."""
         literal = files.to_json(key)
         with (
             files.reading(self.path),
@@ -115,13 +115,13 @@ class LineFile:
                     yield item
 
     def data(self) -> bytes:
-        """The bytes of the file; `b""` where there is no file."""
+        """The bytes of the file; `b""` if it does not exist."""
         with files.reading(self.path), suppress(FileNotFoundError):
             return files.ordinary(self.path).read_bytes()
         return b""
 
     def holds(self, text: str) -> bool:
-        """Whether a text stands in a string of the file, in one of the ways `to_json` writes it."""
+        """Whether a string in the file contains a text, in either form that `to_json` writes."""
         spellings = {files.to_json(text)[1:-1], json.dumps(text)[1:-1].encode()}
         longest = max(map(len, spellings))
         with (
@@ -137,16 +137,16 @@ class LineFile:
         return False
 
     def has(self, mark: Mark) -> bool:
-        """Whether the file is unchanged up to the mark, as far as its ending shows."""
+        """Whether the file is unchanged up to the mark; only the mark's `ending` is compared."""
         with files.reading(self.path), suppress(FileNotFoundError), open(self.path, "rb") as file:
             file.seek(mark.offset - len(mark.ending))
             return file.read(len(mark.ending)) == mark.ending
         return not mark.offset
 
     def lines_after(self, mark: Mark, at_least: int) -> tuple[list[Line], Mark]:
-        """The complete lines of about `at_least` bytes after a mark, and the mark after them.
+        """The complete lines in about `at_least` bytes after a mark, and the mark after them.
 
-        Unreadable lines are left out; a torn end is left for the next call. Nothing is kept in
+        Unreadable lines are omitted; a torn end is left for the next call. Nothing is kept in
         memory.
         """
         with files.reading(self.path), open(files.ordinary(self.path), "rb") as file:
@@ -164,15 +164,15 @@ class LineFile:
         return lines, Mark(mark.offset + len(complete), ending)
 
     def append(self, values: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
-        """Write a line for each value, and return once the disk has them.
+        """Write a line for each value, and return when the lines are on disk.
 
         Args:
             values: the objects.
-            about: what the header says besides its type and version, where the file is new.
+            about: more fields of the header, written if the file is new.
 
         Raises:
-            StoreUnwritable: the disk refused; the file is cut back to what it was.
-            StoreNotDurable: the disk refused to sync the name of a new file; the lines stay.
+            StoreUnwritable: the disk refused the write; the file is cut back to its old size.
+            StoreNotDurable: the name of a new file could not be synced; the lines stay.
             StoreTooNew: a newer version wrote the file.
         """
         added = b"".join(map(_line, values))
@@ -185,14 +185,14 @@ class LineFile:
             head = file.read(HEAD_BYTES)
             self._is_header(object_in_line(head.partition(b"\n")[0]))
             size = file.seek(0, os.SEEK_END)
-            if b"\n" not in head and size <= HEAD_BYTES:  # new, or its very header was torn
+            if b"\n" not in head and size <= HEAD_BYTES:  # new, or its header was torn
                 added = header + added
             file.seek(max(size - 1, 0))
             if file.read(1) not in {b"", b"\n"}:
                 added = b"\n" + added
             try:
                 left = memoryview(added)
-                while left:  # once; again where the system took less: then it says why
+                while left:  # again if the system wrote only a part
                     left = left[file.write(left) or 0 :]
                 os.fsync(file.fileno())
             except BaseException:
@@ -236,14 +236,14 @@ class LineFile:
         )
 
     def _with_torn(self, complete: Events, tail: bytes) -> Events:
-        """An end that lacks only its newline is read, as it will be when a newline follows."""
+        """The complete lines, the torn end if only its newline is missing, and a warning."""
         item = object_in_line(tail)
         last = [] if item is None or self._is_header(item) else [item]
         warning = f"{self.path.name}: the last line is torn {_excerpt(tail)}"
         return Events(complete.items + last, [*complete.warnings, warning])
 
     def _is_header(self, item: dict[str, Any] | None) -> bool:
-        """Whether `item` is a header; that of a newer version is a `StoreTooNew`."""
+        """Whether `item` is a header; the header of a newer version raises `StoreTooNew`."""
         if item is None or item.get("type") != self.kind:
             return False
         files.check_version(item, self.path)
@@ -263,5 +263,5 @@ def _excerpt(line: bytes) -> str:
 
 
 def _private(path: str, flags: int) -> int:
-    """Opens 0600. A link is not followed: it could lead the conversation out of the folder."""
+    """Opens with mode 0600 and follows no link, which could lead out of the folder."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)

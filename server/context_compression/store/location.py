@@ -1,6 +1,7 @@
-"""Where the store for some work is: in the project, or where the user says.
+"""The location of the store for a working folder: in the project, or where the user sets it.
 
-A linked git worktree is removed when its branch is done, so it uses the store of the main worktree.
+A linked git worktree uses the store of the main worktree, because it is removed when its branch is
+done.
 """
 
 import os
@@ -9,30 +10,32 @@ from hashlib import sha256
 from pathlib import Path
 
 NAME = ".compression"
-"""Of the folder."""
+"""The name of the store folder."""
 INDEX = "search.sqlite"
-"""The name of the search index in it."""
+"""The name of the search index in the store folder."""
 JOURNAL_ENDINGS = ("-journal", "-wal", "-shm")
 """Endings of the files that SQLite may leave next to the index."""
 USER = "user"
-"""As `CONTEXT_COMPRESSION_DIR`: a folder for each project among the user's own data."""
+"""Value of `CONTEXT_COMPRESSION_DIR`: one folder per project in the user's data folder."""
 LONGEST_POINTER = 10_000
-"""Bytes read of a file in which git names a folder."""
+"""How many bytes are read of a file in which git names a folder."""
 BACK = ("gitdir", "commondir")
-"""Files in git's folder for a linked worktree: they name its `.git`, and the repository."""
+"""Files in git's folder for a linked worktree. They name the worktree's `.git` and the repository.
+"""
 
 
 def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
-    """The folder of the store for work done in `start`; it need not exist.
+    """The folder of the store for work done in `start`; it may not exist yet.
 
-    1. What `CONTEXT_COMPRESSION_DIR` names: a path, relative to `start`, or `user`.
-    2. The nearest `.compression` from `start` up to the root of its repository.
-    3. In a linked worktree without one, the nearest in the main worktree.
-    4. `.compression` in the root of the (main) repository.
+    1. The value of `CONTEXT_COMPRESSION_DIR`: a path, relative to `start`, or `user`. 2. The
+    nearest `.compression` from `start` up to the root of its repository. 3. In a linked worktree
+    without one, the nearest in the main worktree. 4. `.compression` in the root of the (main)
+    repository.
 
     Without a repository, and in `home`, only `start` itself counts: the folders above may belong to
-    others. From `/`, and where the user cannot write, it is the one in `home`. A link is never
-    taken for a store: the author of the repository could choose where we write with it.
+    other users. The store is in `home` if `start` is `/`, or if the user cannot write to the place.
+    A link is never used as a store: with it, the author of the repository could choose where we
+    write.
 
     Args:
         start: the folder in which the work is done.
@@ -59,10 +62,10 @@ def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> 
 
 
 def main_worktree(root: Path) -> Path | None:
-    """The main worktree of a linked worktree at `root`; `None` where that is no linked worktree.
+    """The main worktree of a linked worktree at `root`; `None` if `root` is not a linked worktree.
 
-    The `.git` of a linked worktree is a file that names a folder in the repository, and that folder
-    must name the file in turn: else the author of the file could choose where we write. A bare
+    The `.git` of a linked worktree is a file that names a folder in the repository. That folder
+    must name the file in turn; otherwise the author of the file could choose where we write. A bare
     repository has no main worktree.
     """
     own = root / ".git"
@@ -80,7 +83,7 @@ def main_worktree(root: Path) -> Path | None:
 
 
 def pointer(file: Path, prefix: str = "") -> Path | None:
-    """The path in a file of git's, relative to the file's folder; `None` where there is none."""
+    """The path in one of git's files, relative to the file's folder; `None` if there is none."""
     try:
         if not file.is_file():
             return None
@@ -95,7 +98,7 @@ def pointer(file: Path, prefix: str = "") -> Path | None:
 
 
 def _root(start: Path, home: Path) -> Path:
-    """The root of the repository that `start` is in; `start` where it is in none."""
+    """The root of the repository that contains `start`; `start` if no repository does."""
     upward = [start, *start.parents] if start != home else [start]
     return next((folder for folder in upward if os.path.exists(folder / ".git")), start)
 
@@ -108,7 +111,7 @@ def _nearest(start: Path, root: Path) -> Path | None:
 
 
 def _among_user_data(root: Path) -> Path:
-    """The folder for a project among the user's own data: `<its name>-<8 digits of a hash>`."""
+    """The folder for a project in the user's data folder: `<its name>-<8 digits of a hash>`."""
     from platformdirs import user_data_path
 
     project = main_worktree(root) or root

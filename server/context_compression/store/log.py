@@ -31,17 +31,17 @@ from context_compression.store.short_refs import complete_ref
 from context_compression.store.verification import damaged_originals, lost_refs
 
 RESERVED = ("session", "originals")
-"""Types of events that only the log itself writes."""
+"""Event types that only the log itself writes."""
 
 
 @dataclass(frozen=True)
 class _KnownEvents:
-    """The events as the last call of `events` gave them.
+    """The events that the last call of `events` returned.
 
     Attributes:
-        events: with the messages that stand in files of originals.
-        number: of the lines they were made of.
-        last: the last of these lines, the very object.
+        events: including the messages from files of originals.
+        number: how many lines they were made from.
+        last: the last of these lines, compared by identity.
     """
 
     events: Sequence[dict[str, Any]] = ()
@@ -49,17 +49,17 @@ class _KnownEvents:
     last: dict[str, Any] | None = None
 
     def begin(self, lines: Sequence[dict[str, Any]]) -> bool:
-        """Whether these are the same lines, and perhaps more."""
+        """Whether `lines` begins with the known lines."""
         if not self.number:
             return True
         return len(lines) >= self.number and lines[self.number - 1] is self.last
 
 
 class SessionLog(SessionFolder):
-    """All that is kept of one session. Nothing is on disk until something is written."""
+    """The log of one session. Nothing is on disk until something is written."""
 
     def __init__(self, root: Path, id: str) -> None:
-        """The session `id` of the store at `root`; an id that cannot be is a `StoreError`."""
+        """The session `id` of the store at `root`. An invalid id raises `StoreError`."""
         super().__init__(root, id)
         self._folder_path = str(self.folder)
         self._events = LineFile(self.folder / "events.jsonl", "session")
@@ -77,13 +77,13 @@ class SessionLog(SessionFolder):
 
     @property
     def stamp(self) -> tuple[int, int] | None:
-        """Size in bytes and modification time in ns of the log; `None` where there is none."""
+        """Size in bytes and modification time in ns of the log; `None` if it does not exist."""
         return files.stamp(self._events.path)
 
     def events(self) -> Events:
-        """Every event, oldest first, and a warning for each that could not be read.
+        """Every event, oldest first, and a warning for each event that could not be read.
 
-        Messages that are kept in a file of originals come as `message` events, like all others.
+        Messages in files of originals are returned as `message` events, like all other messages.
         """
         lines = self._read(self._events)
         known = self._known if self._known.begin(lines.items) else _KnownEvents()
@@ -110,23 +110,24 @@ class SessionLog(SessionFolder):
         return self._events.has(mark)
 
     def lines_after(self, mark: Mark, at_least: int) -> tuple[list[Line], Mark]:
-        """The events of about `at_least` bytes after a mark, and the mark after them."""
+        """The events in about `at_least` bytes after a mark, and the mark after them."""
         lines, mark = self._events.lines_after(mark, at_least)
         return [line for line in lines if line.item.get("type") != "originals"], mark
 
     def holds(self, text: str) -> bool:
-        """Whether a text stands in any event or original. Only bytes are compared."""
+        """Whether any event or original contains a text. Only bytes are compared."""
         archives = (LineFile(path, "") for path in self.folder.glob(originals.PATTERN))
         return any(file.holds(text) for file in (self._events, *archives))
 
     def append(self, *events: Mapping[str, Any]) -> None:
-        """Add events, in which the caller has put the time; they are on disk when this returns.
+        """Add events; they are on disk when this returns.
 
-        The header of a new file takes the `created_at` of the first event.
+        The caller sets the time of each event. The header of a new file takes the `created_at` of
+        the first event.
 
         Raises:
-            StoreError: an event has no type, or one that is reserved.
-            StoreUnwritable: the disk refused; nothing was added.
+            StoreError: an event has no type, or a reserved type.
+            StoreUnwritable: the disk refused the write; nothing was added.
         """
         for event in events:
             if event.get("type") in (None, *RESERVED):
@@ -148,18 +149,18 @@ class SessionLog(SessionFolder):
     def write_originals(self, n: int, created_at: str, messages: Sequence[Any]) -> str:
         """Archive the messages of a compression, and return the name of the file.
 
-        The hash of the file goes into the log, for `problems`. The messages come back as they were,
-        except for two surrogates in a row that make a pair: JSON knows only the one character they
-        stand for.
+        The log records the hash of the file, for `problems`. Reading the file returns the same
+        messages, with one exception: two surrogates in a row that form a pair come back as the one
+        character they stand for, because JSON does not distinguish the two.
 
         Args:
             n: number of the compression, from 1.
-            created_at: ISO 8601; in UTC where it names no offset.
+            created_at: ISO 8601; taken as UTC if it has no offset.
             messages: JSON values.
 
         Raises:
-            StoreError: the file is there already, or a value is not JSON.
-            StoreUnwritable: the disk refused; nothing was archived.
+            StoreError: the file exists already, or a value is not JSON.
+            StoreUnwritable: the disk refused the write; nothing was archived.
         """
         data = files.to_json(list(messages), indent=2)
         name = originals.file_name(created_at, n)
@@ -192,7 +193,7 @@ class SessionLog(SessionFolder):
         return originals.read_message(self._originals_path(name), position)
 
     def stamp_of(self, name: str) -> tuple[int, int] | None:
-        """Size and time of a file of originals, as `stamp`; `None` where there is no such file."""
+        """Size and time of a file of originals, as in `stamp`; `None` if there is no such file."""
         return files.stamp(self._originals_path(name))
 
     def part(self, name: str, start: int = 0, length: int = -1) -> bytes:
@@ -203,14 +204,14 @@ class SessionLog(SessionFolder):
         """The bytes of several spans of one file, which is opened once.
 
         Args:
-            name: of a file of originals; "" for the log.
-            spans: start and length of each; a length of -1 reaches to the end.
+            name: the name of a file of originals; "" for the log.
+            spans: start and length of each span; a length of -1 reads to the end.
 
         Raises:
             StoreDamaged: the file is missing or cannot be read.
         """
         file_name = self._events.path.name if not name else self._checked_originals(name)
-        path = f"{self._folder_path}/{file_name}"  # making a Path takes longer than reading a text
+        path = f"{self._folder_path}/{file_name}"  # making a Path is slower than reading a text
         try:
             if stat.S_ISREG(os.stat(path).st_mode):
                 with open(path, "rb", buffering=0) as opened:
@@ -220,7 +221,7 @@ class SessionLog(SessionFolder):
         raise files.damaged(Path(path), "is not a regular file")
 
     def about(self, ref: str) -> dict[str, Mapping[str, Any]]:
-        """The entries of the refs that begin with `ref`, each with the `file` of its originals."""
+        """The entries of all refs that begin with `ref`, each with the `file` of its originals."""
         if not re.fullmatch(r"[0-9a-fA-F]{4,64}", ref):
             return {}
         digits = ref.lower()
@@ -233,30 +234,30 @@ class SessionLog(SessionFolder):
         return self._entries[1]
 
     def refs(self) -> dict[str, Any]:
-        """The entries of all refs archived here, by ref; of several for one ref, the last."""
+        """The entries of all refs archived here, by ref; if a ref has several, the last one."""
         entries: dict[str, Any] = {}
         for event in self._events.lines_with("refs"):
             entries |= {ref: entry for ref, entry in refs_in(event).items() if is_ref(ref)}
         return entries
 
     def full_ref(self, ref: str) -> str | None:
-        """The complete ref that `ref` is or begins, by four digits or more; `None` if unknown.
+        """The complete form of a ref, given by at least four digits; `None` if it is unknown.
 
         Raises:
-            UnknownRef: several refs begin so.
+            UnknownRef: several refs begin with these digits.
         """
         return complete_ref(ref, self.about(ref) or self.refs())
 
     def original(self, ref: str, places: Iterable[Mapping[str, Any]] = ()) -> Any:
-        """What was archived under a complete ref: a text, or a message as it was recorded.
+        """The original archived under a complete ref: a text, or a message as it was recorded.
 
         Args:
             ref: complete.
-            places: more entries of the ref, tried after those in the log, the newest of which is
-                tried first.
+            places: more entries of the ref. They are tried after the entries in the log, which are
+                tried newest first.
 
         Raises:
-            UnknownRef: the log names no such ref.
+            UnknownRef: the log has no such ref.
             StoreDamaged: the original is in none of the places.
         """
         log = self._events.data()
@@ -276,10 +277,10 @@ class SessionLog(SessionFolder):
         raise problem
 
     def digest(self, ref: str) -> str:
-        """The SHA-256 of what is archived under a complete ref: 64 hex digits.
+        """The SHA-256 of the original under a complete ref: 64 hex digits.
 
         Raises:
-            StoreError: nothing is, or the log has no hash of it and the original cannot be read.
+            StoreError: the ref is unknown, or the log has no hash and the original cannot be read.
         """
         recorded = self.about(ref).get(ref, {}).get("sha256")
         return recorded if isinstance(recorded, str) else digest_of(self.original(ref))
@@ -290,7 +291,7 @@ class SessionLog(SessionFolder):
         return ref_entries.following(self._events.data(), ref) if is_message else None
 
     def problems(self) -> list[str]:
-        """A sentence for each thing that is wrong with these files; `[]` when they are sound."""
+        """One sentence for each problem with the files of this session; `[]` if there are none."""
         problems: list[str] = []
         hashes: dict[str, str] = {}
         here = f"sessions/{self.id}"

@@ -1,22 +1,22 @@
-"""Names of files that come from outside: ids of sessions, refs, names of files of originals."""
+"""File names that come from outside: session ids, refs, and names of files of originals."""
 
 import re
 
 from context_compression.errors import StoreError
 
 FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
-"""Such a name stands for one file, and for nothing outside its folder."""
+"""Matches a name that stands for one file inside its folder, and never for a path outside it."""
 
 
 def checked_name(name: str, what: str) -> str:
-    """`name` itself, where it can be the name of a file.
+    """Return `name` unchanged if it can be the name of a file.
 
     Args:
-        name: to be checked.
-        what: it names, for the error: "A session's id".
+        name: the name to check.
+        what: what the name is for, used in the error: "A session's id".
 
     Raises:
-        StoreError: it could lead to another folder, or is too long.
+        StoreError: the name could lead to another folder, or is too long.
     """
     if FILE_NAME.fullmatch(name):
         return name

@@ -1,7 +1,7 @@
 """The messages that a compression archived: files `compact-<time>-<n>.json`, each a JSON list.
 
-The log names each file with its SHA-256. A ref's entry in the log says which message of which file
-it stands for, and whether for the message or for the text of one of its blocks.
+The log names each file with its SHA-256. The entry of a ref in the log names the file and the
+message, and says whether the ref stands for the message or for the text of one of its blocks.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from context_compression.errors import InvalidConversation, StoreDamaged, StoreE
 from context_compression.store import files
 
 PATTERN = "compact-*.json"
-"""Finds the files in a session's folder."""
+"""Matches these files in a session's folder."""
 MESSAGE_START, MESSAGE_END = b"\n  {", b"\n  }"
 """How each message begins and ends in a file, which is JSON with an indent of 2."""
 _LIST_START, _LIST_END = b"[\n  {\n", b"\n  }\n]"
@@ -26,7 +26,7 @@ _LIST_START, _LIST_END = b"[\n  {\n", b"\n  }\n]"
 def file_name(created_at: str, n: int) -> str:
     """`file_name("2026-11-21T09:18:02.4Z", 3)` -> `"compact-2026-11-21T09-18-02Z-3.json"`.
 
-    The time is in UTC, and without colons, which Windows does not allow in names.
+    The time is in UTC. It has no colons, because Windows does not allow them in file names.
 
     Raises:
         StoreError: `created_at` is not an ISO 8601 time.
@@ -53,10 +53,10 @@ def read_messages(path: Path) -> list[Any]:
 
 
 def read_unchanged(path: Path, digest: str | None) -> list[Any]:
-    """The messages in a file whose SHA-256 is `digest`; with `None`, whatever its hash is.
+    """The messages in a file, after checking that its SHA-256 is `digest`; `None` skips the check.
 
     Raises:
-        StoreDamaged: the file is missing, is not a JSON list, or its hash is another.
+        StoreDamaged: the file is missing, is not a JSON list, or has another hash.
     """
     messages = read_messages(path)
     with files.reading(path):
@@ -69,7 +69,7 @@ def read_unchanged(path: Path, digest: str | None) -> list[Any]:
 
 
 def read_message(path: Path, position: int) -> Any:
-    """One message in a file, by its position from 0; mostly without parsing the others.
+    """One message in a file, by its position from 0; usually without parsing the others.
 
     Raises:
         StoreDamaged: the file is missing or damaged, or has no such message.
@@ -85,7 +85,7 @@ def read_message(path: Path, position: int) -> Any:
 
 
 def message_at(data: bytes, position: int) -> Any:
-    """A message in the bytes of a file; `None` where the file is not laid out as we write it."""
+    """A message in the bytes of a file; `None` if the file does not have the layout we write."""
     if position < 0 or not (data.startswith(_LIST_START) and data.endswith(_LIST_END)):
         return None
     at = -1
@@ -97,11 +97,11 @@ def message_at(data: bytes, position: int) -> Any:
 
 
 def original_of(entry: Mapping[str, Any], read: Callable[[str, int], Any]) -> Any:
-    """What a ref stands for: a text, or a message as it was recorded.
+    """The original that a ref stands for: a text, or a message as it was recorded.
 
     Args:
-        entry: of the ref, with the `file` of its originals.
-        read: gives a message of a file of originals, by the file's name and its position.
+        entry: the entry of the ref, with the `file` of its originals.
+        read: returns a message of a file of originals, by the file's name and the position.
 
     Raises:
         StoreDamaged: the original is not where the entry says.
@@ -118,6 +118,6 @@ def original_of(entry: Mapping[str, Any], read: Callable[[str, int], Any]) -> An
 
 
 def text_in(message: Mapping[str, Any], block: int) -> str:
-    """The text of one block of a message, by its index; "" where the block is of another kind."""
+    """The text of one block of a message, by its index; "" if the block is of another kind."""
     content = parse([message]).messages[0].blocks[block]
     return content.text if isinstance(content, Text | ToolResult) else ""

@@ -1,7 +1,7 @@
-"""What may be deleted from a store: old sessions that no other refers to, and leftovers.
+"""Pruning of a store: old sessions that no other session refers to, and leftover files.
 
-A session refers to a ref if its digits stand anywhere in the session's log or originals. That is
-more than a compacted context holds, so rather too much is kept than too little.
+A session refers to a ref if the ref's digits occur anywhere in the session's log or originals. A
+compacted context contains fewer refs, so pruning keeps too much rather than too little.
 """
 
 import os
@@ -23,15 +23,15 @@ from context_compression.store.originals import PATTERN
 from context_compression.store.root_folder import LOCK_SECONDS, LOCKS
 
 LEFTOVER_SECONDS = 3_600.0
-"""Younger files may still be in use by the process that writes them."""
+"""Leftover files younger than this are kept: a process may still be writing them."""
 LOCK_ENDINGS = (".log", ".compression")
-"""Of the names of locks of sessions that are pruned with them."""
+"""Endings of the lock files that are pruned with their session."""
 REF_DIGITS = 12
 _HEX = re.compile(rb"[0-9a-f]{12,}")
 
 
 class PrunableStore(MeasuredStore, Protocol):
-    """What of a `Store` is used to prune it."""
+    """The part of a `Store` that pruning uses."""
 
     def delete(
         self,
@@ -46,13 +46,13 @@ class PrunableStore(MeasuredStore, Protocol):
 
 @dataclass(frozen=True)
 class Prunable:
-    """What may be deleted, or was.
+    """The sessions and files that can be deleted, or were deleted.
 
     Attributes:
-        sessions: their ids, the one last written to first.
-        kept: sessions that are old enough but stay, each with the session that refers to it.
+        sessions: their ids, the most recently written first.
+        kept: sessions that are old enough but stay, each with a session that refers to it.
         left_over: files and folders that a killed process left behind.
-        bytes: of all that may be deleted.
+        bytes: the size of everything that can be deleted.
     """
 
     sessions: tuple[str, ...]
@@ -64,7 +64,7 @@ class Prunable:
 def prunable(
     store: PrunableStore, older_than: float, keep: Collection[str] = (), now: float | None = None
 ) -> Prunable:
-    """What `prune` would delete, see `Store.prune`."""
+    """The sessions and files that `prune` would delete, see `Store.prune`."""
     now = time.time() if now is None else now
     ids = store.sessions()
     old = [id for id in ids if id not in keep and _age(store.session(id), now) >= older_than]
@@ -91,7 +91,7 @@ def prune(
 
 
 def referring(store: MeasuredStore, id: str) -> list[str]:
-    """The other sessions that refer to a ref which only the session `id` archived."""
+    """The other sessions that refer to a ref of session `id` and did not archive it themselves."""
     refs = _own_refs(store.session(id))
     return [
         other
@@ -101,7 +101,7 @@ def referring(store: MeasuredStore, id: str) -> list[str]:
 
 
 def leftovers(store: MeasuredStore, now: float | None = None) -> Iterator[Path]:
-    """What a killed process left behind, an hour ago or longer: no process uses it any more."""
+    """Files and folders left by a killed process, last changed at least `LEFTOVER_SECONDS` ago."""
     now = time.time() if now is None else now
     for path in _suspects(store.folder):
         with suppress(OSError):
@@ -110,7 +110,7 @@ def leftovers(store: MeasuredStore, now: float | None = None) -> Iterator[Path]:
 
 
 def remove_empty_index(store: MeasuredStore) -> None:
-    """Delete the search index of a store without sessions; the next search makes it again."""
+    """Delete the search index of a store without sessions; the next search creates it again."""
     if os.path.lexists(store.folder / INDEX) and not store.sessions():
         from context_compression.store.search import index_file  # imports sqlite3
 
@@ -121,7 +121,7 @@ def remove_empty_index(store: MeasuredStore) -> None:
 def _unreferred(
     store: MeasuredStore, ids: Collection[str], old: Collection[str]
 ) -> tuple[list[str], dict[str, str]]:
-    """The old sessions to which none that stays refers; and for each other, one that does."""
+    """The old sessions that can go, and for each old session that stays, one that refers to it."""
     refs = {id: _own_refs(store.session(id)) for id in ids}
     kept: dict[str, str] = {}
     staying = [id for id in ids if id not in old]
@@ -131,7 +131,7 @@ def _unreferred(
         for id in old:
             if id not in kept and quoted & refs[id]:
                 kept[id] = by
-                staying.append(id)  # what it refers to is needed, too
+                staying.append(id)  # sessions it refers to must stay, too
     return [id for id in old if id not in kept], kept
 
 
@@ -155,7 +155,7 @@ def _quoted(log: SessionLog) -> set[str]:
 
 
 def _suspects(folder: Path) -> Iterator[Path]:
-    """Files and folders in a store that are there only while a process works, or after a kill."""
+    """Files and folders in a store that exist only while a process works, or after a kill."""
     sessions = folder / "sessions"
     for pattern in (".new-*", "sessions/*/.new-*", "sessions/*/offloaded/.new-*"):
         yield from (path for path in folder.glob(pattern) if _is_inside(path, folder))
@@ -173,18 +173,18 @@ def _suspects(folder: Path) -> Iterator[Path]:
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
-    """Whether no link leads from the store to a file in it."""
+    """Whether the path from the store to a file goes through no link."""
     return not any(map(os.path.islink, path.parents[: path.parents.index(folder)]))
 
 
 def _age(log: SessionLog, now: float) -> float:
-    """Seconds since a session was written to."""
+    """Seconds since the last write to a session."""
     stamp = log.stamp
     return now - stamp[1] / 1e9 if stamp else 0.0
 
 
 def _removed(path: Path) -> bool:
-    """Whether a file or folder could be removed."""
+    """Remove a file or folder; whether that succeeded."""
     with suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

@@ -1,8 +1,9 @@
 """The entries of refs in a log, found in its bytes without parsing the other lines.
 
-A log may have many megabytes, and parsing all of it takes longer than a restore may. This works on
-lines as `LineFile.append` writes them: within a string, a quotation mark has a backslash before it,
-so what looks like a key is one. For a log that was edited by hand, see `SessionLog.refs`.
+A log can have many megabytes, and parsing all of it would make a restore too slow. The search
+relies on how `LineFile.append` writes lines: a quotation mark inside a string has a backslash
+before it, so bytes that look like a key are a key. For a log that was edited by hand, see
+`SessionLog.refs`.
 """
 
 import re
@@ -35,7 +36,7 @@ def entries(log: bytes, ref: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def latest(log: bytes, ref: str) -> tuple[str, Mapping[str, Any]] | None:
-    """The last of the `entries` of a complete ref, searched from the end of the log."""
+    """The last entry of a complete ref, as in `entries`, searched from the end of the log."""
     key = b'"' + ref.encode() + b'"'
     at = log.rfind(key)
     while at >= 0:
@@ -46,10 +47,10 @@ def latest(log: bytes, ref: str) -> tuple[str, Mapping[str, Any]] | None:
 
 
 def following(log: bytes, ref: str) -> str | None:
-    """The ref of the message that the same compression archived right after another message.
+    """The ref of the next message that the same compression archived; `None` if there is none.
 
     Args:
-        log: the bytes of a log; where a message was archived twice, the last time counts.
+        log: the bytes of a log; if a message was archived twice, the last time counts.
         ref: the complete ref of a message.
     """
     key = b'"' + ref.encode() + b'":'
@@ -64,7 +65,7 @@ def following(log: bytes, ref: str) -> str | None:
 
 
 def _entry(log: bytes, at: int) -> tuple[str, Mapping[str, Any]] | None:
-    """The ref whose key stands at `at`, and its entry; `None` where there is no such key."""
+    """The ref whose key starts at `at`, and its entry; `None` if no key starts there."""
     key = _KEY.match(log, at)
     event = _event(log, at) if key else None
     if not key or not event:
@@ -81,10 +82,11 @@ def _entry(log: bytes, at: int) -> tuple[str, Mapping[str, Any]] | None:
 
 
 def _event(log: bytes, at: int) -> range | None:
-    """The bytes of the event in whose `refs` the place `at` is.
+    """The byte range of the event whose `refs` contain the position `at`.
 
-    `None` where `at` is in another part of a line, or the line was changed. After its refs an event
-    holds no keys but ours; before them it holds whatever the view's messages hold.
+    `None` if `at` is in another part of a line, or the line was changed. After its refs an event
+    has only keys that this package wrote. Before them it may have any keys, from the messages of
+    the view.
     """
     start, stop = log.rfind(b"\n", 0, at) + 1, log.find(b"\n", at)
     stop = stop if stop >= 0 else len(log)
@@ -94,7 +96,7 @@ def _event(log: bytes, at: int) -> range | None:
 
 
 def _string_after(key: bytes, log: bytes, at: int) -> str | None:
-    """The string that follows a key at `at`; `None` where `at` is negative."""
+    """The string that follows a key at `at`; `None` if `at` is negative."""
     if at < 0:
         return None
     start = at + len(key)

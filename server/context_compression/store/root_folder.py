@@ -1,4 +1,4 @@
-"""The root folder of a store: private to its user, with an id of its own and a place for locks."""
+"""The root folder of a store: private to its user, with an id and a folder for locks."""
 
 import errno
 import shutil
@@ -13,28 +13,28 @@ from context_compression.errors import StoreDamaged, StoreError
 from context_compression.store.files import ordinary, replace_file, sync_name, writing
 
 LOCKS = ".locks"
-"""The folder for what belongs to this machine: locks, and the random id of the store."""
+"""The folder for data of this machine: locks, and the random id of the store."""
 LONGEST_ID = 200
-"""Bytes of an id that are read."""
+"""How many bytes of an id are read."""
 LOCK_SECONDS = 30.0
 """Seconds to wait for a lock."""
 
 
 @contextmanager
 def holding(root: Path, name: str, busy: str, timeout: float = LOCK_SECONDS) -> Generator[None]:
-    """Holds a lock against other threads and processes; it is not reentrant.
+    """Holds a lock against other threads and processes; the lock is not reentrant.
 
-    The system releases the lock when the process ends, however it ends.
+    The system releases the lock when the process ends, even after a crash.
 
     Args:
-        root: of the store.
-        name: of the lock.
-        busy: who may hold it, for the error: "another process is writing to the store".
+        root: the root folder of the store.
+        name: the name of the lock.
+        busy: the beginning of the error: "another process is writing to the store".
         timeout: seconds to wait.
 
     Raises:
-        StoreError: the lock was not free in time.
-        StoreUnwritable: the disk refused.
+        StoreError: the lock did not become free in time.
+        StoreUnwritable: the lock file could not be written.
     """
     path = make_folder(root, LOCKS) / name
     lock = FileLock(path, mode=0o600)
@@ -55,7 +55,7 @@ def make_folder(root: Path, *inside: str) -> Path:
     The root gets an id, and a `.gitignore` that excludes everything.
 
     Raises:
-        StoreUnwritable: the disk refused, or one of the levels is a link or a file.
+        StoreUnwritable: the disk refused the write, or one of the levels is a link or a file.
     """
     folder = root
     with writing(root):
@@ -76,7 +76,7 @@ def make_folder(root: Path, *inside: str) -> Path:
 
 
 def remove_unused(root: Path) -> None:
-    """Remove a root folder that holds no more than `make_folder` puts there."""
+    """Remove a root folder that contains only what `make_folder` creates."""
     if {path.name for path in root.iterdir()} <= {".gitignore", LOCKS}:
         shutil.rmtree(root)
 
@@ -85,16 +85,16 @@ _on_creation: dict[Path, Callable[[Path], object]] = {}
 
 
 def when_made(root: Path, call: Callable[[Path], object]) -> None:
-    """Have `call` called with `root` when this process makes that folder.
+    """Register `call` to be called with `root` when this process makes that folder.
 
-    Nothing but the id is in the folder then: so `call` can write the id down before anything else
-    is kept there.
+    At that time the folder contains only its id. `call` can record the id before other files are
+    written there.
     """
     _on_creation[root] = call
 
 
 def id_of(root: Path) -> str | None:
-    """The id of a root folder, 32 hex digits; `None` where it has none."""
+    """The id of a root folder, 32 hex digits; `None` if it has none."""
     with suppress(OSError, UnicodeDecodeError, StoreDamaged):
         if not (root / LOCKS).is_symlink():
             with open(ordinary(root / LOCKS / "id"), "rb") as file:
@@ -105,7 +105,7 @@ def id_of(root: Path) -> str | None:
 def id_since(root: Path) -> int | None:
     """When the file of the id was last written, renamed or copied: ns since 1970 (`st_ctime`).
 
-    A copy of the folder, or one unpacked from an archive, has another time.
+    A copy of the folder, or a folder unpacked from an archive, has another time.
     """
     with suppress(OSError):
         return (root / LOCKS / "id").lstat().st_ctime_ns

@@ -1,8 +1,8 @@
 """The folder of one session: its locks, its offloaded texts, and how it is deleted.
 
-There are two locks, both outside the session's folder, so that the folder can be deleted: a short
-one around each append, and the long one of `SessionFolder.locked`, which a compression holds from
-start to end.
+There are two locks: a short one around each append, and the long one of `SessionFolder.locked`,
+which a compression holds from start to end. Both are outside the session's folder, so that the
+folder can be deleted.
 """
 
 import shutil
@@ -19,26 +19,28 @@ from context_compression.store.root_folder import LOCK_SECONDS, holding, make_fo
 
 
 class SessionFolder:
-    """The folder `sessions/<id>/` of a store. It is made when something is first written."""
+    """The folder `sessions/<id>/` of a store. The first write creates it."""
 
     def __init__(self, root: Path, id: str) -> None:
-        """The session `id` of the store at `root`; an id that cannot be is a `StoreError`."""
+        """The session `id` of the store at `root`. An invalid id raises `StoreError`."""
         self.id = checked_name(id, "A session's id")
         self.root = root
         self.folder = root / "sessions" / id
 
     def locked(self, timeout: float = LOCK_SECONDS) -> AbstractContextManager[None]:
-        """Keeps other threads and processes from compressing this conversation; appends go on.
+        """Keeps other threads and processes from compressing this conversation.
+
+        They can still append. The lock is not reentrant: a thread that already holds it waits like
+        any other.
 
         Args:
-            timeout: seconds to wait; then it is a `StoreError`, also for a thread that holds the
-                lock itself.
+            timeout: seconds to wait before `StoreError` is raised.
         """
         busy = "another process is compressing this conversation"
         return holding(self.root, f"{self.id}.compression", busy, timeout)
 
     def archiving(self) -> AbstractContextManager[None]:
-        """Keeps other threads and processes from giving refs in this conversation."""
+        """Keeps other threads and processes from creating refs in this conversation."""
         busy = "another process is archiving in this conversation"
         return holding(self.root, f"{self.id}.refs", busy)
 
@@ -47,7 +49,7 @@ class SessionFolder:
         return self.folder / "offloaded" / f"{checked_name(ref, 'A ref')}.txt"
 
     def write_offloaded(self, ref: str, text: str) -> Path:
-        """Write a text in UTF-8, with its line ends and lone surrogates as they are."""
+        """Write a text in UTF-8; its line ends and lone surrogates are kept."""
         path = self.offloaded_path(ref)
         make_folder(self.root, "sessions", self.id, "offloaded")
         files.replace_file(path, text.encode("utf-8", "surrogatepass"))
@@ -76,11 +78,11 @@ class SessionFolder:
         timeout: float = LOCK_SECONDS,
         before: Callable[[], object] = lambda: None,
     ) -> None:
-        """Delete everything in the folder, once nobody works in it.
+        """Delete everything in the folder as soon as no other process compresses or writes in it.
 
         Args:
-            timeout: seconds to wait for those who do; then it is a `StoreError`.
-            before: is called when nobody does; if it raises, nothing is deleted.
+            timeout: seconds to wait for a running compression before `StoreError` is raised.
+            before: called while both locks are held; if it raises, nothing is deleted.
         """
         gone = self.folder.with_name(f".deleted-{self.id}")
         with files.writing(self.folder):
@@ -96,7 +98,7 @@ class SessionFolder:
 
     def _read(self, file: LineFile) -> Events:
         lines = file.read()
-        if file.torn:  # perhaps another process is just writing: look again when none is
+        if file.torn:  # another process may be writing: read again when it is done
             with suppress(StoreError), self._writing():
                 lines = file.read()
         return lines

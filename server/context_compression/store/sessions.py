@@ -1,4 +1,4 @@
-"""Which sessions a store has, and which of them archived a ref."""
+"""The sessions of a store, and the session that archived a ref."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,7 @@ def session_folders(folder: Path) -> list[str]:
 
 
 def newest_first(folder: Path, names: Iterable[str]) -> list[str]:
-    """Those sessions in which something was recorded, the one last written to first."""
+    """The sessions that have recorded events, the most recently written first."""
     times: dict[str, int] = {}
     for name in names:
         with suppress(OSError):
@@ -40,7 +40,7 @@ def newest_first(folder: Path, names: Iterable[str]) -> list[str]:
 
 
 def has_compression(log: SessionLog, n: int) -> bool:
-    """Whether the compression with the number `n` ended in a session, or nothing was recorded."""
+    """Whether compression number `n` completed in a session, or the session has no events."""
     events = log.events().items
     ended = (event.get("n") for event in events if event.get("type") == "compression")
     return not events or n in ended
@@ -49,19 +49,20 @@ def has_compression(log: SessionLog, n: int) -> bool:
 def owner_of(
     ref: str, logs: Iterable[SessionLog], refs_of: Callable[[SessionLog], Iterable[str]]
 ) -> SessionLog | None:
-    """The first log that archived a ref; `None` when none did.
+    """The first log that archived a ref; `None` if no log did.
 
     Args:
         ref: complete, or its first four or more digits.
         logs: the newest first.
-        refs_of: gives the refs of a log that may be it.
+        refs_of: returns the refs of a log that may match.
 
     Raises:
-        UnknownRef: several refs begin so; or the ref stands for another original in another log.
+        UnknownRef: several refs begin with these digits, or two logs archived different originals
+            under the ref.
     """
     owners: dict[str, list[SessionLog]] = {}
     for log in logs:
-        with suppress(StoreError):  # what cannot be read here may be found elsewhere
+        with suppress(StoreError):  # another log may still be readable
             for full in refs_of(log):
                 owners.setdefault(full, []).append(log)
     full = complete_ref(ref, owners)
@@ -69,7 +70,7 @@ def owner_of(
 
 
 def _first_owner(ref: str, owners: Sequence[SessionLog]) -> SessionLog:
-    """The first of the logs that has the original of a ref, which must be the same in all."""
+    """The first log that has the original of a ref; the original must be the same in all logs."""
     if len(owners) == 1:
         return owners[0]
     by_digest: dict[str, SessionLog] = {}

@@ -1,4 +1,4 @@
-"""Refs that a person or a model cut short: at least four of their first digits name one."""
+"""Refs shortened by a person or a model: at least four of the first digits identify a ref."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from context_compression.conversation.refs import SHORTEST
 from context_compression.errors import UnknownRef
 
 MOST_LISTED = 20
-"""Refs that the error for an ambiguous one lists."""
+"""How many refs the error for an ambiguous ref lists."""
 
 
 def too_short_note(ref: str) -> str:
@@ -16,12 +16,13 @@ def too_short_note(ref: str) -> str:
 
 
 def complete_ref(ref: str, known: Iterable[str]) -> str | None:
-    """The known ref that `ref` is, or begins: `complete_ref("c3f9", ["c3f91a20"])` -> `"c3f91a20"`.
+    """The known ref that equals or begins with `ref`.
 
-    `None` when no known ref begins so.
+    `complete_ref("c3f9", ["c3f91a20"])` returns `"c3f91a20"`. `None` if no known ref begins with
+    it.
 
     Raises:
-        UnknownRef: several begin so; the message lists them.
+        UnknownRef: several known refs begin with it; the message lists them.
     """
     refs = set(known)
     if ref in refs:

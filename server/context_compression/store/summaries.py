@@ -1,4 +1,4 @@
-"""The file `summaries.json`: what was kept as a summary or a checkpoint, by all sessions."""
+"""The file `summaries.json`: the summaries and checkpoints that all sessions kept."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,18 +19,18 @@ FIELDS = frozenset(
         "turns",
     }
 )
-"""Fields of a summary whose type is known, see `_fits`. Other fields are left as they are."""
+"""The fields of a summary whose types are checked, see `_fits`. Other fields are not checked."""
 
 
 class SummaryFile:
-    """The file `summaries.json` of a store. Who writes holds a lock; reading needs none."""
+    """The file `summaries.json` of a store. Writers must hold a lock; readers need none."""
 
     def __init__(self, folder: Path) -> None:
         """The file in the store at `folder`; nothing is read yet."""
         self._path = folder / "summaries.json"
 
     def read(self) -> list[dict[str, Any]]:
-        """The summaries as they are in the file, oldest first; `[]` where there is no file.
+        """The summaries as they are in the file, oldest first; `[]` if there is no file.
 
         Raises:
             StoreDamaged: the file is damaged.
@@ -61,9 +61,9 @@ def usable_part(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_repeats(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The summaries, of equal texts in one session the first only.
+    """The summaries without repeats: of equal texts in one session, only the first.
 
-    All summaries of compressions are kept: those have an `n`.
+    All summaries of compressions are kept; they have an `n`.
     """
     known: set[tuple[str, str]] = set()
     for entry in entries:
@@ -78,7 +78,7 @@ def without_repeats(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any
 
 
 def _fits(name: str, value: Any) -> bool:
-    """Whether a value has the type of a field; fields that are not ours may have any."""
+    """Whether a value has the type of its field; unknown fields may have any type."""
     match name, value:
         case (("content" | "created_at" | "session" | "strategy"), str()):
             return True

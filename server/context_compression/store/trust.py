@@ -1,8 +1,8 @@
 """Whether the user trusts a store: only then are the settings and prompts in it applied.
 
-A folder `.compression/` may come with a clone or an archive file. Each has an id, and
-`folders.json` in the user's own `~/.compression` lists the ids that this user made, or trusts, and
-where. The sessions in a folder can be read and restored in any case.
+A folder `.compression/` may come with a clone or an archive file. Each folder has an id. The file
+`folders.json` in the user's own `~/.compression` lists the ids and places of the folders that this
+user made or trusts. The sessions in a folder can be read and restored in any case.
 """
 
 import os
@@ -24,13 +24,13 @@ KNOWN = "folders.json"
 PROMPTS = "prompts"
 """The folder for the user's own instructions for summaries."""
 LONGEST_GIT_INDEX = 2**26
-"""Bytes read of git's index, its list of tracked files."""
+"""Bytes read of git's index, which lists the tracked files."""
 PLAIN_GIT_INDEX = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
-"""The beginning of a git index that holds complete names."""
+"""The first bytes of a git index that holds complete names."""
 
 
 def check_owner(folder: Path) -> None:
-    """Refuse a store that belongs to another user, or into which others may write.
+    """Refuse a store that belongs to another user, or that other users may write to.
 
     Raises:
         NotOurs: the message says what to do.
@@ -58,12 +58,14 @@ class KnownFolders:
     """The stores that a user made or trusts, as listed in the user's home folder."""
 
     def __init__(self, home: Path) -> None:
-        """The list in the store of `home`; it is read when needed."""
+        """The list in the store in `home`; it is read when needed."""
         self._home = home / NAME
         self._file = self._home / KNOWN
 
     def reason_not_applied(self, folder: Path) -> str:
-        """Why settings and prompts of a store are not applied; "" if they are, or there are none.
+        """Why the settings and prompts of a store are not applied.
+
+        "" if they are applied, or the store has none.
 
         Raises:
             StoreError: the folder cannot be read.
@@ -84,36 +86,37 @@ class KnownFolders:
         return ""
 
     def owns(self, folder: Path) -> bool:
-        """Whether the user made a store, or trusts it, and no repository writes into it.
+        """Whether the user made or trusts a store, and git does not track files of it.
 
-        The search index of any other store is not opened: SQLite replays a journal next to it.
+        The search index of any other store is not opened, because SQLite would replay a journal
+        that is next to it.
         """
         home = os.path.realpath(folder) == os.path.realpath(self._home)
         return home or (self._entry(folder) is not None and not is_in_git(folder))
 
     def add_made(self, folder: Path) -> None:
-        """Add a folder that was just made. If the list cannot be written, it is not added."""
+        """Add a folder that was just made; if the list cannot be written, it is not added."""
         if os.path.realpath(folder) != os.path.realpath(self._home):
             with suppress(StoreError):
                 self._add(folder, {})
 
     def trust(self, folder: Path) -> None:
-        """Trust the settings and prompts that are in a folder now.
+        """Trust the settings and prompts as they are in the folder now.
 
         Raises:
-            StoreError: the folder cannot be read, or the list not be written.
+            StoreError: the folder cannot be read, or the list cannot be written.
         """
         if root_folder.id_of(folder) is None:
             root_folder.give_id(folder)
         self._add(folder, {"sha256": settings_digest(folder)})
 
     def renew_trust(self, folder: Path) -> None:
-        """Trust a folder again after we changed its settings, if it was trusted before."""
+        """Trust a folder again after this package changed its settings, if it was trusted."""
         if "sha256" in (self._entry(folder) or {}):
             self.trust(folder)
 
     def _entry(self, folder: Path) -> dict[str, Any] | None:
-        """The newest entry for this very folder; a copy of it has another time."""
+        """The newest entry for this folder; a copy of the folder has another time."""
         id, place = root_folder.id_of(folder), os.path.realpath(folder)
         with suppress(StoreError):
             for entry in reversed(self._entries()):
@@ -148,7 +151,7 @@ class KnownFolders:
 def settings_and_prompts(folder: Path) -> list[Path]:
     """The files in a store that are applied only if the user made or trusts it.
 
-    They are `config.json` and `prompts/*.md`, those that exist.
+    These are `config.json` and `prompts/*.md`, if they exist.
 
     Raises:
         StoreError: the folder cannot be read.
@@ -169,7 +172,7 @@ def settings_digest(folder: Path) -> str:
 
 
 def is_in_git(folder: Path) -> bool:
-    """Whether git tracks files of a store: then the authors of the repository can change them."""
+    """Whether git tracks files of a store: the authors of the repository can change those."""
     git = next(filter(os.path.lexists, (p / ".git" for p in folder.resolve().parents)), None)
     if git is None:
         return False
@@ -181,13 +184,13 @@ def is_in_git(folder: Path) -> bool:
         with open(repository / "index", "rb") as file:
             index = file.read(LONGEST_GIT_INDEX)
         if index[:8] not in PLAIN_GIT_INDEX or any(repository.glob("sharedindex.*")):
-            return True  # names are not complete there: assume the worst
+            return True  # names are incomplete: assume tracked
         return any(_is_entry(index, match.start()) for match in re.finditer(re.escape(name), index))
     return False
 
 
 def _is_entry(index: bytes, at: int) -> bool:
-    """Whether the name of a file begins at an offset of a git index: its length is before it."""
+    """Whether the name at an offset of a git index is an entry: its length is stored before it."""
     length = min(index.find(b"\0", at) - at, 0xFFF)
     flags = (int.from_bytes(index[at - back : at - back + 2], "big") for back in (2, 4))
     return length in {each & 0xFFF for each in flags}

@@ -1,4 +1,4 @@
-"""What is wrong with the archive of a session: changed files of originals, refs that are lost."""
+"""Checks the archive of a session for changed files of originals and for lost refs."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,12 +17,12 @@ def damaged_originals(
     present: Collection[str],
     read: Callable[[str, str | None], object],
 ) -> list[str]:
-    """A sentence for each file of originals that is missing, damaged or changed.
+    """One sentence for each file of originals that is missing, damaged or changed.
 
     Args:
         hashes: the SHA-256 of each file that the log names, by the file's name.
-        present: the names of the files that are there.
-        read: reads a file, and raises a `StoreError` where its hash is not the one given.
+        present: the names of the files that exist.
+        read: reads a file, and raises a `StoreError` if its hash is not the given one.
     """
     problems: list[str] = []
     for name in sorted({*hashes, *present}):
@@ -37,8 +37,8 @@ def lost_refs(
     """The refs whose original is in none of the places that the log names.
 
     Args:
-        events: of the log, those with refs.
-        read_originals: gives the messages of a file of originals, by the file's name.
+        events: the events of the log that have refs.
+        read_originals: returns the messages of a file of originals, by the file's name.
     """
     read = lru_cache(2)(read_originals)  # the refs of a compression follow each other
     restorable: dict[str, bool] = {}

@@ -1,4 +1,4 @@
-"""Recognises errors of providers: the conversation is too long, or its thinking is out of place.
+"""Recognises two errors of providers: a conversation that is too long, and misplaced thinking.
 
 Providers report the first in some thirty wordings; all have a phrase about the input and a limit.
 Errors about rate limits or the length of the answer use the same words, so they are excluded first.
@@ -11,11 +11,11 @@ from typing import Any
 from context_compression.conversation.messages import is_object, strings_in
 
 LONGEST_TEXT = 4000
-"""Characters of each text that are searched: providers may echo the request."""
+"""How many characters of each text are searched: providers may echo the request."""
 TOO_LARGE = 413
-"""The status for a request that is too large."""
+"""The HTTP status for a request that is too large."""
 FULL_WINDOW = 0.99
-"""Share of the window at which an input fills it."""
+"""Share of the window from which an input counts as filling it."""
 PACE = frozenset({429, 503, 529})
 """Statuses that ask to wait: rate limit, unavailable, overloaded."""
 STATUS = re.compile(
@@ -35,7 +35,7 @@ NOT_OVERFLOW = re.compile(
 OVERFLOW = re.compile(
     "|".join(
         (
-            # said of the prompt or the request
+            # about the prompt or the request
             r"(?:prompt|input) (?:is )?too long",  # Anthropic, Bedrock, z.ai, Ollama
             r"prompt exceeds max length",  # z.ai
             r"request_too_large|request (?:entity )?too large",  # Anthropic, proxies
@@ -45,7 +45,7 @@ OVERFLOW = re.compile(
             r"prompt has [\d,]+ tokens, but the configured context size",  # DS4
             r"range of input length should be",  # DashScope
             r"reduce the length of the messages",  # Groq
-            # said of a context length, window, size or limit
+            # about a context length, window, size or limit
             r"context[ _](?:length|window)[ _]exceed",  # OpenAI and compatible, LiteLLM, z.ai
             r"contextwindowexceeded|contextlengthexceeded",  # names of exceptions
             r"exceed(?:s|ed)?\b.{0,60}\bcontext (?:window|length|size|limit)",
@@ -54,7 +54,7 @@ OVERFLOW = re.compile(
             r"maximum (?:context|prompt|allowed input) length (?:of|is) [\d,]+",  # OpenRouter, xAI
             r"context length (?:is|of) only [\d,]+",
             r"too large for model with [\d,]+ maximum context length",  # Mistral
-            # said of a number of tokens
+            # about a number of tokens
             r"too many tokens|token limit exceeded|exceeded model token limit",  # the last: Kimi
             r"exceeds the limit of [\d,]{4,}\b(?!\s*(?!tokens?\b)\w)",  # Copilot
         )
@@ -73,16 +73,16 @@ def is_overflow(
     `is_overflow("prompt is too long: 213462 tokens > 200000 maximum")` -> `True`
 
     Args:
-        error: an exception, the body of an answer, or its text. For an exception its status, its
+        error: an exception, the body of an answer, or its text. For an exception, its status, its
             body and its causes are searched too.
-        provider: needed for Cerebras, which refuses with a bare 400; from others that may mean
-            anything.
+        provider: needed for Cerebras, which refuses with a bare 400; from other providers, a bare
+            400 may mean anything.
     """
     texts = [text[:LONGEST_TEXT] for text in _texts(error)]
     statuses = _statuses(error)
     for text in texts:
         if (status := STATUS.search(text)) and (text == error or len(text) > 3):
-            statuses.add(int(status[1]))  # a number alone, inside a body, is no status
+            statuses.add(int(status[1]))  # a bare number in a body is no status
     if statuses & PACE or any(NOT_OVERFLOW.search(text) for text in texts):
         return False
     if TOO_LARGE in statuses or any(OVERFLOW.search(text) for text in texts):
@@ -109,11 +109,11 @@ def silent_overflow(
 ) -> bool:
     """Whether a successful answer shows that the conversation did not fit.
 
-    z.ai answers although the input is larger than the window; MiMo stops at once for `length`.
+    z.ai answers even if the input is larger than the window; MiMo stops at once with `length`.
 
     Args:
         stop_reason: as the provider spelled it.
-        input_tokens: all of the input, what came from a cache included.
+        input_tokens: all of the input, including cached tokens.
         output_tokens: of the answer.
         window: tokens of the model's window.
     """
@@ -129,7 +129,7 @@ def silent_overflow(
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An exception and what it was raised from; frameworks wrap the provider's."""
+    """An exception and those it was raised from; frameworks wrap the provider's exception."""
     seen: set[int] = set()
     at: BaseException | None = error
     while at is not None and id(at) not in seen:
@@ -153,10 +153,10 @@ def _texts(error: BaseException | Mapping[str, Any] | str) -> Iterator[str]:
 
 
 def _answer(error: BaseException) -> str | None:
-    """The text of the answer an HTTP client's exception carries, where it was read."""
+    """The text of the answer in an HTTP client's exception, if the answer was read."""
     try:
         text = getattr(getattr(error, "response", None), "text", None)
-    except Exception:  # a stream that was not read: httpx raises, others too
+    except Exception:  # clients such as httpx raise if a stream was not read
         return None
     return text if isinstance(text, str) else None
 

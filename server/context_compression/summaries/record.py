@@ -1,4 +1,4 @@
-"""`SummaryRecord`: what a summary covers, and what it cost."""
+"""`SummaryRecord`: what a summary covers, and its cost."""
 
 from dataclasses import dataclass, field
 
@@ -8,17 +8,17 @@ from context_compression.summaries.summarizer import SummaryReply
 
 @dataclass(frozen=True)
 class SummaryRecord:
-    """A summary, what it covers and what it cost.
+    """A summary, the messages it covers, and its cost.
 
     Attributes:
         text: the summary alone.
-        first_kept: index of the first message behind those it covers.
+        first_kept: index of the first message after those it covers.
         replies: every answer of a model.
-        unverified: its claims without a source, which were struck from `text`.
+        unverified: its claims without a source, which were removed from `text`.
         ledger: the evidence in the messages it covers.
         whole_ledger: the full ledger so far as text; the view has a part of it and its ref.
-        read_files: files only read so far in the conversation.
-        modified_files: files created, changed, renamed or deleted so far.
+        read_files: files that were only read so far in the conversation.
+        modified_files: files that were created, changed, renamed or deleted so far.
     """
 
     text: str

@@ -1,8 +1,8 @@
-"""A conversation as text for the model that summarises it, within a budget.
+"""A conversation as text for the model that summarises it, within a token budget.
 
-Every block and every argument of a call is redacted, then clipped: its head and tail stay, because
-errors are at ends. It is redacted first, because half a secret looks like other text. Thinking is
-left out; pictures are named.
+Every block and every argument of a call is redacted, then clipped. Redaction comes first, because
+half a secret looks like other text. Clipping keeps the head and the tail of a text, because errors
+are at ends. Thinking is left out; pictures are named.
 """
 
 import json
@@ -29,7 +29,7 @@ from context_compression.evidence.redaction import redact
 from context_compression.planning.selection import clip_redacted
 
 BLOCK_CHARS = (6_000, 3_000, 1_500, 800, 400, 200)
-"""Characters of a block that are shown: the first of these limits that fits the budget."""
+"""How many characters of a block are shown: the first of these limits that fits the budget."""
 LABELS = {
     "user": "[User]",
     "assistant": "[Assistant]",
@@ -40,7 +40,7 @@ LABELS = {
 MARKS = re.compile(
     r"(?:\[…[^\]\n]*)?\n\.\.\. \[truncated [^\]\n]*\] \.\.\.\n(?:[^\]\n]*\])?|\n|\[…[^\]\n]*\]|…"
 )
-"""The marks of gaps between the parts of a preview; the rest of a mark that another one cut."""
+"""The marks of gaps between the parts of a preview, and remains of marks that another mark cut."""
 RECEIPT = re.compile(rf"^\[[^\n]*; ref ({REF})(?:; file ([^\n;\]]+))?[^\n]*\]")
 
 
@@ -55,8 +55,8 @@ def serialize(
     Args:
         messages: in order.
         max_tokens: of one part.
-        count: tokens of a text.
-        original: gives the text of an offloaded result by its ref; `None` if it is not available.
+        count: counts the tokens of a text.
+        original: returns the text of an offloaded result by its ref; `None` if it is not available.
     """
     names = {call.id: one_line(call.name) for message in messages for call in message.calls}
     read = [[*_lines(message, names, original)] for message in messages]
@@ -72,7 +72,7 @@ def serialize(
 def with_originals(message: Message, original: Callable[[str], str | None]) -> Message:
     """The message with the original texts of its offloaded tool results.
 
-    Arguments are those of `serialize`.
+    The arguments are those of `serialize`.
     """
     blocks = tuple(
         block.with_text(text)
@@ -134,9 +134,9 @@ class _Line(NamedTuple):
     Attributes:
         begins: the text before, with the label.
         texts: each with its prefix, `path=`; only the texts are clipped.
-        ends: the text behind.
-        times: a text may have so many times the limit.
-        speaks: whether the user speaks, so that what looks like a label may stay.
+        ends: the text after.
+        times: a text may have this many times the limit.
+        speaks: whether the user speaks, so that text that looks like a label may stay.
     """
 
     begins: str
@@ -171,7 +171,7 @@ def _arguments(call: ToolCall) -> Iterator[tuple[str, str]]:
 
 
 def _restored(text: str, original: Callable[[str], str | None]) -> str:
-    """The text of a tool result before it was offloaded; itself if it was not."""
+    """The text of a tool result before it was offloaded; unchanged if it was not."""
     receipt = RECEIPT.match(text)
     if not receipt:
         return text
@@ -185,7 +185,7 @@ def _restored(text: str, original: Callable[[str], str | None]) -> str:
 
 
 def _is_of(preview: str, full_text: str) -> bool:
-    """Whether all parts of a preview are in a full text, in order; else it is not its preview."""
+    """Whether all parts of a preview are in a full text, in order; if not, it is another text's."""
     at = 0
     for part in map(str.strip, MARKS.split(preview)):
         at = full_text.find(part, at)
@@ -211,10 +211,10 @@ def _named(blocks: Sequence[Block]) -> list[str]:
 
 
 def one_line(name: str) -> str:
-    """A name on one line, to be put behind a label: another line could hold a label."""
+    """A name on one line, for use after a label: a second line could contain a label."""
     return " ".join(name.split())
 
 
 def no_bracket(name: object) -> str:
-    """A name from outside, to be put in brackets: it cannot close them."""
+    """A name from outside, for use in brackets: the result cannot close them."""
     return " ".join(str(name).split()).replace("]", ")")

@@ -1,4 +1,4 @@
-"""`Summarizer`: writes a summary for a request."""
+"""`Summarizer`: the interface to the author of a summary, with its request and its reply."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,10 +11,11 @@ class SummaryRequest:
     Attributes:
         system: instructions.
         prompt: the user message: the record of the conversation, then the instructions.
-        max_tokens: tokens of the answer, at most.
+        max_tokens: the most tokens of the answer.
         model: the model of the settings, else that of the conversation, if it is known.
-        attempts: calls for this request at most, the first included.
-        instructions: those of the prompt alone, for an agent that still has the conversation.
+        attempts: the most calls for this request, including the first.
+        instructions: the instructions of the prompt alone, for an agent that still has the
+            conversation.
     """
 
     system: str
@@ -32,10 +33,10 @@ class SummaryReply:
     Attributes:
         text: the summary.
         model: the id of the model that wrote it.
-        input_tokens: tokens of the input that were charged, cached ones included.
+        input_tokens: tokens of the input that were charged, including cached tokens.
         output_tokens: tokens of the answer.
         cache_read_tokens: tokens of the input that were read from a prompt cache.
-        cache_write_tokens: tokens of the input that were written into one.
+        cache_write_tokens: tokens of the input that were written into a prompt cache.
         cost: in US dollars, if the summarizer has a price; this package has no list of prices.
     """
 
@@ -55,7 +56,7 @@ class Summarizer(Protocol):
         """The summary for a request.
 
         Raises:
-            SummaryError: no summary: an error of the provider, an empty or cut off answer, a
-                refusal, a tool call.
+            SummaryError: there is no summary: an error of the provider, an empty or cut off answer,
+                a refusal, or a tool call.
         """
         ...

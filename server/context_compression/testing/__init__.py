@@ -1,11 +1,11 @@
 """Fakes and builders for tests: random conversations, a scripted summarizer, a Messages API server.
 
-`conversation(turns=4, seed=7)` is always the same conversation: no clock, no global randomness. No
-module of the package itself uses what lives here.
+`conversation(turns=4, seed=7)` is always the same conversation: it uses no clock and no global
+randomness. The other packages do not import this one.
 
-    dialects.py         how each dialect writes a step
-    openai_dialects.py  the same for the dialects of OpenAI's shape
-    steps.py            what the model does in a step, as values
+    dialects.py         writes a step in each dialect
+    openai_dialects.py  the same for the dialects related to OpenAI's
+    steps.py            a step of the model, as values
     messages_api.py     Anthropic's Messages API with a script, on loopback
 """
 
@@ -32,7 +32,9 @@ __all__ = [
 ]
 
 Ending: TypeAlias = Literal["closed", "unseen", "partial", "open"]
-"""How it ends: the model has spoken; has not seen the results; lacks one of them; lacks all."""
+"""How a conversation ends: with an answer of the model; with results that the model has not seen;
+with one result missing; with all results missing.
+"""
 
 REQUESTS = (
     "Please find out why tests/test_login.py fails and fix it. Never touch the migrations.",
@@ -65,7 +67,7 @@ def conversation(
     """A valid conversation of a coding agent, in the dicts of a dialect.
 
     It has parallel tool calls, thinking, images, errors, Chinese text, and system and developer
-    messages, each where the dialect has a place for it. The last turn always has a tool step.
+    messages, as far as the dialect supports them. The last turn always has a tool step.
     """
     random = Random(f"{dialect} {seed}")
     roles = WRITERS[dialect].system_roles
@@ -107,7 +109,7 @@ def run(random: Random) -> Run:
 
 
 def log(random: Random, lines: int) -> str:
-    """Lines as a tool prints them: numbers, names, paths, and now and then an error."""
+    """Lines as a tool prints them: numbers, names, paths, and an occasional error."""
     return "\n".join(
         f"{number:4} {'ERROR' if random.random() < 0.03 else 'info'} "
         f"{' '.join(random.choices(WORDS, k=6))} id={random.getrandbits(32):08x}"
@@ -118,14 +120,14 @@ def log(random: Random, lines: int) -> str:
 def said_by_user(
     text: str, dialect: Dialect, picture: bool = False, document: bool = False
 ) -> dict[str, Any]:
-    """A user message, with a picture or a text file if that is true."""
+    """A user message, with a picture or a text file if the flags are set."""
     return WRITERS[dialect].user(text, picture, document)
 
 
 def said_by_model(
     text: str, dialect: Dialect, *, thought: str | None = None, redacted: bool = False, id: str = ""
 ) -> list[dict[str, Any]]:
-    """The model's messages at the end of a turn; `id` names them where the model thinks."""
+    """The model's messages at the end of a turn; `id` is used in their ids and signatures."""
     return WRITERS[dialect].step(Step((), text, thought, redacted, id=id))
 
 
@@ -138,16 +140,16 @@ def tool_step(
     says: str = "",
     answered: int | None = None,
 ) -> list[dict[str, Any]]:
-    """An assistant message that makes the calls, and the results of the first `answered` ones.
+    """An assistant message with the calls, and the results of the first `answered` calls.
 
-    A `thought` is left out in OpenAI Chat, which has no place for it. A `redacted` one is there,
-    but only the provider can read it.
+    A `thought` is left out in OpenAI Chat, which does not support it. A `redacted` thought is
+    included, but only the provider can read it.
     """
     return WRITERS[dialect].step(Step(runs, says, thought, redacted, answered))
 
 
 class ScriptedSummarizer:
-    """Answers each request with the next entry of a script, raising those that are exceptions.
+    """Answers each request with the next entry of a script, or raises it if it is an exception.
 
     The last entry is repeated; `requests` holds all requests.
     """

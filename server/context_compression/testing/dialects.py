@@ -1,4 +1,4 @@
-"""How each dialect writes the same conversation: a class for each, `WRITERS` has them by name."""
+"""The writers of all dialects: one class each, by name in `WRITERS`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,10 +20,10 @@ from context_compression.testing.steps import (
 
 
 class Anthropic(Writer):
-    """Anthropic Messages: blocks with a type; results are the user's."""
+    """Anthropic Messages: blocks with a type; results are in a user message."""
 
     def user(self, text: str, picture: bool, document: bool) -> Json:
-        """A string, or blocks where there is more than text."""
+        """A string, or blocks if there is more than text."""
         more = [anthropic_picture()] * picture
         if document:
             document_part = {"type": "text", "media_type": "text/plain", "data": DOCUMENT_TEXT}
@@ -31,7 +31,7 @@ class Anthropic(Writer):
         return message_of("user", text, {"type": "text", "text": text}, more)
 
     def step(self, step: Step) -> list[Json]:
-        """One assistant message, and one of the user's with the results."""
+        """One assistant message, and one user message with the results."""
         content: list[Json] = []
         if step.thought and step.redacted:
             content.append({"type": "redacted_thinking", "data": sealed(step)})
@@ -57,10 +57,10 @@ class Anthropic(Writer):
 
 
 class Gemini(Writer):
-    """Gemini contents: roles user and model, parts known by their key; results are the user's."""
+    """Gemini contents: roles user and model, parts identified by key; results are the user's."""
 
     def user(self, text: str, picture: bool, document: bool) -> Json:
-        """A text part, and inline data where there is more."""
+        """A text part, and inline data for a picture or document."""
         parts: list[Json] = [{"text": text}]
         if picture:
             parts.append({"inlineData": {"mimeType": "image/gif", "data": PIXEL}})
@@ -69,7 +69,7 @@ class Gemini(Writer):
         return {"role": "user", "parts": parts}
 
     def step(self, step: Step) -> list[Json]:
-        """A model content; its first call, or else its last text, is signed where it thought."""
+        """A model content; after a thought, its first call is signed, or else its last text."""
         parts: list[Json] = []
         if step.thought and not step.redacted:
             parts.append({"text": step.thought, "thought": True})
@@ -93,10 +93,10 @@ class Gemini(Writer):
 
 
 class Bedrock(Writer):
-    """Bedrock Converse: blocks known by their key; results are the user's."""
+    """Bedrock Converse: blocks identified by their key; results are in a user message."""
 
     def user(self, text: str, picture: bool, document: bool) -> Json:
-        """A text block, and a picture or document where there is more."""
+        """A text block, and blocks for a picture or document."""
         content: list[Json] = [{"text": text}]
         if picture:
             content.append(bedrock_picture())
@@ -106,7 +106,7 @@ class Bedrock(Writer):
         return {"role": "user", "content": content}
 
     def step(self, step: Step) -> list[Json]:
-        """One assistant message, and one of the user's with the results."""
+        """One assistant message, and one user message with the results."""
         content: list[Json] = []
         if step.thought and step.redacted:
             content.append({"reasoningContent": {"redactedContent": sealed(step)}})
@@ -129,12 +129,12 @@ class Bedrock(Writer):
 
 
 class Vercel(Writer):
-    """The AI SDK's ModelMessage: parts with a type, results in messages of role tool."""
+    """The AI SDK's ModelMessage: parts with a type; results are in messages of role tool."""
 
     system_roles = ("system",)
 
     def user(self, text: str, picture: bool, document: bool) -> Json:
-        """A string, or parts where there is more than text."""
+        """A string, or parts if there is more than text."""
         more: list[Json] = []
         if picture:
             more.append({"type": "image", "image": PIXEL, "mediaType": "image/gif"})
@@ -182,11 +182,11 @@ WRITERS: Mapping[Dialect, Writer] = {
 
 
 def anthropic_picture() -> Json:
-    """The pixel as Anthropic's block."""
+    """The picture of one pixel as Anthropic's block."""
     source = {"type": "base64", "media_type": "image/gif", "data": PIXEL}
     return {"type": "image", "source": source}
 
 
 def bedrock_picture() -> Json:
-    """The pixel as Bedrock's block."""
+    """The picture of one pixel as Bedrock's block."""
     return {"image": {"format": "gif", "source": {"bytes": PIXEL}}}

@@ -1,10 +1,10 @@
-r"""A Messages API with a script, on loopback: what a real client meets, without network or costs.
+r"""A Messages API with a script, on loopback: a real client can use it without network or costs.
 
     with MessagesAPI([rate_limited(retry_after=3), "## Goal\nShip it."]) as api:
         client = AsyncAnthropic(api_key="any", base_url=api.base_url)
 
-Each request takes the next entry of the script; the last one is repeated. What goes over the wire
-follows docs.anthropic.com/en/api/messages-streaming and .../errors.
+Each request takes the next entry of the script; the last entry is repeated. The protocol follows
+docs.anthropic.com/en/api/messages-streaming and .../errors.
 """
 
 import json
@@ -23,7 +23,7 @@ Body: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Refusal:
-    """An error in place of a message."""
+    """An error instead of a message."""
 
     status: int
     kind: str
@@ -32,24 +32,24 @@ class Refusal:
 
     @property
     def body(self) -> Body:
-        """As the API writes it, in an answer or as an event."""
+        """The error in the API's form, for an answer or an event."""
         return {"type": "error", "error": {"type": self.kind, "message": self.message}}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A message: in events, or at once, as the request says.
+    """A message: streamed as events or sent at once, as the request says.
 
     Attributes:
-        text: what it says, or a function of the request's body; where empty, there is no block.
-        stop_reason: as the API spells it; `None` where the stream ends too early.
+        text: its text, or a function of the request's body; if it is empty, there is no block.
+        stop_reason: as the API spells it; `None` if the stream ends too early.
         tool: name of a tool that it calls.
-        content: further blocks, as the API has them: calls with an id and input of their own.
-        usage: tokens in place of the counted ones, for example `cache_read_input_tokens`.
+        content: further blocks in the API's form, for example calls with an id and input.
+        usage: tokens instead of the counted ones, for example `cache_read_input_tokens`.
         first_after: seconds before the first event.
-        each_after: seconds before each further one.
-        stop_after: events after which the connection breaks; 0 is before the headers.
-        error: an event sent before it breaks in the stream.
+        each_after: seconds before each further event.
+        stop_after: number of events after which the connection breaks; 0 is before the headers.
+        error: an event sent in the stream before the connection breaks.
     """
 
     text: str | Callable[[Body], str] = "## Goal\nAs before."
@@ -64,7 +64,9 @@ class Answer:
 
 
 Entry: TypeAlias = str | Callable[[Body], str | Answer | Refusal] | Answer | Refusal
-"""A string is the text of an answer; a function makes one of the others from the request's body."""
+"""A string is the text of an answer; a function makes an entry of another kind from the request's
+body.
+"""
 
 # every field can be set: `slow(first_after=2)`, `dropped(stop_after=0)`
 slow = partial(Answer, first_after=3600)
@@ -78,7 +80,7 @@ overloaded = partial(Refusal, 529, "overloaded_error", "Overloaded")
 
 
 def rate_limited(retry_after: float | None = None) -> Refusal:
-    """429, with the header `retry-after` where seconds are given."""
+    """429, with the header `retry-after` if seconds are given."""
     headers = {} if retry_after is None else {"retry-after": f"{retry_after:g}"}
     return Refusal(429, "rate_limit_error", "This request would exceed your rate limit.", headers)
 
@@ -90,7 +92,7 @@ def too_long(tokens: int = 213_462, maximum: int = 200_000) -> Refusal:
 
 
 def foreign_thinking(place: str = "messages.1.content.0") -> Refusal:
-    """400: what stands before a thinking block is not what it was made behind."""
+    """400: the content before a thinking block has changed since the block was made."""
     message = (
         f"{place}: Invalid `signature` in `thinking` block. The block is bound to a different "
         "conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` "
@@ -101,7 +103,7 @@ def foreign_thinking(place: str = "messages.1.content.0") -> Refusal:
 
 @dataclass(frozen=True)
 class Request:
-    """What came in; headers that carry a key are left out."""
+    """A received request; headers that carry a key are left out."""
 
     path: str
     headers: Mapping[str, str]
@@ -109,7 +111,7 @@ class Request:
 
 
 class MessagesAPI:
-    """The server; it runs inside `with`, and leaving it ends every wait.
+    """The server; it runs inside `with`, and leaving the block ends every wait.
 
     Attributes:
         requests: all so far, in order.
@@ -118,7 +120,7 @@ class MessagesAPI:
     def __init__(
         self, script: Sequence[Entry] | None = None, *, api_key: str | None = None
     ) -> None:
-        """A server with a script; with an `api_key` it refuses every other one."""
+        """A server with a script; if `api_key` is given, every other key is refused."""
         self.requests: list[Request] = []
         self.closing = Event()
         self._script = script or [Answer()]
@@ -140,12 +142,12 @@ class MessagesAPI:
         self._server.server_close()  # waits for the threads of the requests
 
     def wait_for(self, requests: int, timeout: float = 30) -> bool:
-        """Whether so many requests have come in; waits `timeout` seconds for them."""
+        """Whether this many requests arrived; waits up to `timeout` seconds for them."""
         with self._changed:
             return self._changed.wait_for(lambda: len(self.requests) >= requests, timeout)
 
     def take(self, path: str, headers: Mapping[str, str], body: Body) -> Answer | Refusal | int:
-        """Records a request and says what comes back: by the script, or a number of tokens."""
+        """Records a request and returns the reply: from the script, or a number of tokens."""
         kept = {name.lower(): text for name, text in headers.items()}
         bearer, key = kept.pop("authorization", ""), kept.pop("x-api-key", "")
         with self._changed:
@@ -162,9 +164,9 @@ class MessagesAPI:
 
 
 class _Exchange(BaseHTTPRequestHandler):
-    """One request and its answer; the connection closes after it."""
+    """One request and its answer; the connection is closed after it."""
 
-    protocol_version = "HTTP/1.1"  # streams come in chunks, so that a broken one is seen
+    protocol_version = "HTTP/1.1"  # chunked streams show that one is broken
     timeout = 5
 
     def __init__(self, api: MessagesAPI, *connection: Any) -> None:
@@ -217,16 +219,16 @@ class _Exchange(BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: tests read `requests`."""
+        """Log nothing: tests read `requests`."""
 
 
 def _tokens(content: Any) -> int:
-    """A count good enough for a fake: a quarter of the characters."""
+    """A count that is good enough for a fake: a quarter of the characters."""
     return len(json.dumps(content, ensure_ascii=False)) // 4
 
 
 def _message(answer: Answer, body: Body) -> Body:
-    """The answer as it comes without streaming."""
+    """The answer in its form without streaming."""
     text = answer.text(body) if callable(answer.text) else answer.text
     content: list[Body] = [{"type": "text", "text": text}] if text else []
     if answer.tool:
@@ -235,10 +237,10 @@ def _message(answer: Answer, body: Body) -> Body:
     usage = {"input_tokens": _tokens(body["messages"]), "output_tokens": _tokens(content)}
     exchange = json.dumps([body["messages"], content]).encode()
     return {
-        "id": f"msg_{crc32(exchange):08x}",  # agent hosts take one id for one message
+        "id": f"msg_{crc32(exchange):08x}",  # agent hosts treat equal ids as one message
         "type": "message",
         "role": "assistant",
-        "model": body.get("model", ""),  # other clouds have it in the path
+        "model": body.get("model", ""),  # other clouds put it in the path
         "content": content,
         "stop_reason": answer.stop_reason,
         "stop_sequence": None,
@@ -248,7 +250,7 @@ def _message(answer: Answer, body: Body) -> Body:
 
 
 def _events(message: Body) -> Iterator[Body]:
-    """A message as the events it is streamed in."""
+    """The events in which a message is streamed."""
     usage = message["usage"]
     begun: Body = {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}}
     yield {"type": "message_start", "message": message | begun}
@@ -265,7 +267,7 @@ def _events(message: Body) -> Iterator[Body]:
 
 
 def _piecewise(block: Body) -> tuple[Body, list[Body]]:
-    """A block as it is begun, and what is added to it: text or arguments, in two halves."""
+    """The start of a block, and its deltas: text or arguments, in two halves."""
     begun = dict(block)
     if text := block.get("text"):
         begun["text"] = ""

@@ -1,4 +1,4 @@
-"""The dialects of OpenAI's shape: Chat, Chat with `function_call`, Ollama, Responses."""
+"""The dialects related to OpenAI's: Chat, Chat with `function_call`, Ollama, Responses."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ class OpenAI(Writer):
     system_roles = ("system", "developer")
 
     def user(self, text: str, picture: bool, document: bool) -> Json:
-        """A string, or parts where there is more than text."""
+        """A string, or parts if there is more than text."""
         more: list[Json] = []
         if picture:
             more.append({"type": "image_url", "image_url": {"url": data_url("image/gif", PIXEL)}})
@@ -43,12 +43,12 @@ class OpenAI(Writer):
 
 
 class LegacyOpenAI(OpenAI):
-    """OpenAI Chat before `tool_calls`: one `function_call` a message, answered by role function."""
+    """OpenAI Chat before `tool_calls`: one `function_call` per message, role function."""
 
     system_roles = ("system",)
 
     def step(self, step: Step) -> list[Json]:
-        """One call after the other; where one has no answer, the next is never made."""
+        """One call after the other; a call without an answer is the last."""
         if not step.runs:
             return super().step(step)
         messages: list[Json] = []
@@ -67,7 +67,7 @@ class Ollama(Writer):
     system_roles = ("system",)
 
     def user(self, text: str, picture: bool, document: bool) -> Json:
-        """A string; it has no place for a document."""
+        """A string; the dialect does not support documents."""
         return {"role": "user", "content": text} | ({"images": [PIXEL]} if picture else {})
 
     def step(self, step: Step) -> list[Json]:
@@ -83,12 +83,12 @@ class Ollama(Writer):
 
 
 class Responses(Writer):
-    """OpenAI Responses: a flat list of items; a reasoning item stands before what came of it."""
+    """OpenAI Responses: a flat list of items; a reasoning item is before the items it led to."""
 
     system_roles = ("system", "developer")
 
     def user(self, text: str, picture: bool, document: bool) -> Json:
-        """A string, or parts where there is more than text."""
+        """A string, or parts if there is more than text."""
         more: list[Json] = []
         if picture:
             url = data_url("image/gif", PIXEL)
@@ -101,7 +101,7 @@ class Responses(Writer):
     def step(self, step: Step) -> list[Json]:
         """Reasoning, a message, the calls, the outputs.
 
-        What the model made has its id; an answer that nobody gave one is a plain message.
+        Items that the model made have its id; an answer of a step without an id is a plain message.
         """
         items: list[Json] = []
         if step.thought:
@@ -128,5 +128,5 @@ class Responses(Writer):
 
 
 def _function_of(run: Run) -> Json:
-    """Name and arguments as OpenAI has them: the arguments as text."""
+    """Name and arguments in OpenAI's form: the arguments are JSON text."""
     return {"name": run.name, "arguments": json.dumps(run.arguments)}

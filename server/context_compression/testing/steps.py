@@ -1,7 +1,7 @@
-"""What the model does in a step, as values, and what writers of dialects share.
+"""A step of the model, as values, and helpers for the writers of dialects.
 
-A step is the model's next move: it may think, speak and make calls, of which the first ones are
-answered.
+A step is the model's next move: it may think, write text and make calls, of which the first ones
+are answered.
 """
 
 from base64 import b64encode
@@ -12,8 +12,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 Dialect: TypeAlias = Literal[
     "anthropic", "openai", "openai-legacy", "ollama", "responses", "gemini", "bedrock", "vercel"
 ]
-"""Anthropic Messages; OpenAI Chat, the same with `function_call`, and as Ollama has it, without
-ids; OpenAI Responses items; Gemini contents; Bedrock Converse; the AI SDK's ModelMessage."""
+"""Anthropic Messages; OpenAI Chat, the same with `function_call`, and Ollama's form of it without
+ids; OpenAI Responses items; Gemini contents; Bedrock Converse; the AI SDK's ModelMessage.
+"""
 Json: TypeAlias = dict[str, Any]
 
 PIXEL = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
@@ -26,7 +27,7 @@ DOCUMENT = b64encode(DOCUMENT_TEXT.encode()).decode()
 
 @dataclass(frozen=True)
 class Run:
-    """One tool call and what it answered."""
+    """One tool call and its result."""
 
     id: str
     name: str
@@ -38,15 +39,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Step:
-    """What the model does at once; without runs it only speaks, as at the end of a turn.
+    """One step of the model; without runs it only writes text, as at the end of a turn.
 
     Attributes:
         runs: its tool calls.
-        text: what it says.
-        thought: what it thinks, or `None`.
+        text: its text.
+        thought: its thinking, or `None`.
         redacted: whether only the provider can read the thought.
-        answered: how many runs have answered; `None`: all of them.
-        id: names the step where it has no runs.
+        answered: how many runs have a result; `None` for all of them.
+        id: names a step that has no runs.
     """
 
     runs: Sequence[Run] = ()
@@ -58,41 +59,41 @@ class Step:
 
     @property
     def done(self) -> Sequence[Run]:
-        """The runs that have answered."""
+        """The runs that have a result."""
         return self.runs if self.answered is None else self.runs[: self.answered]
 
     @property
     def mark(self) -> str:
-        """What the ids and signatures of the step end in."""
+        """The ending of the ids and signatures of the step."""
         return self.id or (self.runs[0].id if self.runs else "")
 
 
 class Writer(Protocol):
-    """Writes one dialect; `system_roles` are those that its system messages may have, if any."""
+    """Writes one dialect; `system_roles` are the roles its system messages may have, if any."""
 
     system_roles: Sequence[str] = ()
 
     def user(self, text: str, picture: bool, document: bool) -> Json:
-        """A user message, with a picture or a text file if that is true."""
+        """A user message, with a picture or a text file if the flags are set."""
         ...
 
     def step(self, step: Step) -> list[Json]:
-        """The model's messages of a step, and those with the results."""
+        """The model's messages of a step, and the messages with the results."""
         ...
 
 
 def message_of(role: str, text: str, part: Json, more: Sequence[Json]) -> Json:
-    """A message whose content is the text, or a list of parts where there are more."""
+    """A message whose content is the text, or a list of parts if there are more."""
     return {"role": role, "content": [part, *more] if more else text}
 
 
 def sealed(step: Step) -> str:
-    """What only the provider can read or check, in base64; each step has its own."""
+    """A base64 text that only the provider can read or check; each step has its own."""
     return b64encode(f"sealed {step.mark}".encode()).decode()
 
 
 def text_of(run: Run) -> list[Json]:
-    """The output as a part with a type; none where it is empty, which providers refuse."""
+    """The output as a part with a type; none if it is empty, because providers refuse that."""
     return [{"type": "text", "text": run.output}] if run.output else []
 
 

@@ -1,14 +1,14 @@
-"""One run of the program: its store, its settings, what it may read, and which model it may ask.
+"""One run of the program: its store, its settings, and the files and models it may use.
 
-Here live the things that every door and every host needs in order to begin. Which conversation is
-meant is found in `doors`; what agent hosts ask is answered in `hosts`.
+This package holds what every door and every host needs to start. The package `doors` finds the
+conversation that a caller means; `hosts` answers the calls of agent hosts.
 
     workspace.py        store, settings and access, made once from environment and options
     summary_models.py   which model may write summaries
     opened.py           an open conversation: session and transcript
-    own_sessions.py     sessions of this package, which hold no conversation
+    own_sessions.py     sessions of this package, which contain no conversation
     folders.py          working directory and home folder
-    guard.py            an unforeseen error becomes a sentence
+    guard.py            turns an unexpected error into a readable message
 """
 
 from context_compression.moved import held_elsewhere

@@ -9,7 +9,7 @@ def working_folder() -> Path:
     """The working directory.
 
     Raises:
-        StoreError: it is gone.
+        StoreError: it was deleted, or cannot be read.
     """
     try:
         return Path.cwd()
@@ -24,7 +24,7 @@ def home_folder() -> Path:
     """The home folder of the user.
 
     Raises:
-        StoreError: none is known.
+        StoreError: no home folder is known.
     """
     try:
         return Path.home()

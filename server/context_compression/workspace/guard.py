@@ -1,6 +1,6 @@
-"""The guard at the doors: an unforeseen error becomes a sentence with the path, not a traceback.
+"""Turns an unexpected error into a message with the path, instead of a traceback.
 
-Errors raised on purpose already say what to do. All others get their words here.
+Errors raised on purpose already say what to do. For all other errors, the message is made here.
 """
 
 import os
@@ -20,10 +20,10 @@ REPORT = (
 
 @contextmanager
 def in_our_words(*passing: type[Exception]) -> Generator[None]:
-    """Raises `Unforeseen` in place of any error that was not raised on purpose.
+    """Raises `Unforeseen` instead of any error that was not raised on purpose.
 
     Args:
-        passing: exceptions that the door itself uses; they go through.
+        passing: exceptions that the caller itself uses; they are raised unchanged.
     """
     try:
         yield
@@ -36,7 +36,7 @@ def in_our_words(*passing: type[Exception]) -> Generator[None]:
 
 
 def words_for(error: BaseException) -> str:
-    """What happened, where, and what to do, in a sentence or two."""
+    """What happened, where, and what to do, in one or two sentences."""
     what = " ".join(str(error).split())
     if isinstance(error, OSError):
         paths = " and ".join(map(_shown, (p for p in (error.filename, error.filename2) if p)))
@@ -51,7 +51,7 @@ def words_for(error: BaseException) -> str:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first of the errors that several tasks raised at the same time."""
+    """The first of the errors in a group that several tasks raised at the same time."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
@@ -63,7 +63,7 @@ def _shown(path: Any) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Where in our program: ` (state.py, line 93)`."""
+    """The place in our program: ` (state.py, line 93)`."""
     frames = traceback.extract_tb(error.__traceback__)
     own = (frame for frame in reversed(frames) if "context_compression" in frame.filename)
     if (frame := next(own, None)) is None:

@@ -1,4 +1,4 @@
-"""`Opened`: a conversation as its session, and the transcript that it is read from."""
+"""`Opened`: a conversation as its session, with the transcript it is read from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ class Opened:
 
     Attributes:
         session: our record of it.
-        transcript: the file in which another program keeps it; `None` for a session recorded with
-            us, whose history a compression really changes.
-        overhead_tokens: tokens outside the messages in each request of the program, where the
-            session knows them.
+        transcript: the file in which another program keeps it; `None` for a session that was
+            recorded with this package, whose own history a compression changes.
+        overhead_tokens: tokens outside the messages in each request of the program, if the session
+            knows them.
     """
 
     session: Session
@@ -29,16 +29,16 @@ class Opened:
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]] | None:
-        """The messages in the file of another program; `None` without one."""
+        """The messages in the file of another program; `None` without a transcript."""
         if self.transcript is None:
             return None
         return self.transcript.conversation or self.transcript.messages
 
     @property
     def anchor(self) -> Anchor | None:
-        """How many tokens the host's provider charged, where the transcript says so.
+        """How many tokens the host's provider charged; `None` if the transcript does not say it.
 
-        For a session alone: how many it would charge for the view.
+        For a session without transcript: how many tokens it would charge for the view.
         """
         if self.overhead_tokens:
             view, session = self.session.view(), self.session
@@ -50,10 +50,10 @@ class Opened:
 
     @property
     def not_counted(self) -> int:
-        """Tokens the host's provider charged beyond our count: system prompt, tools and the like.
+        """Tokens the host's provider charged beyond our count, such as system prompt and tools.
 
-        0 where the transcript does not say what was charged. For a session alone: all tokens
-        outside its messages.
+        0 if the transcript does not say what was charged. For a session without transcript: all
+        tokens outside its messages.
         """
         if self.transcript is None or (anchor := self.anchor) is None:
             return self.overhead_tokens
@@ -65,7 +65,7 @@ class Opened:
 
 
 def settings_in(origin: Mapping[str, Any], settings: Settings, model: str | None) -> Settings:
-    """The settings as a host's conversation needs them."""
+    """The settings, adapted to a host's conversation."""
     window = origin.get("window")
     if window and model is None and "token_budget" not in settings.model_fields_set:
         settings = settings.changed({"token_budget": window})

@@ -1,7 +1,7 @@
-"""Which model may write summaries: only one that the user has named.
+"""Which model may write summaries: only a model that the user has named.
 
-A project's own file and an agent's arguments never open a network path. The user speaks through the
-environment and the command line.
+A project's own file and an agent's arguments cannot enable calls to a model. The user names a model
+in the environment or on the command line.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class SummaryModels:
     Attributes:
         environ: the environment of the process.
         user_settings: settings that the user gave on the command line, and with this call.
-        deadline_seconds: for all requests of a summary; `None`: no limit.
+        deadline_seconds: for all requests of a summary; `None` for no limit.
     """
 
     environ: Mapping[str, str]
@@ -29,7 +29,7 @@ class SummaryModels:
     deadline_seconds: float | None
 
     def summarizer(self, settings: Settings) -> Summarizer | None:
-        """The model that writes summaries, one for each compression; `None` where none may."""
+        """The model that writes summaries, a new one for each compression; `None` if none may."""
         if settings.summarizer in ("caller", "none") or self.why_none(settings):
             return None
         if settings.summarizer == "auto" and not settings.summary_model:
@@ -44,7 +44,7 @@ class SummaryModels:
         return InTime(model, seconds)
 
     def why_none(self, settings: Settings) -> str | None:
-        """Why a model that the settings name is not used, in words; `None` where it is, or none is.
+        """Why a model that the settings name is not called; `None` if it is, or none is named.
 
         Args:
             settings: of the compression, from all their layers.
@@ -64,7 +64,7 @@ class SummaryModels:
         return None
 
     def is_allowed(self) -> bool:
-        """Whether the user has named a model that writes summaries, or said that one shall."""
+        """Whether the user has named a model for summaries, or a summarizer that calls one."""
         user = Settings.layered(environ=self.environ, arguments=self.user_settings)
         named = user.summarizer == "auto" and user.summary_model is not None
         return named or user.summarizer == "anthropic"

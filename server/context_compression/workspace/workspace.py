@@ -25,7 +25,7 @@ from context_compression.workspace.own_sessions import is_own_session
 from context_compression.workspace.summary_models import SummaryModels
 
 SUMMARY_SECONDS = 25.0
-"""For all the requests of a summary: a client may give up on a tool after 30 seconds."""
+"""Time limit for all requests of a summary: a client may give up on a tool after 30 seconds."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Workspace:
     """Store, settings and access of one run of the program.
 
     Attributes:
-        store: that is used.
+        store: the store in use.
         environ: the environment of the process.
         home: the home folder of the user.
         cwd: the working directory.
         access: which files may be read.
         overrides: settings from the command line.
-        summary_seconds: for all requests of a summary; `None`: no limit.
+        summary_seconds: for all requests of a summary; `None` for no limit.
     """
 
     store: Store
@@ -63,8 +63,8 @@ class Workspace:
     ) -> "Workspace":
         """The workspace of this process: its environment, folders and command-line options.
 
-        An impossible value in the environment is no error here, but in `settings`: a server that
-        does not start could not say why.
+        An impossible value in the environment raises no error here, only in `settings`: a server
+        that does not start could not report the reason.
 
         Raises:
             StoreError: there is no working directory, or no home folder is known.
@@ -97,7 +97,7 @@ class Workspace:
     def summarizer(
         self, settings: Settings, arguments: Mapping[str, Any] | None = None
     ) -> Summarizer | None:
-        """The model that writes summaries, one for each compression; `None` where none may.
+        """The model that writes summaries, a new one for each compression; `None` if none may.
 
         Args:
             settings: of the compression.
@@ -108,11 +108,11 @@ class Workspace:
     def why_no_model(
         self, settings: Settings, arguments: Mapping[str, Any] | None = None
     ) -> str | None:
-        """Why a model that the settings name is not asked, in words; `None` where it is."""
+        """Why a model that the settings name is not called; `None` if it is, or none is named."""
         return self._summary_models(arguments).why_none(settings)
 
     def may_ask_a_model(self, arguments: Mapping[str, Any] | None = None) -> bool:
-        """Whether the user has named a model that writes summaries, or said that one shall."""
+        """Whether the user has named a model for summaries, or a summarizer that calls one."""
         return self._summary_models(arguments).is_allowed()
 
     def _summary_models(self, arguments: Mapping[str, Any] | None) -> SummaryModels:
@@ -126,7 +126,7 @@ class Workspace:
         settings: Settings | None = None,
         model: str | None = None,
     ) -> Opened:
-        """The conversation in a transcript that was read already."""
+        """The conversation in a transcript that was already read."""
         origin = {
             "host": transcript.host,
             "model": transcript.model,
@@ -156,22 +156,22 @@ class Workspace:
         return f"{id}-{ref_of(first_messages(messages))[:6]}" if other else id
 
     def place(self, path: str) -> Path:
-        """Where a typed path leads: from the working directory, or from a `~`."""
-        with suppress(RuntimeError):  # `~name` of no known user is the name of a folder
+        """The path that a user typed, relative to the working directory; `~` is the home folder."""
+        with suppress(RuntimeError):  # `~name` of an unknown user is the name of a folder
             return self.cwd / Path(path).expanduser()
         return self.cwd / path
 
 
 def _project(cwd: Path, home: Path) -> tuple[Path, ...]:
-    """The working directory, where it is a project: from the home folder on upward it is not.
+    """The working directory, if it is a project; the home folder and the folders above are none.
 
-    A host may start its servers there, and all of the user's files would be open.
+    A host may start its servers there, and all of the user's files could be read.
     """
     return () if home.resolve().is_relative_to(cwd.resolve()) else (cwd,)
 
 
 def _guarded_settings(environ: Mapping[str, str]) -> Settings:
-    """The settings that open folders; where one has an impossible value, none opens any."""
+    """The settings that open folders; if one has an impossible value, no folder is opened."""
     given = {v: environ[v] for name, v in variables(environ).items() if name in GUARDED}
     try:
         return Settings.layered(environ=given)

@@ -1,7 +1,7 @@
 """The six tools, a module for each, and `hook.py`, which only hosts' hooks call.
 
-A tool's docstring is its description for the model; the sentence under an argument describes that.
-Shared by the tools and not here: `mcp_server.report`, `mcp_server.conversation`.
+A tool's docstring is its description for the model; the sentence under an argument describes the
+argument. The modules `report` and `conversation` of `mcp_server` are shared by the tools.
 """
 
 from collections.abc import Awaitable, Callable

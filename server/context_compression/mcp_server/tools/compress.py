@@ -30,7 +30,7 @@ def _index(pin: Any) -> Any:
     return int(pin) if isinstance(pin, str) and re.fullmatch(r"-?\d{1,9}", pin) else pin
 
 
-# Some clients accept only one type for an item. So the schema says text, and "12" is an index.
+# Some clients accept only one type per item, so the schema says text; "12" is an index.
 Pin = Annotated[int | str, NO_BOOL, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
 
 
@@ -108,7 +108,7 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
 
 
 def _refuse_contradictions(arguments: CompressArguments) -> None:
-    """Raises `ToolError` for arguments that do not go together."""
+    """Raises `ToolError` for arguments that contradict each other."""
     undo, dry_run, plan_id = arguments.undo, arguments.dry_run, arguments.plan_id
     if undo and (arguments.target_tokens is not None or arguments.pins or arguments.focus):
         raise ToolError(
@@ -125,7 +125,7 @@ def _refuse_contradictions(arguments: CompressArguments) -> None:
 
 
 def _session_of_plan(call: Call, plan_id: str, model: str | None) -> str | None:
-    """The session in which a plan was made; `None` if that is the current conversation.
+    """The session in which a plan was made; `None` for the current conversation.
 
     Raises:
         PlanError: no recorded conversation has such a plan.
@@ -142,7 +142,7 @@ def _session_of_plan(call: Call, plan_id: str, model: str | None) -> str | None:
 
 
 def _writer(call: Call, arguments: CompressArguments, settings: Settings) -> SummaryWriter:
-    """Who writes a summary, if the strategy may use one."""
+    """The author of a summary, if the strategy may use one."""
     strategy = arguments.strategy or settings.strategy
     if strategy not in ("auto", "summarize"):
         return SummaryWriter()
@@ -153,7 +153,7 @@ def _writer(call: Call, arguments: CompressArguments, settings: Settings) -> Sum
 
 
 def _same_conversation(arguments: CompressArguments, opened: Opened) -> str:
-    """The arguments by which the next call names the same conversation."""
+    """The arguments with which the next call names the same conversation."""
     named = {"conversation": arguments.conversation, "model": arguments.model}
     parts = [f'{name}="{value}"' for name, value in named.items() if value]
     if arguments.messages is not None:

@@ -110,7 +110,7 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
 
 
 def _shortened(value: Any) -> Any:
-    """A value; in place of a very long one, the beginning of its text."""
+    """A value; a very long value is replaced by the beginning of its text."""
     text = inline(value, MOST)
     return value if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 

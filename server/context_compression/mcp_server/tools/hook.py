@@ -15,9 +15,9 @@ from context_compression.workspace import Workspace
 NAME = "context_hook"
 DESCRIPTION = "Called by the host's own hooks, with their JSON. Refuses models."
 CALL_ID, OF_PLUGIN = "claudecode/toolUseId", "toolu_plugin_"
-"""Claude Code's model sends an id with its calls; its hooks send none, or one that begins so."""
+"""Claude Code's model sends an id with its calls; its hooks send none, or one with this prefix."""
 OF_CODEX = "callId"
-"""Codex sends this with calls of its model only."""
+"""Codex sends this only with calls of its model."""
 META = {
     "anthropic/alwaysLoad": False,  # Claude Code shows its model only the name
     "anthropic/maxResultSizeChars": 500_000,

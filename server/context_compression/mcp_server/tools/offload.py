@@ -98,7 +98,7 @@ def _read(call: Call, path: str) -> tuple[str, str]:
     """The name and the text of a file.
 
     Raises:
-        TranscriptError: it may not or cannot be read, or is not UTF-8 text.
+        TranscriptError: the file may not be read, cannot be read, or is not UTF-8 text.
     """
     workspace = call.workspace
     file = workspace.access.check(workspace.place(path))

@@ -32,7 +32,7 @@ REF_FILE = re.compile(rf"(?:^|[/\\])({REF})\.txt\s*$")
 REF_QUERY = re.compile(rf"(?:ref\W{{1,3}})?({REF})(?:\.txt)?", re.IGNORECASE)
 """A query that is just a ref."""
 LONGEST_MARK = 600
-"""A ref is searched in so many characters of a mark."""
+"""How many characters of a mark are searched for a ref."""
 
 
 class RestoreArguments(Arguments):
@@ -93,7 +93,7 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
 
 
 async def _as_ref(call: Call, query: str) -> str | None:
-    """The ref, if the query is just a ref and something is archived under it."""
+    """The ref, if the query is just a ref and a text or message is archived under it."""
     match = REF_QUERY.fullmatch(query)
     if match is None:
         return None
@@ -112,7 +112,7 @@ async def _session(call: Call, conversation: str | None) -> str | None:
 def _restored(
     store: Store, ref: str, arguments: RestoreArguments, first: str | None
 ) -> CallToolResult:
-    """The page of an original; `first` is the session in which the ref is looked up first."""
+    """The page of an original; the ref is looked up in the session `first` before all others."""
     match = NAMED_REF.search(ref[:LONGEST_MARK]) or REF_FILE.search(ref)
     ref = match[1] if match else ref.strip()
     lines, pattern = _line_range(arguments.lines), arguments.pattern

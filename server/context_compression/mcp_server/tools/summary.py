@@ -19,7 +19,7 @@ from context_compression.settings import NO_BOOL
 from context_compression.workspace.own_sessions import CHECKPOINT
 
 NAMED = 10
-"""Older summaries that are listed by their ref only."""
+"""How many older summaries are listed by their ref only."""
 
 
 class SummaryArguments(Arguments):

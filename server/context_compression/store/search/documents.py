@@ -1,7 +1,7 @@
-"""The documents that a search can find in a session: what it archived, event by event.
+"""The documents that a search can find in a session: its archived texts and messages, by event.
 
-What we wrote ourselves and archived later (a summary that went into another summary, the preview of
-a tool result) can be found, too, but is marked as ours.
+Text that this package wrote may be archived later: a summary that went into another summary, or the
+preview of a tool result. A search finds it, too; such documents have `by_us`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,22 +27,25 @@ from context_compression.store.search.spans import OriginalsFile, Span, span_in_
 from context_compression.store.search.spellings import Spellings, lacks
 
 BATCH_BYTES = 2**22
-"""Bytes of a log that are read at once: others wait no longer for the index than that takes."""
+"""Bytes of a log that are read at once. Other processes wait for the index no longer than one
+batch.
+"""
 
 
 @dataclass(frozen=True)
 class Document:
-    """Something archived: a text, or a message that says more than its long texts.
+    """An archived text, or an archived message with content beyond its archived texts.
 
     Attributes:
-        what: it is, in a few words.
-        message: ref of the message it is, or stands in; "" for a text of no message.
-        span: where its text stands.
+        what: a description in a few words.
+        message: ref of the message, or of the message that contains the text; "" for a text of no
+            message.
+        span: the place of its text.
         source: its text, or a function that reads it when it is needed.
-        call: the call it is the result of; for a message, the names of the tools it calls.
+        call: the call that it is the result of; for a message, the names of the tools it calls.
         failed: whether it reports a failure.
-        by_us: whether we wrote it.
-        data: the bytes of its span, where they were read.
+        by_us: whether this package wrote it.
+        data: the bytes of its span, if they were read.
     """
 
     ref: str
@@ -57,22 +60,22 @@ class Document:
 
     @cached_property
     def text(self) -> str:
-        """All of its text."""
+        """The complete text."""
         return self.source if isinstance(self.source, str) else self.source()
 
     def lacks(self, spellings: Spellings) -> bool:
-        """Whether a text is certainly not in it; its own text is not read for that."""
+        """Whether it certainly does not contain a text; its own text is not read for that."""
         in_parts = bool(self.span.parts)
         return self.data is not None and lacks(self.data, spellings, in_parts=in_parts)
 
     @property
     def is_text(self) -> bool:
-        """Whether its ref stands for a text, so that it has lines."""
+        """Whether the ref stands for a text, so that it has lines."""
         return self.message != self.ref
 
     @property
     def searched(self) -> str:
-        """The text in which words are searched: its own and the call it answers, casefolded."""
+        """The text that words are searched in: its own and the call it answers, casefolded."""
         return f"{self.text} {self.call}".casefold()
 
 
@@ -81,12 +84,12 @@ def documents(
     originals: Callable[[str], OriginalsFile],
     recorded: Callable[[str], RecordedMessage | None],
 ) -> Iterator[Document]:
-    """The documents that an event archived, those whose original is there.
+    """The documents that an event archived, without those whose original is missing.
 
     Args:
         line: an event of any type.
-        originals: gives a file of originals, by its name.
-        recorded: gives the recorded message of a ref, `None` where none was recorded.
+        originals: returns a file of originals, by its name.
+        recorded: returns the recorded message of a ref, or `None`.
     """
     refs = line.item.get("refs")
     if not isinstance(refs, dict):
@@ -103,7 +106,7 @@ def documents(
                     case _:
                         pass
         case {"type": "compression", "originals": str(file)}:
-            with suppress(ContextCompressionError):  # gone or damaged: nothing can be restored
+            with suppress(ContextCompressionError):  # the file is gone or damaged
                 yield from _Compression(originals(file), entries, recorded).documents()
         case _:
             pass
@@ -130,7 +133,7 @@ class _Compression:
         self._original = original
 
     def documents(self) -> Iterator[Document]:
-        """Its documents, in the order of its refs."""
+        """The documents of the compression, in the order of its refs."""
         for ref, entry in self._entries.items():
             with suppress(ContextCompressionError, IndexError):
                 match entry:
@@ -138,7 +141,7 @@ class _Compression:
                         document = self._text(ref, what, position, slot)
                     case {"what": str(what), "message": int(position), "block": None}:
                         document = self._message(ref, what, position)
-                    case _:  # the ledger: it is made of what is archived here
+                    case _:  # the ledger, which is derived from the archived messages
                         document = None
                 if document:
                     yield document

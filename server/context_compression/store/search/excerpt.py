@@ -1,4 +1,4 @@
-"""Excerpts for hits: the lines of a text that show best why it was found."""
+"""Excerpts for hits: the lines of a text that best show why it was found."""
 
 import re
 from bisect import bisect_right
@@ -9,13 +9,13 @@ from itertools import accumulate, islice
 from context_compression.store.search.patterns import Pattern
 
 BEST_LINES = 3
-"""Lines in an excerpt."""
+"""How many lines an excerpt has."""
 LINE_LENGTH = 200
-"""Characters shown of a line."""
+"""How many characters of a line are shown."""
 MOST_PLACES = 200
-"""Places of a term that are looked at."""
+"""How many occurrences of a term are considered."""
 SHORTEST_PART = 3
-"""Letters of the parts that are searched of a word that the text does not hold."""
+"""If the text does not contain a word, its parts of at least this many letters are searched."""
 
 Numbered = list[tuple[int, str]]
 """Lines with their numbers, from 1."""
@@ -24,9 +24,9 @@ Numbered = list[tuple[int, str]]
 def best_lines(text: str, terms: Sequence[str], pattern: Pattern | None = None) -> Numbered:
     """The best lines of a text, in their order; long lines are cut around the match.
 
-    With a pattern, they are the first in which it matches. Without one, they are those that hold
-    most of the terms, where rare terms count more. If there are none, they are the first lines that
-    are not blank.
+    With a pattern, these are the first lines that match. Without one, these are the lines with the
+    most terms; rare terms count more. If there are none, these are the first lines that are not
+    blank.
     """
     lines = text.split("\n")
     if pattern:
@@ -44,10 +44,11 @@ def best_lines(text: str, terms: Sequence[str], pattern: Pattern | None = None) 
 def _with_terms(
     text: str, lines: Sequence[str], terms: Sequence[str]
 ) -> tuple[Iterator[int], list[str]]:
-    """The indexes of the lines that hold terms, the best first; and the terms they hold.
+    """The indexes of the lines that contain terms, the best first; and the terms that were found.
 
-    Instead of a term that the text does not hold, its parts are searched. A term counts once for a
-    line that holds it, and once more where it stands alone. It counts less if more lines do so.
+    If the text does not contain a term, the parts of the term are searched instead. A term counts
+    once for a line that contains it, and once more for a line where it is a word by itself. A term
+    in many lines counts less in each.
     """
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     lowered = _lowered(text)
@@ -76,7 +77,7 @@ def _with_terms(
 
 
 def is_letter(sign: str) -> bool:
-    """Whether a sign can be part of a name: a letter, a digit or `_`; not the empty string."""
+    """Whether a character can be part of a name: a letter, a digit or `_`. `False` for ""."""
     return sign.isalnum() or sign == "_"
 
 
@@ -92,20 +93,20 @@ def _places(lowered: str, term: str) -> list[int]:
 
 
 def _lowered(text: str) -> str:
-    """The text in lower case; unchanged where that would change its length, and so its offsets."""
+    """The text in lower case; unchanged if that would change its length, and so the offsets."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text
 
 
 def _rarest(line: str, needles: Sequence[str]) -> int:
-    """The offset in a line of the needle that is rarest in it; 0 if it holds none."""
+    """The offset in a line of the needle that is rarest in it; 0 if it contains none."""
     lowered = _lowered(line)
     held = [needle for needle in map(_lowered, needles) if needle in lowered]
     return lowered.find(min(held, key=lowered.count)) if held else 0
 
 
 def _around(line: str, at: int) -> str:
-    """A line; of a long one, `LINE_LENGTH` characters around an offset, and `…` for the rest."""
+    """The line; if it is long, `LINE_LENGTH` characters around an offset, and `…` for the rest."""
     if len(line) <= LINE_LENGTH:
         return line
     start = max(0, min(at - LINE_LENGTH // 4, len(line) - LINE_LENGTH))

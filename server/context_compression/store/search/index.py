@@ -1,8 +1,8 @@
-"""The open search index of a store, and how it is brought up to date with the logs.
+"""The open search index of a store, and its update from the logs.
 
-Of each log the index knows how far it was read. What was appended since is read in batches, each in
-a transaction of its own. So several processes may search and index at once, and no process that
-archives something waits for the index.
+The index records how far it has read each log. Later events are read in batches, each in its own
+transaction. So several processes can search and index at once, and archiving never waits for the
+index.
 """
 
 import sqlite3
@@ -23,9 +23,10 @@ from context_compression.store.search.messages import ConversationReader
 from context_compression.store.search.spans import OriginalsFile, checksum, events_in
 
 FEW_BYTES = 2**16
-"""So much of a log with nothing for the index in it is read again rather than noted as read."""
+"""If fewer bytes of a log contain nothing to index, they are read again later, not noted as read.
+"""
 CHUNK = 512
-"""Messages in one row of the table of messages."""
+"""How many messages one row of the table of messages holds."""
 IS_KNOWN = "SELECT 1 FROM documents WHERE log = ? AND ref = ?"
 
 
@@ -39,12 +40,12 @@ class Index:
         self._logs: dict[str, SessionLog] = {}
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows that a query gives."""
+        """The rows that a query returns."""
         return self._do(query, values).fetchall()
 
     @contextmanager
     def transaction(self, kind: str = "") -> Generator[None]:
-        """Makes all changes or none, and keeps others from changing anything in between."""
+        """Makes all changes or none; other processes cannot change anything in between."""
         self._do(f"BEGIN {kind}")
         try:
             yield
@@ -55,26 +56,26 @@ class Index:
             raise
 
     def prepare(self) -> None:
-        """Make the tables in a new file; tables of another version are a `DatabaseError`."""
+        """Make the tables in a new file; tables of another version raise `DatabaseError`."""
         self._do(f"PRAGMA page_size = {tables.PAGE_BYTES}")  # of a new file
         self._do("PRAGMA secure_delete = ON")
         self._do("PRAGMA trusted_schema = OFF")  # the folder may have come with a repository
         if not self._is_made():
             with self.transaction("IMMEDIATE"):
-                for statement in () if self._is_made() else tables.TABLES:  # perhaps by another
+                for statement in () if self._is_made() else tables.TABLES:  # perhaps made meanwhile
                     self._do(statement)
 
     def catch_up(self, logs: Sequence[SessionLog]) -> None:
-        """Add the new events of these logs, one at least, which are all logs of the store.
+        """Add the new events of all logs of the store. `logs` has at least one.
 
         Raises:
-            LookupError: a log that the index knows is gone, or was replaced. Its words can only be
-                removed while its texts are there, so a new index has to be made.
+            LookupError: a log that the index knows is gone or was replaced. Its words can be
+                removed only while its texts exist, so a new index must be made.
         """
         self._logs = {log.id: log for log in logs}
         known = {name: stamp for name, *stamp in self.rows("SELECT name, size, time FROM logs")}
         for name in known.keys() - self._logs.keys():
-            if _is_gone(self._root, name):  # else it is newer than the list of logs
+            if _is_gone(self._root, name):  # otherwise it is newer than the list of logs
                 raise LookupError(f"session {name} is gone")
         for log in reversed(logs):
             with suppress(ContextCompressionError):  # an unreadable log must not hide the others
@@ -82,7 +83,7 @@ class Index:
                     known[log.id] = self._read_on(log)
 
     def forget(self, logs: Iterable[SessionLog]) -> None:
-        """Remove all documents of these sessions, also from the bytes of the file."""
+        """Remove all documents of these sessions, and their bytes from the file."""
         with self.transaction("IMMEDIATE"):
             for log in logs:
                 for (id,) in self.rows("SELECT id FROM logs WHERE name = ?", log.id):
@@ -105,7 +106,7 @@ class Index:
         return version == tables.VERSION
 
     def _read_on(self, log: SessionLog) -> list[int]:
-        """Add one batch; returns the log's stamp if nothing was left, else `[]`."""
+        """Add one batch; returns the log's stamp if it is read completely, else `[]`."""
         stamp = [*(log.stamp or ())]
         with self.transaction("IMMEDIATE"):
             self._do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
@@ -129,7 +130,7 @@ class Index:
     def _add(
         self, id: int, log: SessionLog, lines: Iterable[Line], reader: ConversationReader
     ) -> bool:
-        """Add the messages and documents of some lines; whether there were any."""
+        """Add the messages and documents of some lines; returns whether there were any."""
         originals = lru_cache(1)(partial(OriginalsFile, log))
         file = cache(partial(self._file, id, log))
         lexicon = tables.lexicon()
@@ -169,7 +170,7 @@ class Index:
         return kind, number
 
     def _file(self, id: int, log: SessionLog, name: str) -> int:
-        """The id of a file of originals; a `LookupError` where it was changed."""
+        """The id of a file of originals; `LookupError` if the file was changed."""
         query = "SELECT id, stamp FROM files WHERE log = ? AND name = ?"
         for file, stamp in self.rows(query, id, name):
             if stamp != stamp_of(log, name):
@@ -195,7 +196,7 @@ class Index:
 
 
 def _is_gone(root: Path, name: str) -> bool:
-    """Whether a store has no session of a name, or could have none."""
+    """Whether a store has no session of this name, or the name is invalid."""
     try:
         return not SessionLog(root, name).exists
     except ContextCompressionError:

@@ -1,7 +1,7 @@
-"""The file of the search index, `search.sqlite`: opened, made again where damaged, removed.
+"""The file of the search index, `search.sqlite`: opened, rebuilt if damaged, removed.
 
-The index is made from the plain files and may be deleted at any time. The next search makes it
-again, or brings it up to date.
+The index is made from the plain files and may be deleted at any time. The next search creates it
+again, or updates it.
 """
 
 import errno
@@ -27,21 +27,25 @@ SOUND = frozenset(
         sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_AUTH,
     }
 )  # fmt: skip
-"""SQLite may not, cannot now, or has no room. After any other error the file counts as damaged."""
+"""Errors that do not show damage: SQLite has no permission, no room, or must wait.
+
+After any other error the file is treated as damaged.
+"""
 DAMAGED = (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError)
-"""Errors that a damaged file leads to: those of SQLite; neither JSON nor UTF-8; rows that point
-nowhere; values of another type."""
+"""Errors that a damaged file can raise: errors of SQLite; text that is not JSON or not UTF-8; rows
+that point to missing rows; values of another type.
+"""
 
 T = TypeVar("T")
 
 
 def using(folder: Path, logs: Sequence[SessionLog], work: Callable[[Index], T]) -> T:
-    """Bring the index of a store up to date, and return what `work` makes of it.
+    """Update the index of a store, and return the result of `work`.
 
     Args:
         folder: of the store.
-        logs: all there are, the newest first.
-        work: is called with the index, and once more with a new index if the first was damaged.
+        logs: all logs of the store, the newest first.
+        work: called with the index, and once more with a new index if the first was damaged.
 
     Raises:
         StoreUnwritable: there can be no index: the folder is read-only, or there is no room, or
@@ -60,9 +64,9 @@ def using(folder: Path, logs: Sequence[SessionLog], work: Callable[[Index], T]) 
 
 
 def forget(folder: Path, names: Sequence[str]) -> None:
-    """Remove sessions from the index, while their files are still there; the file gets smaller.
+    """Remove sessions from the index while their files still exist; the file gets smaller.
 
-    Where that fails, the index is removed.
+    If that fails, the index is removed.
     """
     if not (folder / INDEX).exists():
         return
@@ -74,7 +78,7 @@ def forget(folder: Path, names: Sequence[str]) -> None:
 
 
 def shares(folder: Path) -> dict[str, int]:
-    """About how many bytes of the index each session takes, by how much of it was read."""
+    """The approximate bytes of the index for each session, by the length of its indexed texts."""
     size = (folder / INDEX).stat().st_size
     query = (
         "SELECT name, coalesce(sum(length), 0) + 1 FROM logs"
@@ -89,7 +93,7 @@ def shares(folder: Path) -> dict[str, int]:
 
 
 def remove(folder: Path) -> None:
-    """Delete the index of a store; `StoreUnwritable` where the disk refuses."""
+    """Delete the index of a store; `StoreUnwritable` if the disk refuses."""
     with files.writing(folder / INDEX):
         for ending in ("", *JOURNAL_ENDINGS):
             (folder / f"{INDEX}{ending}").unlink(missing_ok=True)
@@ -103,11 +107,11 @@ def _using(folder: Path, logs: Sequence[SessionLog], work: Callable[[Index], T])
 
 @contextmanager
 def _opened(folder: Path) -> Generator[Index]:
-    """The index, made where there is none, and read-only where it may not be written."""
+    """The index; created if it does not exist, and read-only if it cannot be written."""
     path = (folder / INDEX).absolute()
     mode = "rw"
     if not os.path.lexists(path):
-        remove(folder)  # SQLite would replay a journal that was left behind into the new file
+        remove(folder)  # SQLite would replay an old journal into the new file
     try:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         os.close(os.open(path, flags, 0o600))

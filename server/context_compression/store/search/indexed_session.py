@@ -1,4 +1,4 @@
-"""One session as the index knows it: its messages and documents, read by their spans."""
+"""One session as stored in the index: its messages and documents, read by their spans."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,30 +30,30 @@ T = TypeVar("T")
 class IndexedSession:
     """The messages and documents of one session that are in the index.
 
-    Where the files do not hold any more what the index says, methods raise a `ValueError`: then a
-    new index has to be made.
+    Methods raise `ValueError` if the files no longer match the index. A new index must then be
+    made.
     """
 
     def __init__(
         self, rows: Callable[..., list[tuple[Any, ...]]], id: int, log: SessionLog
     ) -> None:
-        """The session.
+        """The session with the given id.
 
         Args:
             rows: runs a query with its parameters, and returns the rows.
             id: of the session in the table of logs.
-            log: its files.
+            log: the files of the session.
         """
         self.log = log
         self._rows, self._id = rows, id
         self._pending: dict[str, RecordedMessage] = {}
 
     def add(self, message: RecordedMessage) -> None:
-        """Make a message known that is not in the table yet."""
+        """Add a message that is not in the table yet."""
         self._pending.setdefault(message.ref, message)
 
     def recorded(self, ref: str) -> RecordedMessage | None:
-        """The recorded message of a ref, the first of several."""
+        """The recorded message of a ref; if there are several, the first."""
         number = self._numbers.get(ref)
         if number is None:
             return self._pending.get(ref)
@@ -77,7 +77,7 @@ class IndexedSession:
         return first, second
 
     def call(self, row: tables.DocumentRow) -> Call | None:
-        """The call that a text is the result of; `None` for a document that is no block's text."""
+        """The call that a text is the result of; `None` if no block has the document's text."""
         if not row.message or row.block is None:
             return None
         number = self._numbers.get(row.message.hex())
@@ -88,11 +88,11 @@ class IndexedSession:
     def documents(
         self, rows: Sequence[tables.DocumentRow], spellings: Spellings | None = None
     ) -> dict[int, Document]:
-        """The documents of rows that are all of one file, by the rows' ids.
+        """The documents for rows that all belong to one file, by the rows' ids.
 
         Args:
-            rows: of the table of documents, one at least.
-            spellings: of a text; documents that certainly do not hold it may be left out.
+            rows: rows of the table of documents, at least one.
+            spellings: of a text; documents that certainly do not contain it are omitted.
 
         Raises:
             ValueError: the file was changed.
@@ -111,12 +111,13 @@ class IndexedSession:
     def may_hold(
         self, file: str, spellings: Spellings, documents: Iterable[tuple[int, int, int, int]]
     ) -> set[int]:
-        """The ids of the documents in a file, but for those that certainly do not hold a text.
+        """The ids of the documents in a file, without those that certainly do not contain a text.
 
         Args:
             file: of originals; "" for the log.
             spellings: of the text.
-            documents: of each the id, start and length of its span, and whether it has parts.
+            documents: id, start and length of the span, and whether it has parts, for each
+                document.
         """
         with _as_damage():
             data = self.log.part(file)
@@ -126,7 +127,7 @@ class IndexedSession:
                 for id, start, length, parts in documents
                 if not lacks(data[start : start + length], spellings, in_parts=bool(parts))
             }
-        if not spellings.in_one:  # it may be put together of several strings
+        if not spellings.in_one:  # several strings may form it
             return {id for id, start, _, parts in documents if parts or data[start] != QUOTE}
         return {id for id, start, _, parts in documents if not parts and data[start] != QUOTE}
 
@@ -138,7 +139,7 @@ class IndexedSession:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """The number of each message in the table, by ref: of several with one ref, the first."""
+        """The number of each message in the table, by ref; if a ref has several, the first."""
         numbered = reversed([*enumerate(self._messages)])
         return {message.ref: number for number, message in numbered}
 
@@ -151,13 +152,13 @@ class IndexedSession:
         return cache(partial(stamp_of, self.log))
 
     def _described(self, number: int, calls: Mapping[str, Call]) -> RecordedMessage:
-        """A message of the table; its answers are those to `calls`."""
+        """A message of the table; its answers are the answers to `calls`."""
         row, message = self._messages[number], self.message(number)
         answers = answers_in(message, calls)
         return RecordedMessage(row.at, row.ref, speaker(message), glimpse_of(message), answers)
 
     def _calls_for(self, number: int) -> dict[str, Call]:
-        """The calls whose results a message may hold, by their ids."""
+        """The calls whose results a message may contain, by their ids."""
         back = self._messages[number].back
         return calls_of(self.message(number - back)) if back else {}
 
@@ -167,13 +168,13 @@ class IndexedSession:
 
 
 def stamp_of(log: SessionLog, file: str) -> str:
-    """The stamp of a file of originals, which shows a change of it; "" for the log itself."""
+    """The stamp of a file of originals, which changes with the file; "" for the log itself."""
     return str(log.stamp_of(file)) if file else ""
 
 
 @contextmanager
 def _as_damage() -> Generator[None]:
-    """Turns an error of the store into a `ValueError`: the index does not fit the files."""
+    """Turns an error of the store into a `ValueError`: the index does not match the files."""
     try:
         yield
     except ContextCompressionError as error:

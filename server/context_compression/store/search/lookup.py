@@ -24,16 +24,19 @@ from context_compression.store.search.sources import Candidate
 from context_compression.store.search.spellings import Spellings
 
 WEIGHTS = "1.0, 0.5, 0.5, 0.5"
-"""Of the columns of the table `words` in BM25: text, humps, paths, about."""
+"""BM25 weights of the columns of the table `words`: text, humps, paths, about."""
 SHORTEST_BEGINNING = 3
-"""A word of so many letters that no text holds is searched as the beginning of longer words."""
+"""If no text contains a word of at least this many letters, longer words that begin with it count.
+"""
 MOST_SCANNED = 4
-"""Words for which all texts are read, if no text holds a word that begins so either."""
+"""If no document fits a query, all texts are read for this many of its words."""
 READ_AT_ONCE = 64
-"""Documents: a few more are read than may be needed, but each file is opened once for them."""
+"""Documents read at once. A few may be read in vain, but each file is opened once for all of them.
+"""
 Fit: TypeAlias = tuple[bool, float, float, int]
-"""How well a document fits a query: whether it holds a name of it; its weight and its score as in
-`Candidate`; and its id."""
+"""How well a document fits a query: whether it contains a name of the query, its weight and score
+as in `Candidate`, and its id.
+"""
 
 
 class IndexLookup:
@@ -44,7 +47,7 @@ class IndexLookup:
 
         Args:
             index: up to date.
-            session: id of the only session to search; `None` for all.
+            session: search only the session with this id; `None` for all.
         """
         self._rows = index.rows
         self._names: dict[int, str] = dict(index.rows("SELECT id, name FROM logs"))
@@ -67,10 +70,10 @@ class IndexLookup:
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
     ) -> tuple[Iterator[list[Candidate]], int | None]:
-        """All that holds words of the query, those with its names first; and how many.
+        """All documents that contain words of the query, those with its names first; and how many.
 
-        A word that no text holds is searched as the beginning of longer words; if there are none,
-        as a part of them.
+        If no text contains a word, longer words that begin with it count. If no document fits the
+        query even then, its first words are searched as parts of other words.
 
         Raises:
             StoreError: the pattern takes too long.
@@ -82,9 +85,9 @@ class IndexLookup:
         return self._blocks(ids, fits, most), len(ids)
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
-        """All in which a pattern matches, the newest first.
+        """All documents that match a pattern, the newest first.
 
-        If the pattern is plain text, those that hold it as complete words may come before them.
+        If the pattern is plain text, documents that contain it as complete words may come first.
 
         Raises:
             StoreError: the pattern takes too long.
@@ -92,7 +95,7 @@ class IndexLookup:
         first: list[int] = []
         literal = pattern.literal or ""
         order = f"AND {self._within} ORDER BY ours, id DESC"
-        if phrase := _phrase(literal):  # mostly it stands there as complete words
+        if phrase := _phrase(literal):  # most matches are complete words
             matching = "id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             ids = self._ids(
                 f"SELECT id FROM documents WHERE {matching} {order}", f"text : {phrase} *"
@@ -114,7 +117,7 @@ class IndexLookup:
         yield from self._blocks((id for id in matches if id not in first), {}, most)
 
     def _may_hold(self, spellings: Spellings, where: str, values: Sequence[Any]) -> set[int]:
-        """The ids of all documents but those that certainly do not hold a text, file by file."""
+        """The ids of all documents except those that certainly do not contain a text."""
         listed = self._rows(
             "SELECT log, file, (SELECT name FROM files WHERE id = file), id, start, length,"
             f" parts IS NOT NULL FROM documents WHERE {where} ORDER BY file",
@@ -139,7 +142,7 @@ class IndexLookup:
         return self._session(row.log).call(row) or candidate.document.call
 
     def _phrases_of(self, term: str) -> str:
-        """A term in the language of FTS5: as it is, and a name in camel case also as its parts."""
+        """A term in the language of FTS5; a name in camel case also as its parts."""
         parts = humps([term]) if is_humped(term) else ""
         phrases = [phrase for phrase in (_phrase(term), _phrase(parts)) if phrase]
         complete = " OR ".join(phrases)
@@ -151,7 +154,7 @@ class IndexLookup:
         return " OR ".join(f"{phrase} *" for phrase in phrases)
 
     def _neighbour(self, log: int, message: RecordedMessage | None) -> Neighbour | None:
-        """A message with the ref of its first text that is archived, or else its own."""
+        """A message with the ref of its first archived text, or else its own ref."""
         if message is None:
             return None
         ref = bytes.fromhex(message.ref)
@@ -163,7 +166,7 @@ class IndexLookup:
         return Neighbour(None, message.role, message.glimpse)
 
     def _with_parts(self, query: Query) -> list[int]:
-        """All that holds a word as a part of others; without words, all within the limits."""
+        """All documents with a word as a part of others; without words, all within the limits."""
         terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
         limits, values = self._limits(query)
         if query.paths:
@@ -176,7 +179,7 @@ class IndexLookup:
         return [id for id, text in texts if any(term in text for term in terms)]
 
     def _fits(self, query: Query) -> dict[int, Fit]:
-        """How well each document that holds words of the query fits, by id."""
+        """How well each document that contains words of the query fits, by id."""
         scores = self._scores(query)
         weights = dict.fromkeys(scores, 0.0)
         named = set[int]()
@@ -190,7 +193,7 @@ class IndexLookup:
         return {id: (id in named, weights[id], score, id) for id, score in scores.items()}
 
     def _scores(self, query: Query) -> dict[int, float]:
-        """The BM25 of each document within the limits of a query that holds its words, by id."""
+        """The BM25 of each document that is within a query's limits and has its words, by id."""
         words = " OR ".join(filter(None, map(self._phrases, query.terms)))
         if not words:
             return {}
@@ -200,12 +203,12 @@ class IndexLookup:
         )
 
     def _holding(self, words: str) -> set[int]:
-        """The ids of the documents that hold words."""
+        """The ids of the documents that match `words`, an FTS5 expression."""
         query = "SELECT rowid FROM words WHERE words MATCH ?"
         return {*self._ids(query, words)} if words else set()
 
     def _number(self, words: str) -> int:
-        """How many documents hold words."""
+        """How many documents match `words`, an FTS5 expression."""
         query = "SELECT count(*) FROM words WHERE words MATCH ?"
         return self._rows(query, words)[0][0] if words else 0
 
@@ -219,7 +222,7 @@ class IndexLookup:
         return f"words MATCH ? AND {within}", [match, *values]
 
     def _limits(self, query: Query) -> tuple[str, list[Any]]:
-        """The condition for the limits of a query but its paths, and its values."""
+        """The condition for the limits of a query, except its paths; and the condition's values."""
         limits = [self._within] + ["failed"] * query.failed
         if query.tools:
             any_tool = " OR ".join(["tool LIKE ? ESCAPE '\\'"] * len(query.tools))
@@ -240,7 +243,7 @@ class IndexLookup:
         ]
 
     def _in_which(self, pattern: Pattern, ids: Iterable[int]) -> Iterator[int]:
-        """The ids of the documents in which a pattern matches, in their order."""
+        """The ids of the documents that match a pattern, in their order."""
         spellings = Spellings(pattern.literal) if pattern.literal else None
         for id, _, document in self._documents(ids, spellings):
             if pattern.is_in(document.text):
@@ -249,11 +252,11 @@ class IndexLookup:
     def _documents(
         self, ids: Iterable[int], spellings: Spellings | None = None
     ) -> Iterator[tuple[int, int, Document]]:
-        """Documents in the order of `ids`, each as its id, the id of its log, and itself.
+        """Documents in the order of `ids`, each as its id, the id of its log, and the document.
 
         Args:
             ids: of the documents.
-            spellings: of a text; documents that certainly do not hold it may be left out.
+            spellings: of a text; documents that certainly do not contain it may be omitted.
 
         Raises:
             ValueError: the files were changed.
@@ -274,22 +277,22 @@ class IndexLookup:
 
 
 def _after_first_word(text: str) -> str:
-    """The text after the first word, which may be only the end of a word in the index.
+    """The text after its first word, because that may be only the end of a word in the index.
 
-    "" for letters outside ASCII: SQLite and Python might not agree on which of them make a word.
+    "" if the text has letters outside ASCII: SQLite and Python might split it into different words.
     """
     match = re.match(r"[\W_]*[^\W_]+", text) if text.isascii() else None
     return text[match.end() :] if match else ""
 
 
 def _phrase(text: str) -> str:
-    """Words that follow each other, in the quotation marks of FTS5; "" where there are none."""
+    """Consecutive words, in the quotation marks of FTS5; "" if there are none."""
     words = indexable(text).replace('"', " ").strip()
     return f'"{words}"' if any(map(str.isalnum, words)) else ""
 
 
 def _paths(query: Query) -> str:
-    """The condition for all paths of a query; a bare name may also stand in a call by itself."""
+    """The condition for all paths of a query; a bare name may also occur in a call."""
     return " AND ".join(
         f"(paths : {phrase} *{'' if '/' in path else f' OR about : {phrase}'})"
         for path in query.paths

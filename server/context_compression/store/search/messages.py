@@ -1,7 +1,7 @@
-"""Recorded messages as a search shows and describes them: who speaks, how they begin, what calls.
+"""Recorded messages as a search shows them: the speaker, the beginning, the tool calls.
 
-A result is found by its call, too. So a conversation is read in its order, and the calls are
-remembered until their results come.
+A search also finds a tool result by its call. So a conversation is read in order, and each call is
+remembered until its result comes.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ from context_compression.conversation.refs import ref_of
 from context_compression.errors import ContextCompressionError
 
 GLIMPSE_CHARS = 200
-"""Characters shown of a message next to a hit."""
+"""How many characters of a message next to a hit are shown."""
 CALL_CHARS = 500
-"""Characters of a call's arguments that its result is found by."""
+"""How many characters of a call's arguments can find its result."""
 
 Event = Mapping[str, Any]
 
@@ -50,9 +50,9 @@ class RecordedMessage:
 
     Attributes:
         at: its place in the conversation, from 1.
-        role: who speaks: the message's role, but `tool` in results and `host` in its notes.
+        role: the speaker: the message's role, but `tool` for results and `host` for its notes.
         glimpse: the beginning of its text, on one line.
-        answers: the calls whose results it holds, by the block's index.
+        answers: the calls whose results it contains, by the block's index.
     """
 
     at: int
@@ -66,10 +66,10 @@ class ConversationReader:
     """Reads the events of a conversation one by one, and remembers the calls without results.
 
     Attributes:
-        length: messages in the conversation.
-        calls: those that wait for results, by their ids.
-        number: messages that were read, also those that a rewind took back.
-        caller: which of these made the calls, from 0.
+        length: how many messages the conversation has.
+        calls: the calls that wait for results, by their ids.
+        number: how many messages were read, including those that a rewind removed.
+        caller: the number of the message with these calls, from 0.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class ConversationReader:
 
 
 def parse_message(raw: Any) -> Message:
-    """One message of any format as a `Message`; `InvalidConversation` where it is none."""
+    """One message of any format as a `Message`; otherwise `InvalidConversation` is raised."""
     return parse([raw]).messages[0]
 
 
@@ -125,7 +125,7 @@ def calls_of(message: Message) -> dict[str, Call]:
 
 
 def answers_in(message: Message, calls: Mapping[str, Call]) -> dict[int, Call]:
-    """The calls whose results a message holds, by the block's index."""
+    """The calls whose results a message contains, by the block's index."""
     return {
         slot: calls[block.call_id]
         for slot, block in enumerate(message.blocks)
@@ -134,7 +134,7 @@ def answers_in(message: Message, calls: Mapping[str, Call]) -> dict[int, Call]:
 
 
 def speaker(message: Message) -> str:
-    """Who speaks in a message, see `RecordedMessage.role`."""
+    """The speaker of a message, see `RecordedMessage.role`."""
     authors = {author_of(message, b.text) for b in message.blocks if isinstance(b, Text)}
     if message.results:
         authors = authors - {"host"} | {"tool"}

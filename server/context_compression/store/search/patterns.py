@@ -1,4 +1,4 @@
-"""Regular expressions written by models: bounded in size, repeats and time."""
+"""Regular expressions from models, with limits on size, repeats and time."""
 
 import re
 from time import monotonic
@@ -8,38 +8,40 @@ import regex
 from context_compression.errors import StoreError
 
 LONGEST, MOST_REPEATS = 1_000, 10_000
-"""Characters of a pattern, and its repeats multiplied."""
+"""The most characters of a pattern, and the largest product of its repeats."""
 SECONDS = 2.0
-"""Time for all searches with one pattern together."""
+"""Time limit for all searches with one pattern together."""
 REPEAT = re.compile(r"(?:\{|,)\s*(\d+)")
 RECURSION = re.compile(r"\(\?(?:R|[+-]?\d+|&|P>)")
-"""A group that repeats a part of the pattern, without a bound for memory."""
+"""A group that repeats a part of the pattern; its use of memory has no limit."""
 FUZZY = re.compile(r"\{(?:[\d<=\s]|#[^\n]*\n)*[deis]")
 """The beginning of `{e}` or `{1<=e<=3}`, which allows errors in a match. Such a search tries so
-much that it does not notice when its time is over, and nobody needs it in an archive."""
+many ways that it does not stop at its time limit, and a search in an archive does not need it.
+"""
 LITERALLY = re.compile(
     r"\(\?#[^)]*\)|\\[pP]\{\^?\w+\}|\\.|\[\^?\]?[^\]\\]*(?:\\.[^\]\\]*)*\]", re.DOTALL
 )
-"""Parts in which signs have no meaning: comments, properties, escapes, character classes."""
+"""Parts whose characters have no special meaning: comments, properties, escapes, character classes.
+"""
 VERBOSE = re.compile(r"\(\?[a-zA-Z0-9]*x")
 """The flag that allows comments of another kind."""
 LITERAL = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s]|\\ )+")
-"""A pattern that is plain text: each character stands for itself, perhaps behind a backslash."""
+"""A pattern that is plain text: each character, escaped or not, stands for itself."""
 
 
 class Pattern:
     r"""A regular expression whose searches are limited in time.
 
-    In plain text, `/` also matches a backslash, or two, which is how JSON writes one. Such a
-    pattern is mostly a path, and Windows writes paths in another way.
+    In plain text, `/` also matches one backslash, or two, as JSON writes a backslash. Such a
+    pattern is usually a path, and Windows writes paths with backslashes.
     """
 
     def __init__(self, pattern: str) -> None:
-        """Compile a pattern. Its time begins with the first search.
+        """Compile a pattern. Its time limit starts with the first search.
 
         Raises:
-            StoreError: it is not a regular expression, or is too long, or could use too much time
-                or memory.
+            StoreError: the pattern is not a regular expression, or is too long, or could use too
+                much time or memory.
         """
         self.pattern = pattern
         _check(pattern)
@@ -54,23 +56,23 @@ class Pattern:
 
     @property
     def literal(self) -> str | None:
-        """The text it matches, if it is plain text; else `None`."""
+        """The text that the pattern matches if it is plain text; else `None`."""
         return re.sub(r"\\(.)", r"\1", self.pattern) if LITERAL.fullmatch(self.pattern) else None
 
     @property
     def spellings(self) -> list[str]:
-        """The ways in which that text may be written; `[]` if the pattern is not plain text."""
+        """The ways to write the plain text; `[]` if the pattern is not plain text."""
         text = self.literal
         if text is None:
             return []
         return [text, *(text.replace("/", slash) for slash in ("\\", "\\\\") if "/" in text)]
 
     def is_in(self, text: str) -> bool:
-        """Whether it matches somewhere in a text; raises what `place_in` raises."""
+        """Whether the pattern matches anywhere in a text; raises the same errors as `place_in`."""
         return self.place_in(text) is not None
 
     def place_in(self, text: str) -> int | None:
-        """The offset of its first match in a text; `None` where there is no match.
+        """The offset of the first match in a text; `None` if there is no match.
 
         Raises:
             StoreError: the search took too long, or too much memory.

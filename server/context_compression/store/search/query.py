@@ -1,13 +1,13 @@
-"""The language of queries: words, and limits by path, tool and failure.
+"""The query language: words, and limits by path, tool and failure.
 
     the build broke              words
-    "connection refused"         words that stand together
+    "connection refused"         consecutive words
     path:src/app                 only texts that name this path; path:app is enough; of
                                  path:src/*.py:12 the parts count: src and .py
     tool:bash                    only calls of a tool, and their results; tool:bash,read: of either
-    error:                       only what reports a failure; error:timeout searches a word, too
+    error:                       only reports of a failure; error:timeout searches a word, too
 
-Anything else is words: no query is wrong.
+Everything else is words: no query is invalid.
 """
 
 import math
@@ -21,13 +21,15 @@ from typing import TypeAlias
 from context_compression.evidence.words import kind_of, trimmed
 
 MOST_WORDS = 32
-"""Words of a query that are searched."""
+"""How many words of a query are searched."""
 MANY, COMMON = 120, 0.15
-"""A word in more texts than that, in number and as a share of all, says little."""
+"""A word is too common if more texts contain it than both limits: a number, and a share of all
+texts.
+"""
 FEW = 3
-"""The rarest words of a query are searched however common they are: so many."""
+"""This many of the rarest words of a query are always searched, even if they are common."""
 LONGEST_WORD = 200
-"""Characters; of a longer word, the beginning is searched."""
+"""Characters; only the beginning of a longer word is searched."""
 
 _PART = re.compile(
     r"(?:(path|tool|error):(?:(?<!error:)\s+(?!(?:path|tool|error):))?)?"
@@ -53,14 +55,14 @@ Parts: TypeAlias = defaultdict[str, list[str]]
 
 @dataclass(frozen=True)
 class Query:
-    """A query that was read.
+    """A parsed query.
 
     Attributes:
         names: identifiers, and phrases in quotation marks.
-        words: the other words; signs where there is nothing else.
-        paths: parts of paths, all of which a document must name.
-        tools: parts of tools' names, one of which it must be of.
-        failed: whether it must report a failure.
+        words: the other words; punctuation if the query has nothing else.
+        paths: parts of paths; a document must name all of them.
+        tools: parts of tool names; a document must belong to one of these tools.
+        failed: whether a document must report a failure.
     """
 
     names: tuple[str, ...] = ()
@@ -90,7 +92,7 @@ class Query:
 
     @property
     def empty(self) -> bool:
-        """Whether the query has no words and no limits, so that everything fits."""
+        """Whether the query has no words and no limits, so that every document fits."""
         return self == Query()
 
     @property
@@ -100,7 +102,7 @@ class Query:
 
     @property
     def apart(self) -> "Query | None":
-        """The query with the words of its phrases one by one; `None` where it has no phrase."""
+        """The query with its phrases split into words; `None` if it has no phrase."""
         if not any(len(name.split()) > 1 for name in self.names):
             return None
         parts: Parts = defaultdict(list)
@@ -110,12 +112,13 @@ class Query:
         return replace(self, names=names, words=words)
 
     def without_common_words(self, holding: Callable[[str], int], among: int) -> "Query":
-        """The query without words that are in too many texts to say much, as "is" and "the".
+        """The query without words that are too common to help, such as "is" and "the".
 
-        The rarest stay, however common they are. All stay if no text holds another term.
+        The rarest words stay, even if they are common. All words stay if no text contains a
+        remaining term.
 
         Args:
-            holding: how many texts hold a term.
+            holding: returns how many texts contain a term.
             among: how many texts there are.
         """
         if len(self.words) <= FEW:
@@ -128,7 +131,7 @@ class Query:
 
 
 def _limits(limit: str, value: str) -> list[str]:
-    """The parts of a path, without the number of a line; or the names of tools."""
+    """The parts of a path, without a line number; or the names of tools."""
     if limit == "path":
         parts = map(trimmed, _PATTERN_SIGNS.split(value))
     else:
@@ -137,7 +140,7 @@ def _limits(limit: str, value: str) -> list[str]:
 
 
 def _apart(word: str) -> Iterator[str]:
-    """The words in a piece of code; in a script without spaces, each two letters in a row."""
+    """The words in a piece of code; in a script without spaces, each pair of adjacent letters."""
     for part in filter(None, _BETWEEN.split(word)):
         for run in filter(None, _RUN.split(part)):
             if not _CJK.match(run):
@@ -149,7 +152,7 @@ def _apart(word: str) -> Iterator[str]:
 
 
 def _sort(text: str, parts: Parts) -> None:
-    """Add the names, words and signs in a piece of code."""
+    """Add the names, words and punctuation in a piece of code to `parts`."""
     for part in _apart(text):
         if kind_of(part) or is_humped(part):
             parts["name"].append(part)
@@ -158,7 +161,7 @@ def _sort(text: str, parts: Parts) -> None:
 
 
 def _kept(parts: Parts) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names and words that are searched, `MOST_WORDS` at most; signs where there are none."""
+    """The names and words to search, at most `MOST_WORDS`; punctuation if there are none."""
     names = tuple(_clipped(parts["name"]))[:MOST_WORDS]
     words = tuple(_clipped(parts["word"] or (() if names else parts["sign"])))
     longest = set(sorted(words, key=len, reverse=True)[: MOST_WORDS - len(names)])
@@ -170,12 +173,12 @@ def _clipped(words: Iterable[str]) -> dict[str, None]:
 
 
 def weight_of(holding: int, among: int) -> float:
-    """How much a term in a text counts: the more, the fewer texts hold it.
+    """How much a term in a text counts: a term in fewer texts counts more.
 
     With the third power, two rare words outweigh all the others of a question.
 
     Args:
-        holding: how many texts hold the term.
+        holding: how many texts contain the term.
         among: how many texts there are.
     """
     return math.log((among + 1) / (holding + 1)) ** 3
@@ -184,7 +187,7 @@ def weight_of(holding: int, among: int) -> float:
 def indexable(text: str) -> str:
     """A text as it goes into the index: in scripts without spaces, each letter is a word.
 
-    So a run of such letters is found wherever it stands, as words that follow each other.
+    So a sequence of such letters is found anywhere in a text, as consecutive words.
     """
     if text.isascii():
         return text.replace("\0", " ")

@@ -1,4 +1,4 @@
-"""The order of candidates: names as they are written go first; of equal texts, one is kept."""
+"""The order of candidates: exact names go first; of equal texts, one is kept."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,21 +10,21 @@ from context_compression.store.search.spellings import Spellings
 _GOES_ON = re.compile(r"[./\\:-]+\w")
 _GOES_BEFORE = frozenset("/\\.-")
 ALONE, BEHIND_A_PATH, WITHIN_A_NAME, ABSENT = 3, 2, 1, 0
-"""How exactly a name stands in a text."""
+"""How exactly a name occurs in a text."""
 
 Levels = Mapping[int, Mapping[str, int]]
-"""By candidate's key and name, how exactly the name stands in the candidate."""
+"""How exactly each name occurs in each candidate, by the candidate's key and the name."""
 
 
 def ranked(
     candidates: Sequence[Candidate], before: Iterable[Candidate], names: Sequence[str]
 ) -> list[Candidate]:
-    """The candidates, the best first, without those that say the same as another.
+    """The candidates, the best first, without duplicates.
 
     Args:
         candidates: in any order.
-        before: those on earlier pages; what says the same as one of them is left out.
-        names: what should stand in a hit as it is written.
+        before: those on earlier pages; their duplicates are omitted.
+        names: names that a hit should contain exactly as written.
     """
     spellings = {name: Spellings(name) for name in names}
     levels = {
@@ -46,9 +46,9 @@ def ranked(
 
 
 def exactness(name: str, text: str) -> int:
-    """How a name stands in a text: 3 alone, 2 behind a path, 1 within a longer name, 0 not at all.
+    """How a name occurs in a text: 3 alone, 2 behind a path, 1 within a longer name, 0 not at all.
 
-    A name that is only signs counts as alone wherever it stands.
+    A name without letters or digits counts as alone wherever it occurs.
     """
     if not any(map(str.isalnum, name)):
         return ALONE if name in text else ABSENT
@@ -67,9 +67,9 @@ def exactness(name: str, text: str) -> int:
 
 
 def _different(before: Iterable[Candidate], candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Of candidates that say the same, the first; none that says the same as one of those before.
+    """The candidates without duplicates, of each other or of those before.
 
-    One text in two sessions says the same, and so do a message and a text in it.
+    The same text in two sessions is a duplicate, and so are a message and a text in it.
     """
     kept: list[Candidate] = []
     texts = {candidate.document.ref: candidate.document.text for candidate in before}
@@ -79,7 +79,7 @@ def _different(before: Iterable[Candidate], candidates: Iterable[Candidate]) -> 
             candidate.document.ref, candidate.document.message, candidate.document.text,
         )  # fmt: skip
         is_new = ref not in texts and message not in texts and ref not in messages
-        if is_new or texts.get(ref, text) != text:  # two texts made so that their refs are alike
+        if is_new or texts.get(ref, text) != text:  # two texts with colliding refs
             texts[ref] = text
             messages.add(message)
             kept.append(candidate)

@@ -1,4 +1,4 @@
-"""What a search gives: hits, each with its best lines and the messages next to it."""
+"""The result of a search: hits, each with its best lines and the messages next to it."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,8 @@ class Neighbour:
     """The message right before or after a hit.
 
     Attributes:
-        ref: under which it is archived, if it is.
-        role: who speaks: the message's role, but `tool` in results and `host` in its notes.
+        ref: the ref under which it is archived, or `None`.
+        role: the speaker: the message's role, but `tool` for results and `host` for its notes.
         glimpse: the beginning of its text, on one line.
     """
 
@@ -20,15 +20,16 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Hit:
-    """Something archived that a search found.
+    """An archived text or message that a search found.
 
     Attributes:
-        what: it is, in a few words.
+        what: a description in a few words.
         session: id of the session that archived it.
-        held: how many words of the query it holds.
-        lines: those that show best why it was found, each with its number from 1.
+        held: how many words of the query it contains.
+        lines: the lines that best show why it was found, each with its number from 1.
         numbered: whether its ref stands for a text, so that a restore can name these lines.
-        before: the message right before it in the conversation; `after` likewise.
+        before: the message right before it in the conversation.
+        after: the message right after it in the conversation.
     """
 
     ref: str
@@ -46,11 +47,11 @@ class SearchResult:
     """The hits of a search, the best first.
 
     Attributes:
-        total: how many documents hold any of the words, equal ones counted once; `None` where they
+        total: how many documents contain any of the words, duplicates counted once; `None` if they
             were not counted.
         searched: how many documents were searched.
-        words: those of the query that were searched for.
-        note: why the search had no index, or that no text holds a phrase; `None` otherwise.
+        words: the words of the query that were searched for.
+        note: why the search had no index, or that no text contains a phrase; `None` otherwise.
         exact: whether `total` is exact; if not, it is an upper bound.
         more: whether there are hits after these.
     """

@@ -1,7 +1,7 @@
 """Runs a search over the archive: by words, by a pattern, or by both.
 
-Words are looked up in an index (BM25). Where there can be no index, everything that is archived is
-read. The closest candidates are then put in order here.
+Words are looked up in an index (BM25). If there can be no index, the complete archive is read. Then
+the best candidates are ranked.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,21 +20,21 @@ from context_compression.store.search.scan import Scan
 from context_compression.store.search.sources import Candidate, Source
 
 MOST_RANKED = 60
-"""Candidates that are put in order together."""
+"""How many candidates are ranked together."""
 MOST_COUNTED = 120
-"""Up to so many candidates are all looked at, so that the total counts equal ones once."""
+"""Up to this many candidates are all read, so that the total counts duplicates once."""
 
 
 @dataclass(frozen=True)
 class Archive:
-    """Where a search looks.
+    """The sessions to search.
 
     Attributes:
         folder: of the store.
         logs: of all its sessions, the newest first.
-        session: id of the only session to search; `None` for all.
-        may_index: whether an index may be opened and written. Not in a folder that another user
-            made: SQLite does what a journal next to the index says.
+        session: search only the session with this id; `None` for all.
+        may_index: whether an index may be opened and written. It is `False` for a folder that
+            another user made, because SQLite would replay a journal next to the index.
     """
 
     folder: Path
@@ -46,7 +46,7 @@ class Archive:
 def search(
     archive: Archive, query: str = "", *, pattern: str | None = None, limit: int = 5, skip: int = 0
 ) -> SearchResult:
-    """The documents that fit best, see `Store.search` for the arguments and the errors."""
+    """The documents that fit best; see `Store.search` for the arguments and the errors."""
     compiled = None if pattern is None else Pattern(pattern)
     search = _Search(Query.read(query), compiled, limit, skip)
     result = _run(search, archive)
@@ -59,7 +59,7 @@ def search(
 
 
 def _run(search: "_Search", archive: Archive) -> SearchResult:
-    """The result from the index, or from a scan where there can be no index."""
+    """The result from the index, or from a scan if there can be no index."""
     if not archive.logs:
         return SearchResult((), 0, 0, search.query.terms)
     try:
@@ -88,7 +88,7 @@ class _Search:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What should stand in a hit as it is written."""
+        """The names that a hit should contain exactly as written."""
         literal = self.pattern.literal if self.pattern else None
         return (*self.query.names, *((literal,) if literal else ()))
 
@@ -114,19 +114,18 @@ class _Search:
         )  # fmt: skip
 
     def _blocks(self, source: Source) -> tuple[Iterator[list[Candidate]], int | None]:
-        """The candidates in blocks, and how many there are in all, if that is known.
+        """The candidates in blocks, and the total number of candidates if it is known.
 
-        Each block is put in order by itself, whichever page is shown: so no page repeats another's
-        hits.
+        Each block is ranked by itself, whichever page is shown, so no page repeats hits of another.
         """
-        least = 2 * self.limit  # some may say the same
+        least = 2 * self.limit  # some may be duplicates
         most = max(least, MOST_RANKED)
         if self.pattern and self.query.empty:
             return source.with_pattern(self.pattern, least, most), None
         return source.with_words(self.query, most, self.pattern)
 
     def _held(self, source: Source, candidate: Candidate) -> int:
-        """How many words of the query stand in its text or in the call it answers."""
+        """How many words of the query are in its text or in the call it answers."""
         text = candidate.document.text.casefold()
         terms = [term.casefold() for term in self.query.terms]
         elsewhere = [term for term in terms if term not in text]

@@ -1,4 +1,4 @@
-"""A search without an index: everything that is archived is read, each time."""
+"""A search without an index: each search reads the complete archive."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,14 +19,14 @@ from context_compression.store.search.spans import OriginalsFile, events_in
 
 
 class Scan:
-    """All that some sessions archived, in memory; see `sources.Source` for the methods."""
+    """All documents of some sessions, in memory; see `sources.Source` for the methods."""
 
     def __init__(self, logs: Sequence[SessionLog], session: str | None) -> None:
-        """Reads everything; sessions that cannot be read are left out.
+        """Reads all sessions; sessions that cannot be read are omitted.
 
         Args:
             logs: the newest first.
-            session: id of the only session to read; `None` for all.
+            session: read only the session with this id; `None` for all.
         """
         self._recorded: dict[str, list[RecordedMessage]] = {}  # by session
         self._candidates: list[Candidate] = []
@@ -49,7 +49,7 @@ class Scan:
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
     ) -> tuple[Iterator[list[Candidate]], int | None]:
-        """All that holds words of the query, those with most of them first; and how many."""
+        """All documents that contain words of the query, by weight; and how many."""
         holding = self._holding(query)
         weights = {t: weight_of(len(keys), len(self._candidates)) for t, keys in holding.items()}
         matches: list[Candidate] = []
@@ -63,7 +63,7 @@ class Scan:
         return _blocks(iter(matches), most), len(matches)
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
-        """All in which a pattern matches, the newest first; those we wrote come last."""
+        """All documents that match a pattern, the newest first, but our own texts last."""
         newest_first = sorted(self._candidates, key=lambda c: (c.document.by_us, -c.key))
         return _blocks((c for c in newest_first if pattern.is_in(c.document.text)), most)
 
@@ -82,7 +82,7 @@ class Scan:
         return candidate.document.call
 
     def _holding(self, query: Query) -> dict[str, set[int]]:
-        """The keys of the candidates that hold each of a query's terms."""
+        """The keys of the candidates that contain each of a query's terms."""
         holding = {term: set[int]() for term in query.terms}
         for candidate in self._candidates if holding else ():
             text = candidate.document.searched

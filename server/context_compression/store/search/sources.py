@@ -1,4 +1,4 @@
-"""What a search asks for candidates: the index (`lookup`), or all files one by one (`scan`)."""
+"""The interface to the sources of candidates: the index (`lookup`), or all files (`scan`)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ class Candidate:
     """A document that may be a hit.
 
     Attributes:
-        key: greater for what was archived later.
+        key: greater for documents that were archived later.
         session: id of the session that archived it.
-        weight: of the query's words that it holds; the rarer a word, the more it weighs.
-        score: how well they fit by number and length (BM25); greater is better.
+        weight: total weight of the query's words that it contains; rarer words weigh more.
+        score: its BM25 score, by the number of words and the length; greater is better.
     """
 
     key: int
@@ -30,7 +30,7 @@ class Candidate:
 
 
 class Source(Protocol):
-    """Gives the candidates of a search."""
+    """A source of the candidates of a search."""
 
     def count(self) -> int:
         """How many documents there are to search."""
@@ -43,17 +43,17 @@ class Source(Protocol):
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
     ) -> tuple[Iterator[list[Candidate]], int | None]:
-        """All that holds words of the query, the best first, in blocks of `most`; and how many.
+        """All documents that contain words of the query, the best first, in blocks; and how many.
 
-        The number is `None` where a pattern must match, too: then they are not counted. The same
-        arguments give the same blocks.
+        A block has at most `most` documents. The number is `None` if a pattern must match, too,
+        because then they are not counted. The same arguments give the same blocks.
         """
         ...
 
     def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
-        """All in which a pattern matches, the newest first, in blocks of `most`.
+        """All documents that match a pattern, the newest first, in blocks of at most `most`.
 
-        The first block may have fewer, but has `least` if there are so many.
+        The first block may have fewer, but at least `least` if that many documents match.
         """
         ...
 

@@ -1,7 +1,7 @@
-"""Where a text stands in the plain files of a session, so that the index need not keep the text.
+"""The place of a text in the plain files of a session, so that the index need not keep the text.
 
-Mostly a text is one JSON string in a file as we wrote it: then the span is the bytes of that
-string. Where a file was formatted again by hand, the span is the message that holds the text. A
+A text is usually one JSON string in a file that this package wrote, and its span is the bytes of
+that string. If a file was reformatted by hand, the span is the message that contains the text. A
 text that is joined from several strings has a part for each of them.
 """
 
@@ -30,10 +30,10 @@ class Span:
         file: name of a file of originals; "" for the log.
         start: offset of the first byte.
         length: in bytes.
-        position: of the message, where the span is the complete file.
-        block: index of the block in which the text stands; `None` for all text of the message.
-        parts: for a text that is joined from several strings and numbers: start, counted from the
-            span's, and length of each, by turns.
+        position: of the message, if the span is the complete file.
+        block: index of the block that contains the text; `None` for all text of the message.
+        parts: for a text joined from several strings and numbers: alternately the start, relative
+            to the start of the span, and the length of each.
     """
 
     file: str
@@ -45,10 +45,10 @@ class Span:
 
 
 class OriginalsFile:
-    """A file of originals that was read: its messages, and the span of each of them."""
+    """A file of originals in memory: its messages, and the span of each of them."""
 
     def __init__(self, log: SessionLog, name: str) -> None:
-        """Reads the file; `StoreDamaged` where it is missing or damaged."""
+        """Reads the file; `StoreDamaged` if it is missing or damaged."""
         self.name = name
         self.messages = log.read_originals(name)
         self._data = log.part(name)
@@ -56,12 +56,12 @@ class OriginalsFile:
         self._spans = spans if len(spans) == len(self.messages) else None
 
     def span(self, position: int, block: int | None, texts: Sequence[str]) -> Span:
-        """The span of the text that `texts` make when joined.
+        """The span of the text that is joined from `texts`.
 
         Args:
             position: of the message.
-            block: index of the block that holds them; `None` for the message.
-            texts: in the order in which they stand in it; none for the message itself.
+            block: index of the block that contains them; `None` for the message.
+            texts: in their order in the message; empty for the message itself.
         """
         if self._spans is None:
             return Span(self.name, 0, len(self._data), position, block)
@@ -77,7 +77,7 @@ class OriginalsFile:
         )  # fmt: skip
 
     def _parts(self, texts: Sequence[str], start: int, stop: int) -> list[int]:
-        """Start and length of each text, one after the other; `[]` if one is not there."""
+        """Start and length of each text, one after the other; `[]` if one is missing."""
         parts: list[int] = []
         for text in texts:
             literal = files.to_json(text)
@@ -97,11 +97,12 @@ def events_in(
 ) -> Iterator[tuple[Event, Span]]:
     """The events of a line of the log, each with its span.
 
-    It is one event, but for messages that are kept in a file of originals: one for each of them.
+    This is one event. If the line stands for messages in a file of originals, it is one event for
+    each of these messages.
 
     Args:
         line: of the log.
-        originals: gives a file of originals, by its name.
+        originals: returns a file of originals, by its name.
     """
     event = line.item
     if event.get("type") != "messages":
@@ -114,14 +115,14 @@ def events_in(
 
 
 def span_in_line(start: int, line: bytes, text: str) -> Span:
-    """The span of a text in the refs of an event, whose line begins at the offset `start`."""
+    """The span of a text in an event's refs; the event's line begins at offset `start`."""
     literal = files.to_json(text)
     at = line.find(literal)
     return Span("", start, len(line)) if at < 0 else Span("", start + at, len(literal))
 
 
 def checksum(ref: str, data: bytes) -> int:
-    """A CRC-32 of a ref and the bytes of its span: another one shows that they were changed."""
+    """A CRC-32 of a ref and the bytes of its span, to detect changes of the bytes."""
     return crc32(data, crc32(ref.encode()))
 
 
@@ -158,7 +159,7 @@ def _is_number(text: str) -> bool:
 
 
 def _message_spans(data: bytes) -> Iterator[tuple[int, int]]:
-    """Start and length of each message in a file of originals, if it is laid out as we write it."""
+    """Start and length of each message in a file of originals that has the layout we write."""
     start = data.find(MESSAGE_START)
     while start >= 0:
         stop = data.find(MESSAGE_END, start) + len(MESSAGE_END)

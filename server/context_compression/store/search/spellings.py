@@ -1,4 +1,4 @@
-"""How a text may be written in the JSON of a store: a quick proof that it is not in some bytes."""
+"""The ways a text can be written in the JSON of a store: a quick check that bytes lack a text."""
 
 import json
 
@@ -6,12 +6,12 @@ from context_compression.store import files
 
 
 class Spellings:
-    """The ways in which a text may be written within a JSON string.
+    """The ways in which a text can be written within a JSON string.
 
-    A path may also stand there with backslashes, so bytes with those may always hold one.
+    A path may also be written with backslashes, so any bytes with backslashes may contain it.
 
     Attributes:
-        in_one: whether it has no newline, so that it stands in one string or in none.
+        in_one: whether the text has no newline, so that only a single string can contain it.
     """
 
     def __init__(self, text: str) -> None:
@@ -20,7 +20,7 @@ class Spellings:
         self.in_one = "\n" not in text
 
     def may_be_in(self, data: bytes, *, in_parts: bool) -> bool:
-        """Whether some bytes may hold the text.
+        """Whether some bytes may contain the text.
 
         Args:
             data: JSON strings.
@@ -32,6 +32,6 @@ class Spellings:
 
 
 def lacks(data: bytes, spellings: Spellings, *, in_parts: bool) -> bool:
-    """Whether a text is certainly not in the bytes of a span; `False` where that is not known."""
+    """Whether the bytes of a span certainly lack a text; `False` if that is not known."""
     is_literal = in_parts or data.startswith(b'"')
     return is_literal and not spellings.may_be_in(data, in_parts=in_parts)

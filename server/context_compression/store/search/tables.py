@@ -1,6 +1,6 @@
 """The tables of the search index, and the rows in them.
 
-The texts stay in the plain files. The tables hold only their spans, and the words in them.
+The texts stay in the plain files. The tables hold only the spans of the texts, and their words.
 """
 
 import json
@@ -20,13 +20,13 @@ from context_compression.store.search.query import humps, indexable
 from context_compression.store.search.spans import Span, checksum, text_from
 
 VERSION = 6
-"""Of the tables. An index of another version is made again from the plain files."""
+"""Version of the tables. An index of another version is rebuilt from the plain files."""
 NUMBER = "#"
-"""Stands in a kind for the number of the message."""
+"""Replaces the number of the message in a kind."""
 REF_DIGITS = 12
 """Hex digits of each ref in the table of messages."""
 PAGE_BYTES = 1024
-"""Half a page stays empty in every table, so small pages suit small archives."""
+"""About half a page stays empty in every table, so small pages suit small archives."""
 TABLES = (
     "CREATE TABLE logs (id INTEGER PRIMARY KEY, name TEXT UNIQUE, size INTEGER, time INTEGER,"
     " offset INTEGER DEFAULT 0, ending BLOB DEFAULT x'', reading TEXT DEFAULT '[0, {}, 0, 0]')",
@@ -43,7 +43,7 @@ TABLES = (
     f"INSERT INTO words (words, rank) VALUES ('pgsz', {PAGE_BYTES - 48})",
     f"PRAGMA user_version = {VERSION}",
 )
-"""`words` keeps no text of its own: to remove a row, the words that it was made of are needed."""
+"""`words` keeps no text of its own: removing a row needs the words it was made from."""
 ADD_DOCUMENT = (
     "INSERT INTO documents (log, ref, message, kind, number, failed, ours, file, start,"
     " length, position, block, parts, checksum, words)"
@@ -64,16 +64,16 @@ _NUMBERED = re.compile(r"(message )(0|[1-9]\d{0,15})\b")
 
 
 class DocumentRow(NamedTuple):
-    """A document as the index knows it: all but its text and its call.
+    """A document as stored in the index: all but its text and its call.
 
     Attributes:
-        message: ref of the message it stands in; `None` where the document is that message, empty
+        message: ref of the message that contains it; `None` if the document is that message, empty
             for a text of no message.
-        about: its kind, as `kind_to_row` makes it.
+        about: its kind, see `kind_to_row`.
         number: of the message, if its kind has one.
-        by_us: whether we wrote it.
-        stamp: of the file, when it was read.
-        start: with `length`, `position`, `block` and `parts`, its span.
+        by_us: whether this package wrote it.
+        stamp: of the file, at the time it was read.
+        start: part of its span, with `length`, `position`, `block` and `parts`.
         checksum: of the bytes of its span, see `spans.checksum`.
         words: checksum of its words, see `sum_of`.
     """
@@ -104,7 +104,7 @@ class DocumentRow(NamedTuple):
 
     @property
     def message_ref(self) -> str:
-        """The ref of the message it is, or stands in; "" for a text of no message."""
+        """The ref of the message it is or belongs to; "" for a text of no message."""
         return (self.ref if self.message is None else self.message).hex()
 
     def document(self, data: bytes, call: Call | None = None) -> Document:
@@ -139,9 +139,9 @@ class MessageRow(NamedTuple):
 
     Attributes:
         at: its place in the conversation, from 1.
-        back: how many messages before it the one with its calls is; 0 where it answers none.
+        back: how many messages before it the message with its calls is; 0 if it answers none.
         file: id in the table of files.
-        position: of the message, where the span is the complete file; else -1.
+        position: of the message, if the span is the complete file; else -1.
     """
 
     ref: str
@@ -154,7 +154,7 @@ class MessageRow(NamedTuple):
 
 
 def progress_from_row(offset: int, ending: bytes, reading: str) -> tuple[Mark, ConversationReader]:
-    """How far a log was read, and the reader that goes on from there."""
+    """How far a log was read, and a reader that continues from there."""
     length, calls, number, caller = json.loads(reading)
     waiting = {key: Call(*call) for key, call in calls.items()}
     return Mark(offset, ending), ConversationReader(length, waiting, number, caller)
@@ -168,14 +168,14 @@ def progress_to_row(mark: Mark, reader: ConversationReader) -> tuple[int, bytes,
 
 
 def packed(messages: Sequence[MessageRow]) -> tuple[bytes, bytes]:
-    """The refs of messages, and their other columns packed: mostly a few bytes for each."""
+    """The refs of messages, and their other columns compressed, usually to a few bytes each."""
     refs, *columns = zip(*messages, strict=True)
     steps = [[b - a for a, b in pairwise((0, *column))] for column in columns]
     return bytes.fromhex("".join(refs)), zlib.compress(json.dumps(steps).encode(), 9)
 
 
 def unpacked(refs: bytes, data: bytes) -> Iterator[MessageRow]:
-    """The messages that `packed` packed; a `ValueError` where the data is damaged."""
+    """The messages that `packed` packed; `ValueError` if the data is damaged."""
     try:
         steps = json.loads(zlib.decompress(data))
     except zlib.error as error:
@@ -192,7 +192,7 @@ def span_of(message: MessageRow, names: Mapping[int, str]) -> Span:
 
 
 def kind_to_row(document: Document) -> tuple[str, str, int | None]:
-    """The kind of a document as JSON, its tool as it is searched, and its number.
+    """The kind of a document as JSON, its tool in the form that is searched, and its number.
 
     `message 7 (user)` is of the kind `message # (user)`, with the number 7.
     """
@@ -224,15 +224,15 @@ def document_to_row(
 
 
 def lexicon() -> Lexicon:
-    """The lexicon of `words_of`. It has weak words, too: who searches for a word means it."""
+    """The lexicon of `words_of`. It includes weak words, because a search may ask for any word."""
     return Lexicon(kind_of)
 
 
 def words_of(document: Document, lexicon: Lexicon) -> tuple[str, ...]:
-    """The columns of `words` for a document; they are the same each time.
+    """The columns of `words` for a document; the same document always has the same columns.
 
-    Its text; the parts of names in camel case; paths; and the call it is the result of, with the
-    word "error" where it reports a failure.
+    They are its text; the parts of names in camel case; paths; and the call it is the result of,
+    with the word "error" if it reports a failure.
     """
     text = document.text
     about = f"{document.call.tool} {document.call.arguments}"
@@ -248,5 +248,5 @@ def words_of(document: Document, lexicon: Lexicon) -> tuple[str, ...]:
 
 
 def sum_of(words: Sequence[str]) -> int:
-    """A CRC-32 of words: another one shows that they are not those that were added."""
+    """A CRC-32 of words, to check that they are the words that were added."""
     return zlib.crc32("\0".join(words).encode("utf-8", "surrogatepass"))

@@ -1,8 +1,7 @@
 """Summaries by a Claude model over the Anthropic Messages API.
 
 This module has its own retries and its own deadline. The retries of the SDK would multiply the
-calls, and an MCP client waits only a limited time for an answer. The SDK is imported with the first
-summary.
+calls, and an MCP client waits only a limited time for an answer. The first summary imports the SDK.
 """
 
 import importlib
@@ -27,15 +26,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 BASE_URL = "https://api.anthropic.com"
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
-"""Seconds before the second call, doubled for each further one, and at most: the values of the SDK,
-without its random part."""
+"""Seconds before the second call, doubled for each further call; and the longest pause. Both are
+the values of the SDK, without its random part.
+"""
 DEADLINE_SECONDS = 25.0
-"""For all attempts together, by default."""
+"""Default time limit for all attempts together."""
 TOKEN_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 class AnthropicSummarizer:
-    """A `Summarizer` that has a Claude model write the summary.
+    """A `Summarizer` that lets a Claude model write the summary.
 
     `AnthropicSummarizer("claude-haiku-4-5", price=Price(input=1, output=5))`
     """
@@ -50,15 +50,15 @@ class AnthropicSummarizer:
         deadline_seconds: float | None = DEADLINE_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
-        """A summarizer; the SDK is imported and connected with the first summary.
+        """A summarizer; the first summary imports the SDK and connects it.
 
         Args:
             model: the id of the model that writes; default: the model of the request.
             client: an `AsyncAnthropic` or its counterpart for another cloud; it is not closed.
-            price: of the model; without it a summary has its tokens, but no `cost`.
+            price: of the model; without it, a summary has its tokens, but no `cost`.
             environ: variables from which `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL` are read if
                 there is no client; default: the environment of the process.
-            deadline_seconds: for all attempts together; `None`: no deadline.
+            deadline_seconds: for all attempts together; `None` for no deadline.
             sleep: waits between attempts, given seconds.
         """
         self._model = model
@@ -72,7 +72,7 @@ class AnthropicSummarizer:
         """The summary, after at most `request.attempts` calls, with the tokens of all of them.
 
         Raises:
-            SummaryError: no model, key or summary, or none within the deadline.
+            SummaryError: there is no model, no key, or no summary within the deadline.
         """
         model = self._model or request.model
         if not model:
@@ -92,7 +92,7 @@ class AnthropicSummarizer:
     @asynccontextmanager
     async def _connected(self) -> AsyncGenerator[Any]:
         """The caller's client, or a new one: a client must not outlive its event loop."""
-        # 1.5 s the first time (measured): in a thread, so that the event loop goes on
+        # in a thread: the first import takes 1.5 s (measured), and the event loop must continue
         await anyio.to_thread.run_sync(importlib.import_module, "anthropic")
         from anthropic import AsyncAnthropic
 
@@ -105,7 +105,7 @@ class AnthropicSummarizer:
                 "No key for the summary's model: set ANTHROPIC_API_KEY, or hand in a client.",
                 retryable=False,
             )
-        # never None: the SDK would look into os.environ
+        # not None, or the SDK would read os.environ
         base_url = self._environ.get("ANTHROPIC_BASE_URL") or BASE_URL
         async with AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0) as client:
             yield client
@@ -115,7 +115,7 @@ class AnthropicSummarizer:
     ) -> SummaryReply:
         """Call the model until it succeeds, a retry is pointless, or no pause fits the deadline."""
         attempt = 1
-        failed: list[SummaryReply] = []  # answered calls without a summary: they cost, too
+        failed: list[SummaryReply] = []  # answered calls without a summary have a cost, too
         while not isinstance(answer := await _call(client, model, request), SummaryReply):
             if answer.spent:
                 failed.append(answer.spent)
@@ -146,7 +146,7 @@ async def _call(client: Any, model: str, request: SummaryRequest) -> SummaryRepl
             messages=[{"role": "user", "content": request.prompt}],
         ) as stream:
             message = await stream.get_final_message()
-    except Exception as error:  # also httpx2's and the SDK's own: it does not wrap them in a stream
+    except Exception as error:  # in a stream, the SDK does not wrap errors of httpx2
         return explained(error, client, model)
     reply = _reply(message)
     failure = why_no_summary(message, reply.text, model)
@@ -154,7 +154,7 @@ async def _call(client: Any, model: str, request: SummaryRequest) -> SummaryRepl
 
 
 def _reply(message: "Message") -> SummaryReply:
-    """The text of an answer, with the tokens it took."""
+    """The text of an answer, and the tokens of the call."""
     usage = message.usage
     read = usage.cache_read_input_tokens or 0
     written = usage.cache_creation_input_tokens or 0

@@ -1,4 +1,4 @@
-"""A summarizer with a deadline: an agent waits for the answer."""
+"""A summarizer with a deadline, because an agent waits for the answer."""
 
 import anyio
 
@@ -13,7 +13,7 @@ class InTime:
     """
 
     def __init__(self, other: Summarizer, seconds: float | None) -> None:
-        """The deadline is `seconds` after the first request; `None`: no deadline."""
+        """The deadline is `seconds` after the first request; `None` for no deadline."""
         self._other, self._seconds = other, seconds
         self._deadline: float | None = None
 

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from anthropic.types import Message
 
 LONGEST_DETAIL = 200
-"""Characters of the provider's message that an error quotes."""
+"""How many characters of the provider's message an error quotes."""
 
 RETRYABLE = frozenset({408, 409, 429})
-"""Statuses below 500 after which the same request may succeed: timeout, conflict, rate limit."""
+"""HTTP statuses below 500 after which the same request may succeed: timeout, conflict, rate limit.
+"""
 STATUS_OF = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -28,7 +29,7 @@ STATUS_OF = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The status of each type of error: an error inside a stream arrives under status 200.
+"""The HTTP status for each type of error, because an error inside a stream has status 200.
 
 Source: docs.anthropic.com/en/api/errors.
 """
@@ -42,7 +43,7 @@ class Failure:
         text: what happened and what to do.
         retryable: whether another call may succeed.
         too_long: whether the request was too long for the model.
-        wait_seconds: how long the provider asks to wait.
+        wait_seconds: how long the provider requires to wait.
         spent: the tokens of the call, if it was answered.
     """
 
@@ -54,12 +55,12 @@ class Failure:
 
 
 def why_no_summary(message: "Message", text: str, model: str) -> Failure | None:
-    """The reason why an answer holds no summary; `None` if it does.
+    """The reason why an answer contains no summary; `None` if it does.
 
     Args:
         message: the complete answer.
         text: its text.
-        model: for the message of the failure.
+        model: the model's id, for the text of the failure.
     """
     match message.stop_reason:
         case "max_tokens":
@@ -94,7 +95,7 @@ def why_no_summary(message: "Message", text: str, model: str) -> Failure | None:
 
 
 def explained(error: Exception, client: Any, model: str) -> Failure:
-    """The failure behind an exception of the SDK; quotes the provider only where needed."""
+    """The failure for an exception of the SDK; quotes the provider only where needed."""
     from anthropic import AnthropicError, APIConnectionError, APIStatusError
     from httpx2 import TransportError
 
@@ -115,7 +116,7 @@ def explained(error: Exception, client: Any, model: str) -> Failure:
 
 
 def _refused(error: Any, client: Any, model: str) -> Failure:
-    """The failure behind an `anthropic.APIStatusError`."""
+    """The failure for an `anthropic.APIStatusError`."""
     status: int = error.status_code
     if status < 400:
         status = STATUS_OF.get(error.type or "", 500)
@@ -148,7 +149,7 @@ def _refused(error: Any, client: Any, model: str) -> Failure:
 
 
 def _detail(error: Any, client: Any) -> str:
-    """The provider's message, cut, and without the key: gateways echo what they were sent."""
+    """The provider's message, clipped and without the key, because gateways echo requests."""
     body = error.body
     details = body.get("error") if is_object(body) else None
     text = str(details.get("message") if is_object(details) else "no reason given")
@@ -159,5 +160,5 @@ def _detail(error: Any, client: Any) -> str:
 
 
 def _seconds(header: str | None) -> float | None:
-    """The seconds of a `retry-after`; `None` for a date, which the API does not send."""
+    """The seconds of a `retry-after` header; `None` for a date, which the API does not send."""
     return float(header) if header and re.fullmatch(r"\d{1,9}(\.\d+)?", header) else None

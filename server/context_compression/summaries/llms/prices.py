@@ -1,11 +1,11 @@
-"""What tokens cost: `Price` in US dollars, and each kind of token in prices of an input token."""
+"""The price of tokens: `Price` in US dollars, and ratios to the price of an input token."""
 
 from dataclasses import dataclass
 
 from context_compression.summaries.summarizer import SummaryReply
 
 WRITE, READ, OUTPUT = 1.25, 0.1, 5.0
-"""Prices of a cache write, a cache read and an output token, in those of an input token.
+"""Prices of a cache write, a cache read and an output token, relative to an input token.
 
 Source: the price list of Claude models. The ratios are alike for versions 3 and 4.
 """
@@ -15,15 +15,15 @@ Source: the price list of Claude models. The ratios are alike for versions 3 and
 class Price:
     """The price of a model in US dollars per million tokens: `Price(input=3, output=15)`.
 
-    A cache write costs 1.25 times the price of input, a cache read 0.1 times, as with all models of
-    Anthropic's.
+    A cache write costs 1.25 times the price of input, a cache read 0.1 times, as with all of
+    Anthropic's models.
     """
 
     input: float
     output: float
 
     def of(self, reply: SummaryReply) -> float:
-        """The cost in US dollars of the calls behind a reply."""
+        """The cost in US dollars of the calls for a reply."""
         read, write = reply.cache_read_tokens, reply.cache_write_tokens
         plain = reply.input_tokens - read - write
         charged = self.input * (plain + READ * read + WRITE * write)
