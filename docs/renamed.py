@@ -2,12 +2,13 @@
 
     python docs/renamed.py
 
-The table is `server/context_compression/moved/table.py`. A test holds the page to it.
+The tables are `moved/table.py` and `moved/names.py`. A test holds the page to it.
 """
 
 from pathlib import Path
 
-from context_compression.moved.table import MODULES, NAMES, PACKAGES
+from context_compression.moved.names import NAMES
+from context_compression.moved.table import MODULES, PACKAGES
 
 PAGE = Path(__file__).with_name("renamed.md")
 INTRODUCTION = """\

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 import context_compression
-from context_compression.moved.table import MODULES, NAMES, PACKAGES
+from context_compression.moved.names import NAMES
+from context_compression.moved.table import MODULES, PACKAGES
 
 PACKAGE = "context_compression"
 SOURCES = Path(context_compression.__file__).parent

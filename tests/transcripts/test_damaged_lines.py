@@ -12,7 +12,7 @@ from transcripts import FIXTURES, Row, shown
 from context_compression import hosts
 from context_compression.errors import TranscriptError
 from context_compression.hosts.reading import WRITERS
-from context_compression.transcripts.reading import Reading
+from context_compression.transcripts.reading import FileReading
 
 ROWS = sorted(FIXTURES.glob("*/*.jsonl"))
 of_every_host = pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_a_file_that_holds_nuls_and_no_text_is_refused_as_binary(data: bytes, tm
 
 def test_a_row_written_in_place_of_nuls_at_the_end_is_found(tmp_path: Path):
     path = tmp_path / "c.jsonl"
-    growing = Reading(path, WRITERS)
+    growing = FileReading(path, WRITERS)
     path.write_bytes(message(1) + message(2)[:-1] + NULS)
 
     early = growing.look()
@@ -257,7 +257,7 @@ def test_a_row_written_in_place_of_nuls_at_the_end_is_found(tmp_path: Path):
 
 def test_a_row_written_behind_nuls_at_the_end_is_found(tmp_path: Path):
     path = tmp_path / "c.jsonl"
-    growing = Reading(path, WRITERS)
+    growing = FileReading(path, WRITERS)
     path.write_bytes(message(1) + message(2)[:-1] + NULS)
     growing.look()
 
@@ -271,7 +271,7 @@ def test_a_row_written_behind_nuls_at_the_end_is_found(tmp_path: Path):
 
 def test_a_row_that_is_still_being_written_behind_a_whole_one_is_found_later(tmp_path: Path):
     path = tmp_path / "c.jsonl"
-    growing = Reading(path, WRITERS)
+    growing = FileReading(path, WRITERS)
     path.write_bytes(message(1) + message(2)[:-1] + message(3)[:25])
 
     early = growing.look()

@@ -26,7 +26,7 @@ from context_compression.doctor.trial import Trial, try_out
 from context_compression.errors import ContextCompressionError, SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
 from context_compression.hosts.claude_code.install_plugin import FOLDER, entry_of_plugin
-from context_compression.setup.additions import Addition, Entry, Value
+from context_compression.setup.additions import Addition, ConfigurationEntry, Value
 from context_compression.setup.host import Environment, Host, command_of, environ_of
 from context_compression.setup.installing import entry_in, is_current
 from context_compression.setup.machine import PROGRAM, Machine, Server
@@ -122,7 +122,7 @@ def passed_environment(
 
 
 def _configuration(
-    path: Path, entry: Value, expected: Entry, hindrances: Sequence[Finding]
+    path: Path, entry: Value, expected: ConfigurationEntry, hindrances: Sequence[Finding]
 ) -> Iterator[Finding]:
     """Findings on whether the host uses our entry, and starts the server only once."""
     hindered = [finding for finding in hindrances if finding.check == "configuration"]
@@ -135,7 +135,9 @@ def _configuration(
         yield Finding("configuration", False, state, mend)
 
 
-def _command(command: list[str], path: Path, expected: Entry, install: str) -> Iterator[Finding]:
+def _command(
+    command: list[str], path: Path, expected: ConfigurationEntry, install: str
+) -> Iterator[Finding]:
     """A finding if the entry starts another installation, or has other options than now."""
     if command != command_of(expected.our_entry) and path != FOLDER:
         state = f"{' '.join(command)}: another installation, or other options than now"

@@ -44,7 +44,7 @@ DIGITS = frozenset(string.digits)
 WORDS = DIGITS | frozenset(string.ascii_lowercase + "_")
 
 
-class Item(NamedTuple):
+class SummaryItem(NamedTuple):
     """An item of a summary that can be looked up; `summary[start:stop]` holds it."""
 
     kind: Kind
@@ -78,19 +78,19 @@ def struck(summary: str, ungrounded_items: Iterable[str]) -> str:
     return "".join([*parts, summary[position:]])
 
 
-def _items(summary: str) -> Iterator[Item]:
+def _items(summary: str) -> Iterator[SummaryItem]:
     """Quotes with their marks, and the paths, numbers and ids outside of quotes, in order."""
     position = 0
     for quote in QUOTE.finditer(summary):
         text = quote[quote.lastindex or 0].strip()
         if len(text) >= SHORTEST_QUOTE and MARK not in text:
             yield from _words(summary, position, quote.start())
-            yield Item("quote", text, quote.start(), quote.end())
+            yield SummaryItem("quote", text, quote.start(), quote.end())
             position = quote.end()
     yield from _words(summary, position, len(summary))
 
 
-def _words(summary: str, start: int, stop: int) -> Iterator[Item]:
+def _words(summary: str, start: int, stop: int) -> Iterator[SummaryItem]:
     for match in WORD.finditer(summary, start, stop):
         word = match[0].rstrip(PUNCTUATION).lstrip(":,+@#")
         at = summary.find(word, match.start())
@@ -101,13 +101,13 @@ def _words(summary: str, start: int, stop: int) -> Iterator[Item]:
         digits = sum(map(str.isdigit, word))
         match "number" if "," in word else kind_of(word):
             case "path" | "url" if PATH.search(word):
-                yield Item("path", word, at, end)
+                yield SummaryItem("path", word, at, end)
             case "number" if digits >= FEWEST_DIGITS and not ROUNDED.search(word):
-                yield Item("number", word, at, end)
+                yield SummaryItem("number", word, at, end)
             case "id":
-                yield Item("id", word, at, end)
+                yield SummaryItem("id", word, at, end)
             case "symbol" if digits >= FEWEST_DIGITS and NAMED.fullmatch(word):
-                yield Item("id", word, at, end)
+                yield SummaryItem("id", word, at, end)
             case _:
                 pass
 
@@ -118,7 +118,7 @@ class _Source:
     def __init__(self, text: str) -> None:
         self._text = text.casefold()
 
-    def has(self, item: Item) -> bool:
+    def has(self, item: SummaryItem) -> bool:
         text = item.text.casefold()
         match item.kind:
             case "quote":

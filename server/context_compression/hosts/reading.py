@@ -15,7 +15,7 @@ from context_compression.hosts.gemini_cli import transcript as gemini_cli
 from context_compression.hosts.opencode import transcript as opencode
 from context_compression.hosts.opencode.database import SessionReading, database_of, title_of
 from context_compression.hosts.pi import transcript as pi
-from context_compression.transcripts.reading import MAX_BYTES, Look, Reading, Writers
+from context_compression.transcripts.reading import MAX_BYTES, FileReading, Look, Writers
 from context_compression.transcripts.transcript import Transcript
 
 WRITERS = Writers(
@@ -70,7 +70,9 @@ class Readings:
         try:
             if location := database_of(path):
                 return title_of(*location)
-            messages = parse_messages(Reading(path, WRITERS, rows=FIRST).look().messages).messages
+            messages = parse_messages(
+                FileReading(path, WRITERS, rows=FIRST).look().messages
+            ).messages
         except ContextCompressionError:
             return ""
         texts = (user_words(message).strip() for message in messages)
@@ -81,4 +83,4 @@ def _begun(path: Path, max_bytes: int = MAX_BYTES) -> Look:
     """A new reading of a file, or of a session in a database."""
     if location := database_of(path):
         return SessionReading(*location)
-    return Reading(path, WRITERS, max_bytes)
+    return FileReading(path, WRITERS, max_bytes)

@@ -10,7 +10,7 @@ from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.report import Compression, report
+from context_compression.mcp_server.report import ReportedCompression, report
 from context_compression.session import Session
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
@@ -60,7 +60,7 @@ async def compress_conversation(
 
     def reported(result: Result, forecast: Forecast | None = None) -> CallToolResult:
         return report(
-            Compression(
+            ReportedCompression(
                 result,
                 opened,
                 options,

@@ -24,7 +24,7 @@ SHOWN_IN_PROMPT_CACHE = ("cached", "written_anew", "pays_after")  # parts of a f
 
 
 @dataclass(frozen=True)
-class Compression:
+class ReportedCompression:
     """A compression to report.
 
     Attributes:
@@ -55,7 +55,7 @@ class Compression:
         return not (offloads and self.result.target_tokens == SMALLEST_TARGET)
 
 
-def report(compression: Compression) -> CallToolResult:
+def report(compression: ReportedCompression) -> CallToolResult:
     """The answer to a call that compressed a conversation, or tried to."""
     result = compression.result
     if result.changed:
@@ -83,7 +83,7 @@ def headline(result: Result) -> str:
     )
 
 
-def _changed_headline(compression: Compression) -> tuple[str, dict[str, Any]]:
+def _changed_headline(compression: ReportedCompression) -> tuple[str, dict[str, Any]]:
     """The first line of the report and its facts."""
     result, dry_run = compression.result, compression.dry_run
     facts = {
@@ -98,7 +98,7 @@ def _changed_headline(compression: Compression) -> tuple[str, dict[str, Any]]:
     return f"{'dry run, nothing was changed: ' * dry_run}{headline(result)}", facts
 
 
-def _unchanged_headline(compression: Compression) -> tuple[str, dict[str, Any]]:
+def _unchanged_headline(compression: ReportedCompression) -> tuple[str, dict[str, Any]]:
     """The first line and its facts, if nothing was changed."""
     result = compression.result
     reasons = "; ".join(map(one_line, _reasons(compression)))
@@ -114,7 +114,7 @@ def _unchanged_headline(compression: Compression) -> tuple[str, dict[str, Any]]:
     )
 
 
-def _reasons(compression: Compression) -> Iterator[str]:
+def _reasons(compression: ReportedCompression) -> Iterator[str]:
     """Why nothing was removed, and which call would remove something."""
     notes = compression.result.notes
     if compression.has_target:
@@ -130,7 +130,7 @@ def _reasons(compression: Compression) -> Iterator[str]:
         )
 
 
-def _next_steps(compression: Compression) -> dict[str, Any]:
+def _next_steps(compression: ReportedCompression) -> dict[str, Any]:
     result, opened = compression.result, compression.opened
     if not result.changed or compression.dry_run:
         return {}
@@ -138,7 +138,7 @@ def _next_steps(compression: Compression) -> dict[str, Any]:
     return {"note": note, "session": opened.session.id}
 
 
-def _target(compression: Compression) -> dict[str, Any]:
+def _target(compression: ReportedCompression) -> dict[str, Any]:
     """The target, whether it was met, and the minimum size if it was not."""
     result = compression.result
     if not compression.has_target:
@@ -155,7 +155,7 @@ def _target(compression: Compression) -> dict[str, Any]:
     return facts
 
 
-def _details(compression: Compression) -> dict[str, Any]:
+def _details(compression: ReportedCompression) -> dict[str, Any]:
     """The strategies that ran, where the evidence is now, and the largest refs."""
     result, session = compression.result, compression.opened.session
     largest = _largest_first(result)
@@ -199,7 +199,7 @@ def _size(original: Any) -> int:
     return len(original if isinstance(original, str) else canonical(original))
 
 
-def _summary(compression: Compression) -> dict[str, Any]:
+def _summary(compression: ReportedCompression) -> dict[str, Any]:
     """The summary that was written, or a forecast of one."""
     if forecast := compression.forecast:
         summary = {n: v for n, v in asdict(forecast).items() if n not in SHOWN_IN_PROMPT_CACHE}
@@ -225,7 +225,7 @@ def _written_summary(result: Result) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _outside_the_messages(compression: Compression) -> dict[str, Any]:
+def _outside_the_messages(compression: ReportedCompression) -> dict[str, Any]:
     """The tokens that the host sends besides the messages, and whether they fit the budget."""
     if not (outside := compression.opened.not_counted):
         return {}
@@ -240,7 +240,7 @@ def _outside_the_messages(compression: Compression) -> dict[str, Any]:
     }
 
 
-def _warnings(compression: Compression) -> list[str]:
+def _warnings(compression: ReportedCompression) -> list[str]:
     result, transcript = compression.result, compression.opened.transcript
     warnings = [
         *result.repairs,
@@ -254,7 +254,7 @@ def _warnings(compression: Compression) -> list[str]:
     return warnings
 
 
-def _for_programs(compression: Compression) -> dict[str, Any]:
+def _for_programs(compression: ReportedCompression) -> dict[str, Any]:
     """The compacted context, for a caller that passed the messages."""
     if not compression.messages_passed:
         return {}

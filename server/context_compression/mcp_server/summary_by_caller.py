@@ -17,7 +17,7 @@ from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.compressing import SummaryWriter
-from context_compression.mcp_server.report import Compression, report
+from context_compression.mcp_server.report import ReportedCompression, report
 from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment
 from context_compression.workspace import Opened
 
@@ -48,7 +48,9 @@ async def request_summary(
         outcome = session.ask(messages=history, before_writing=call.before_writing, **options)
         if isinstance(outcome, Result):
             passed = messages is not None
-            return report(Compression(outcome, opened, options, passed, warning=writer.warning))
+            return report(
+                ReportedCompression(outcome, opened, options, passed, warning=writer.warning)
+            )
         return _instructions(opened, outcome, same_conversation, writer.warning)
 
     return await call.in_thread("planning the summary", work)
@@ -81,7 +83,7 @@ async def apply_summary(
         if isinstance(outcome, SummaryAssignment):
             return _instructions(opened, outcome, same_conversation, None)
         view = session.view() if passed else None
-        return report(Compression(outcome, opened, plan["options"], passed, messages=view))
+        return report(ReportedCompression(outcome, opened, plan["options"], passed, messages=view))
 
     return await call.in_thread("applying the summary", work)
 

@@ -9,7 +9,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from context_compression.moved.table import MODULES, NAMES, PACKAGES
+from context_compression.moved.names import NAMES
+from context_compression.moved.table import MODULES, PACKAGES
 
 ROOT = "context_compression"
 FUNCTIONS = ("compress", "usage")

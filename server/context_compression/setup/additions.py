@@ -16,7 +16,7 @@ OWN_KEYS = ("type", "command", "args", "cmd")
 """The keys of an entry that `install` overwrites; all others belong to the user."""
 
 
-class Format(Protocol):
+class FileFormat(Protocol):
     """Reads, adds and removes entries. The modules jsonc, toml and yaml are formats.
 
     All methods raise `ValueError` for a text that cannot be parsed.
@@ -69,7 +69,7 @@ class Addition(Protocol):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ConfigurationEntry:
     """The entry that makes a host start our server.
 
     Attributes:
@@ -81,7 +81,7 @@ class Entry:
     """
 
     path: Path
-    format: Format
+    format: FileFormat
     under: str
     our_entry: Value
     strict: bool = False

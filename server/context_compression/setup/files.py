@@ -24,7 +24,7 @@ ABOUT = "about.json"
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """The content of a file before and after a change; `None` stands for no file."""
 
     path: Path

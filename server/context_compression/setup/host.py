@@ -15,7 +15,14 @@ from typing import Any, Literal
 from context_compression.conversation.messages import as_object, is_array
 from context_compression.errors import SetupError
 from context_compression.setup import jsonc
-from context_compression.setup.additions import Addition, Entry, Format, Hooks, Script, Value
+from context_compression.setup.additions import (
+    Addition,
+    ConfigurationEntry,
+    FileFormat,
+    Hooks,
+    Script,
+    Value,
+)
 from context_compression.setup.finding import Finding
 from context_compression.setup.machine import Machine, Server
 
@@ -93,7 +100,7 @@ class Host:
     under: str
     entry: Callable[[str, Sequence[str]], Value]
     project: tuple[str, ...] = ()
-    format: Format = jsonc
+    format: FileFormat = jsonc
     strict: bool = False
     hooks: tuple[HookFile, ...] = ()
     serves_hooks: bool = False
@@ -126,12 +133,12 @@ class Host:
         *,
         in_project: bool = False,
         hooks: bool = True,
-    ) -> Entry:
+    ) -> ConfigurationEntry:
         """The entry of our server in its configuration."""
         hook_options = ("--hooks", self.name) if hooks and self.serves_hooks else ()
         entry = self.entry(server.command, [*server.options, "serve", *hook_options])
         path = self.file(machine, in_project=in_project)
-        return Entry(path, self.format, self.under, entry, self.strict)
+        return ConfigurationEntry(path, self.format, self.under, entry, self.strict)
 
     def hook_additions(
         self, machine: Machine, server: Server, *, in_project: bool = False

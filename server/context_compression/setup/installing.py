@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from context_compression.errors import SetupError
-from context_compression.setup.additions import Addition, Entry, Value
+from context_compression.setup.additions import Addition, ConfigurationEntry, Value
 from context_compression.setup.files import (
     Backup,
     Backups,
-    Change,
+    FileChange,
     hash_of,
     missing_folders,
     read,
@@ -28,7 +28,7 @@ class Done:
         commands: in a dry run, the host's commands that would be run.
     """
 
-    change: Change
+    change: FileChange
     backup: Path | None = None
     commands: tuple[str, ...] = ()
 
@@ -68,7 +68,7 @@ def uninstall(additions: Sequence[Addition], home: Path, *, dry_run: bool = Fals
     return [_uninstall_one(addition, backups) for addition in reversed(additions)][::-1]
 
 
-def entry_in(entry: Entry) -> Value | None:
+def entry_in(entry: ConfigurationEntry) -> Value | None:
     """The current value of an entry in its file; `None` if there is none.
 
     Raises:
@@ -89,13 +89,13 @@ def is_current(addition: Addition) -> bool | None:
     return (not change.is_one) if addition.is_in(_text(change.before)) else None
 
 
-def _install_change(addition: Addition) -> Change:
+def _install_change(addition: Addition) -> FileChange:
     path = _resolved(addition.path)
     current = read(path)
     with _naming_file(path):
         text = _text(current)
         new = addition.added_to(text)
-    return Change(path, current, current if new == text else new.encode())
+    return FileChange(path, current, current if new == text else new.encode())
 
 
 def _install_one(addition: Addition, backups: Backups) -> Done:
@@ -114,7 +114,7 @@ def _install_one(addition: Addition, backups: Backups) -> Done:
     return Done(change, backup)
 
 
-def _uninstall_change(addition: Addition, backups: Backups) -> Change:
+def _uninstall_change(addition: Addition, backups: Backups) -> FileChange:
     path = _resolved(addition.path)
     current = read(path)
     backup = backups.of(path)
@@ -125,7 +125,7 @@ def _uninstall_change(addition: Addition, backups: Backups) -> Change:
         with _naming_file(path):
             if addition.is_in(_text(current)):
                 after = _without(addition, current, backup)
-    return Change(path, current, after)
+    return FileChange(path, current, after)
 
 
 def _uninstall_one(addition: Addition, backups: Backups) -> Done:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from context_compression.setup.jsonc_parser import Part, parse_spans, part_at
+from context_compression.setup.jsonc_parser import ValueSpan, parse_spans, part_at
 
 BEHIND = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 """Comments after a value, on the same line."""
@@ -138,7 +138,7 @@ def _begun(text: str, value: Any) -> str:
     return text + shown.replace("\n", _newline(text))
 
 
-def _inserted(text: str, root: Part, into: Part, name: str | None, value: Any) -> str:
+def _inserted(text: str, root: ValueSpan, into: ValueSpan, name: str | None, value: Any) -> str:
     """The text with a new last member of an object or, without a name, of a list."""
     outer = _indent_of_line(text, into.start)
     unit = _unit(text, root)
@@ -164,7 +164,7 @@ def _inserted(text: str, root: Part, into: Part, name: str | None, value: Any) -
     return text[:end] + comma + text[end:at] + begin + shown + more + text[at:]
 
 
-def _removed(text: str, part: Part, place: int) -> str:
+def _removed(text: str, part: ValueSpan, place: int) -> str:
     """The text without a member, its comma, and a line that becomes empty."""
     member = part.members[place]
     start, stop = member.start, member.part.stop
@@ -189,7 +189,7 @@ def _closed(text: str, start: int) -> str:
     return text[:start] + match[1] + match[2] + text[match.end() :] if match else text
 
 
-def _written(text: str, root: Part, value: Any, indent: str) -> str:
+def _written(text: str, root: ValueSpan, value: Any, indent: str) -> str:
     """A value in the layout of this file, after a name with this indentation."""
     if root.members and "\n" not in text[root.start : root.stop]:
         return json.dumps(value, ensure_ascii=False)
@@ -197,7 +197,7 @@ def _written(text: str, root: Part, value: Any, indent: str) -> str:
     return shown.replace("\n", _newline(text) + indent)
 
 
-def _unit(text: str, root: Part) -> str:
+def _unit(text: str, root: ValueSpan) -> str:
     """The indentation of one level."""
     first = _indent_at(text, root.members[0].start) if root.members else None
     return first or "  "

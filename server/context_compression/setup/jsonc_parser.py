@@ -14,7 +14,7 @@ LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
 
 
 @dataclass
-class Part:
+class ValueSpan:
     """A value, its span in the text, and its members if it is an object or a list."""
 
     start: int
@@ -37,12 +37,12 @@ class Member:
 
     name: str | None
     start: int
-    part: Part
+    part: ValueSpan
     comma: int | None = None
     """The place of the comma after it; `None` if there is none."""
 
 
-def parse_spans(text: str) -> Part | None:
+def parse_spans(text: str) -> ValueSpan | None:
     """The object that the text holds; `None` if it holds only space and comments.
 
     Raises:
@@ -63,7 +63,7 @@ def parse_spans(text: str) -> Part | None:
     return root
 
 
-def part_at(root: Part, path: Sequence[str]) -> tuple[Part, Sequence[str]]:
+def part_at(root: ValueSpan, path: Sequence[str]) -> tuple[ValueSpan, Sequence[str]]:
     """The value at a path of names, and an empty sequence.
 
     If names are missing, the innermost object on the path, and the missing names.
@@ -82,7 +82,7 @@ def part_at(root: Part, path: Sequence[str]) -> tuple[Part, Sequence[str]]:
     return part, ()
 
 
-def _part(text: str, at: int) -> Part:
+def _part(text: str, at: int) -> ValueSpan:
     """The value that begins at `at`."""
     if text.startswith("{", at):
         return _object(text, at)
@@ -90,12 +90,12 @@ def _part(text: str, at: int) -> Part:
         return _array(text, at)
     match = LITERAL.match(text, at)
     try:
-        return Part(at, match.end() if match else at, json.loads(match[0] if match else ""))
+        return ValueSpan(at, match.end() if match else at, json.loads(match[0] if match else ""))
     except ValueError:
         raise ValueError(f"there is no value where one should be, {_place(text, at)}") from None
 
 
-def _object(text: str, start: int) -> Part:
+def _object(text: str, start: int) -> ValueSpan:
     members: list[Member] = []
     at = _skip(text, start + 1)
     while not text.startswith("}", at):
@@ -113,10 +113,10 @@ def _object(text: str, start: int) -> Part:
             at = _skip(text, at + 1)
         elif not text.startswith("}", at):
             raise ValueError(f"a comma or a brace is missing, {_place(text, at)}")
-    return Part(start, at + 1, {str(m.name): m.part.value for m in members}, members)
+    return ValueSpan(start, at + 1, {str(m.name): m.part.value for m in members}, members)
 
 
-def _array(text: str, start: int) -> Part:
+def _array(text: str, start: int) -> ValueSpan:
     members: list[Member] = []
     at = _skip(text, start + 1)
     while not text.startswith("]", at):
@@ -128,7 +128,7 @@ def _array(text: str, start: int) -> Part:
             at = _skip(text, at + 1)
         elif not text.startswith("]", at):
             raise ValueError(f"a comma or a bracket is missing, {_place(text, at)}")
-    return Part(start, at + 1, [member.part.value for member in members], members)
+    return ValueSpan(start, at + 1, [member.part.value for member in members], members)
 
 
 def _skip(text: str, at: int) -> int:

@@ -12,7 +12,7 @@ from context_compression.store import disk_usage, files, pruning
 from context_compression.store.location import INDEX, store_folder_for
 from context_compression.store.log import SessionLog
 from context_compression.store.root_folder import LOCK_SECONDS, holding, when_made
-from context_compression.store.search import Archive, SearchResult, search
+from context_compression.store.search import SearchResult, SearchScope, search
 from context_compression.store.sessions import (
     has_compression,
     newest_first,
@@ -190,8 +190,7 @@ class Store:
         """The log of a session, whether or not it exists; the same object for the same id.
 
         Raises:
-            StoreError: `id` is not 1 to 128 letters, digits, `.`, `_` and `-`, or begins with a
-                dot.
+            StoreError: `id` is not 1 to 128 letters, digits, `.`, `_`, `-`, or begins with a dot.
         """
         check_owner(self.folder)
         files.no_link(self.folder / "sessions")
@@ -295,9 +294,7 @@ class Store:
         limit: int = 5,
         skip: int = 0,
     ) -> SearchResult:
-        """The archived texts and messages that fit a query best.
-
-        With a pattern alone, the newest that match it.
+        """The archived texts and messages that fit a query best; with a pattern alone, the newest.
 
             store.search('"connection refused" tool:bash error:', limit=3).hits
 
@@ -312,8 +309,8 @@ class Store:
             StoreError: the pattern is invalid or takes too long.
         """
         logs = [self.session(id) for id in self.sessions()]
-        archive = Archive(self.folder, logs, session, self.is_ours)
-        return search(archive, query, pattern=pattern, limit=limit, skip=skip)
+        scope = SearchScope(self.folder, logs, session, self.is_ours)
+        return search(scope, query, pattern=pattern, limit=limit, skip=skip)
 
     def verify(self) -> list[str]:
         """One sentence for each problem with the folder; `[]` if there are none."""

@@ -70,7 +70,7 @@ class Mark:
     ending: bytes = b""
 
 
-class Line(NamedTuple):
+class JsonLine(NamedTuple):
     """A line that was read: its object, the offset of its first byte in the file, its bytes."""
 
     item: dict[str, Any]
@@ -143,7 +143,7 @@ class LineFile:
             return file.read(len(mark.ending)) == mark.ending
         return not mark.offset
 
-    def lines_after(self, mark: Mark, at_least: int) -> tuple[list[Line], Mark]:
+    def lines_after(self, mark: Mark, at_least: int) -> tuple[list[JsonLine], Mark]:
         """The complete lines in about `at_least` bytes after a mark, and the mark after them.
 
         Unreadable lines are omitted; a torn end is left for the next call. Nothing is kept in
@@ -153,12 +153,12 @@ class LineFile:
             file.seek(mark.offset)
             data = file.read(at_least) + file.readline()
         complete = data[: data.rfind(b"\n") + 1]
-        lines: list[Line] = []
+        lines: list[JsonLine] = []
         start = mark.offset
         for line in complete.split(b"\n"):
             item = object_in_line(line)
             if item is not None and not self._is_header(item):
-                lines.append(Line(item, start, line))
+                lines.append(JsonLine(item, start, line))
             start += len(line) + 1
         ending = (mark.ending + complete)[-ENDING_BYTES:]
         return lines, Mark(mark.offset + len(complete), ending)

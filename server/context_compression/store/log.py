@@ -23,7 +23,7 @@ from context_compression.errors import (
 )
 from context_compression.store import files, originals, ref_entries
 from context_compression.store.events import hashes_of_originals, messages_in, refs_in
-from context_compression.store.json_lines import Events, Line, LineFile, Mark
+from context_compression.store.json_lines import Events, JsonLine, LineFile, Mark
 from context_compression.store.names import checked_name
 from context_compression.store.root_folder import make_folder
 from context_compression.store.session_folder import SessionFolder
@@ -109,7 +109,7 @@ class SessionLog(SessionFolder):
         """Whether the log is unchanged up to the mark."""
         return self._events.has(mark)
 
-    def lines_after(self, mark: Mark, at_least: int) -> tuple[list[Line], Mark]:
+    def lines_after(self, mark: Mark, at_least: int) -> tuple[list[JsonLine], Mark]:
         """The events in about `at_least` bytes after a mark, and the mark after them."""
         lines, mark = self._events.lines_after(mark, at_least)
         return [line for line in lines if line.item.get("type") != "originals"], mark

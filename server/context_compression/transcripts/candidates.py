@@ -12,7 +12,7 @@ WORDS = 60  # characters of the first words shown
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateConversation:
     """A conversation that may be meant."""
 
     path: Path
@@ -27,13 +27,15 @@ class Candidate:
         return f"{self.path} (written {age(time.time() - self.written_at)} ago){shown}"
 
 
-def files(paths: Iterable[Path]) -> list[Candidate]:
+def files(paths: Iterable[Path]) -> list[CandidateConversation]:
     """The paths that are files, as candidates; the file written last comes first."""
     times = {path: path.stat().st_mtime for path in paths if path.is_file()}
-    return newest_first(Candidate(path, written_at) for path, written_at in times.items())
+    return newest_first(
+        CandidateConversation(path, written_at) for path, written_at in times.items()
+    )
 
 
-def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+def newest_first(candidates: Iterable[CandidateConversation]) -> list[CandidateConversation]:
     """The candidates, sorted so that the one written last comes first."""
     return sorted(candidates, key=lambda c: (c.written_at, c.path), reverse=True)
 

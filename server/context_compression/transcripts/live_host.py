@@ -13,7 +13,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import ToolCall
 from context_compression.errors import ConversationNotFound, TranscriptError
 from context_compression.transcripts.caller import Caller, ToolRequest
-from context_compression.transcripts.candidates import LISTED, Candidate
+from context_compression.transcripts.candidates import LISTED, CandidateConversation
 
 PATIENCE = 0.3  # seconds to wait until the host has written the call; Claude Code takes 0.1
 STEP = 0.03  # seconds between two searches
@@ -42,10 +42,12 @@ class LiveHost:
     variable: str
     is_proved: bool
     find: Callable[[Caller], Path]
-    here: Callable[[Caller], list[Candidate]]
+    here: Callable[[Caller], list[CandidateConversation]]
 
 
-def transcript_of_call(caller: Caller, here: Callable[[Caller], list[Candidate]]) -> Path:
+def transcript_of_call(
+    caller: Caller, here: Callable[[Caller], list[CandidateConversation]]
+) -> Path:
     """The transcript that holds the call being answered, without its result.
 
     Without a call (on the command line) it is the only transcript there is. Blocks for about 0.3 s
@@ -77,7 +79,7 @@ def transcript_of_call(caller: Caller, here: Callable[[Caller], list[Candidate]]
     raise uncertain(caller, "The tool call being answered stands in no transcript", near)
 
 
-def uncertain(caller: Caller, why: str, near: list[Candidate]) -> ConversationNotFound:
+def uncertain(caller: Caller, why: str, near: list[CandidateConversation]) -> ConversationNotFound:
     """The error that lists the conversations that may be meant."""
     first_words = caller.transcripts.first_words
     shown = [replace(c, about=c.about or first_words(c.path)) for c in near[:LISTED]]

@@ -24,7 +24,13 @@ from context_compression.transcripts.lines import (
     too_large,
 )
 from context_compression.transcripts.rows import Rows, Seen
-from context_compression.transcripts.transcript import Host, Reader, Row, Transcript, id_from_name
+from context_compression.transcripts.transcript import (
+    HostTranscripts,
+    Reader,
+    Row,
+    Transcript,
+    id_from_name,
+)
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
 """Bytes of a file that is read row by row. The limit of a single JSON value is `LONGEST`."""
@@ -50,7 +56,7 @@ class Writers:
         of_documents: hosts whose files are one JSON value, each after a check for such values.
     """
 
-    of_rows: Sequence[Host]
+    of_rows: Sequence[HostTranscripts]
     of_documents: Sequence[tuple[Callable[[Any], bool], DocumentReader]] = ()
 
 
@@ -62,7 +68,7 @@ class Look(Protocol):
         ...
 
 
-class Reading:
+class FileReading:
     """One file, and the state of reading it; with `rows`, only that many rows are read."""
 
     def __init__(

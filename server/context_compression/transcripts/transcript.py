@@ -61,7 +61,7 @@ class Reader(Protocol):
         ...
 
 
-class Host(Protocol):
+class HostTranscripts(Protocol):
     """The reader of one host's transcripts. Each `hosts/<host>/transcript` is one."""
 
     def recognises(self, row: Mapping[str, Any]) -> bool:

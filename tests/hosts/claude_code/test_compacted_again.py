@@ -9,7 +9,7 @@ from transcripts import Row, shown, written
 
 from context_compression import hosts
 from context_compression.hosts.reading import WRITERS
-from context_compression.transcripts.reading import Reading
+from context_compression.transcripts.reading import FileReading
 
 MISPLACED = (
     "Rows that name a parent from before the last compaction were put behind it: 1 (rows 1)."
@@ -65,7 +65,7 @@ class Session:
     def read(self, folder: Path) -> hosts.Transcript:
         """What is read at once, which is what is read row by row."""
         path = folder / "s.jsonl"
-        growing = Reading(path, WRITERS)
+        growing = FileReading(path, WRITERS)
         for count in range(1, len(self.rows) + 1):
             grown = growing.look() if written(path, self.rows[:count]) else None
             assert grown == hosts.read(path)

@@ -40,7 +40,7 @@ LOOK = READ | words(
 GIT_LOOK = words("status diff log show blame grep branch ls-files rev-parse remote")
 
 
-class Step(NamedTuple):
+class SimpleCommand(NamedTuple):
     """One simple command: its words, and its redirections as `(sign, target)`."""
 
     words: list[str]
@@ -82,15 +82,15 @@ def only_looks(command: str) -> bool:
     return seen
 
 
-def steps(command: str) -> Iterator[Step]:
+def steps(command: str) -> Iterator[SimpleCommand]:
     """The simple commands in a command line, in order, without the variables set before them."""
-    step = Step([], [])
+    step = SimpleCommand([], [])
     redirect = ""
     for token in TOKEN.finditer(_without_documents(command).replace("\\\n", " ")[:LONGEST]):
         if token["end"]:
             redirect = ""
             yield from _finished(step)
-            step = Step([], [])
+            step = SimpleCommand([], [])
         elif token["redirect"]:
             redirect = "" if token["copy"] else token["redirect"]
         elif token["comment"]:
@@ -103,7 +103,7 @@ def steps(command: str) -> Iterator[Step]:
     yield from _finished(step)
 
 
-def _finished(step: Step) -> Iterator[Step]:
+def _finished(step: SimpleCommand) -> Iterator[SimpleCommand]:
     """The step; for `bash -lc "..."` the steps inside."""
     if step.verb in {"bash", "sh", "zsh", "dash"} and len(step.words) > 2:
         option, inner = step.words[1], step.words[2:]
@@ -111,7 +111,7 @@ def _finished(step: Step) -> Iterator[Step]:
             if len(inner) == 1 or " " in inner[0]:
                 yield from steps(inner[0])
             else:
-                yield Step(inner, step.redirects)
+                yield SimpleCommand(inner, step.redirects)
             return
     if step.words or step.redirects:
         yield step
@@ -141,7 +141,7 @@ def _plain(word: str) -> str:
     return QUOTED.sub(lambda m: m[1] or m[2] or m[3] or "", word)
 
 
-def _of_step(step: Step, folder: str) -> Iterator[FileAction]:
+def _of_step(step: SimpleCommand, folder: str) -> Iterator[FileAction]:
     for sign, target in step.redirects:
         if not (NO_PATH.match(target) or sign.startswith("2")):
             path = clean(target, folder)

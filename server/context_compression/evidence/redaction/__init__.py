@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator
 
 from context_compression.evidence.redaction.assigned import assigned
-from context_compression.evidence.redaction.coded import CODE, Reading
+from context_compression.evidence.redaction.coded import CODE, DecodedLines
 from context_compression.evidence.redaction.files import in_files
 from context_compression.evidence.redaction.keys import keys
 from context_compression.evidence.redaction.passed import passed
@@ -68,7 +68,7 @@ def _all_in(text: str) -> Iterator[Secret]:
     """Every secret in a text, also in its decoded form (see `coded`)."""
     yield from _plain(text)
     if CODE.search(text):
-        reading = Reading(text)
+        reading = DecodedLines(text)
         for start, stop, kind in _plain(reading.text):
             yield Secret(*reading.place(start, stop), kind)
 

@@ -23,7 +23,7 @@ CODE = re.compile(
 NAMES = {"quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">"}
 
 
-class Reading:
+class DecodedLines:
     """The decoded form of the lines of a text that contain a code.
 
     Attributes:

@@ -20,7 +20,7 @@ from context_compression.hosts.claude_code.about import (
 )
 from context_compression.hosts.claude_code.transcript.row import blocks
 from context_compression.transcripts.caller import Caller
-from context_compression.transcripts.candidates import Candidate, files
+from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.lines import parse, string
 from context_compression.transcripts.live_host import NEWEST, PATIENCE, STEP, LiveHost, uncertain
@@ -30,7 +30,7 @@ GENERATIONS = 40  # parent processes that are checked
 CALL = "claudecode/toolUseId"  # in the call's `_meta`
 
 
-def transcripts_here(caller: Caller) -> list[Candidate]:
+def transcripts_here(caller: Caller) -> list[CandidateConversation]:
     """The sessions of this project; the one written last comes first."""
     return _near(caller, _session_of_ancestor(_config(caller), caller.pid)).newest
 
@@ -65,11 +65,11 @@ def find_current(caller: Caller) -> Path:
 class Near:
     """Transcripts that may be ours, newest first."""
 
-    running: list[Candidate]
+    running: list[CandidateConversation]
     """Transcripts of the session that is now open in the process above us."""
-    started: list[Candidate]
+    started: list[CandidateConversation]
     """Transcripts of the session that the environment names."""
-    newest: list[Candidate]
+    newest: list[CandidateConversation]
     """All transcripts of the same projects."""
 
 
@@ -124,7 +124,7 @@ def _process(pid: int) -> tuple[int, str]:
         return 0, ""
 
 
-def _transcripts(config: Path, session: str | None) -> list[Candidate]:
+def _transcripts(config: Path, session: str | None) -> list[CandidateConversation]:
     """The transcripts of a session in all projects; more than one if the session moved."""
     if not session or not re.fullmatch(r"[A-Za-z0-9_-]+", session):
         return []

@@ -16,7 +16,7 @@ from context_compression.conversation.messages import as_object, is_array, is_ob
 from context_compression.errors import SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE, folder
 from context_compression.setup.additions import Value
-from context_compression.setup.files import Backup, Backups, Change, hash_of, read
+from context_compression.setup.files import Backup, Backups, FileChange, hash_of, read
 from context_compression.setup.installing import Done
 from context_compression.setup.machine import Machine, Server
 
@@ -50,7 +50,7 @@ class Plugin:
         path = settings_file(self.machine)
         before = read(path)
         if (enabled := _enabled(path)) and enabled[0] == FOLDER:
-            return Done(Change(path, before, before))
+            return Done(FileChange(path, before, before))
         wants_command = _at(_object(FOLDER / MANIFEST), "userConfig", "command") is not None
         config = ("--config", f"command={server.command}") if wants_command else ()
         commands = (
@@ -58,14 +58,14 @@ class Plugin:
             ("plugin", "install", PLUGIN, *config),
         )
         if dry_run:
-            return Done(Change(path, before, before), commands=self._shown(commands))
+            return Done(FileChange(path, before, before), commands=self._shown(commands))
         earlier = Backups(self.machine.home).of(path)
         self._run(commands)
         after = read(path)
         known = earlier is not None and earlier.is_of(before)
         kept = earlier.before if earlier and known else before
         backup = Backup(path, kept, hash_of(after or b""))
-        return Done(Change(path, before, after), Backups(self.machine.home).keep(backup))
+        return Done(FileChange(path, before, after), Backups(self.machine.home).keep(backup))
 
     def uninstall(self, *, dry_run: bool = False) -> Done:
         """Have Claude Code remove the plugin.
@@ -78,20 +78,20 @@ class Plugin:
         path = settings_file(self.machine)
         there = read(path)
         if _enabled(path) is None:
-            return Done(Change(path, there, there))
+            return Done(FileChange(path, there, there))
         commands = (
             ("plugin", "uninstall", PLUGIN),
             ("plugin", "marketplace", "remove", MARKET),
         )
         if dry_run:
-            return Done(Change(path, there, there), commands=self._shown(commands))
+            return Done(FileChange(path, there, there), commands=self._shown(commands))
         self._run(commands)
         backups = Backups(self.machine.home)
         backup = backups.of(path)
         if backup and backup.is_of(there):  # the command leaves some of the plugin's settings
-            Change(path, read(path), backup.before).carry_out()
+            FileChange(path, read(path), backup.before).carry_out()
         backups.forget(path)
-        return Done(Change(path, there, read(path)))
+        return Done(FileChange(path, there, read(path)))
 
     def _run(self, commands: tuple[tuple[str, ...], ...]) -> None:
         for shown, arguments in zip(self._shown(commands), commands, strict=True):

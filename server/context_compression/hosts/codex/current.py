@@ -17,7 +17,7 @@ from context_compression.hosts.codex.about import (
     sessions_folder,
 )
 from context_compression.transcripts.caller import Caller
-from context_compression.transcripts.candidates import Candidate, files
+from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.damaged_lines import row_in
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call, uncertain
@@ -25,7 +25,7 @@ from context_compression.transcripts.live_host import LiveHost, transcript_of_ca
 SEARCHED = 50  # the newest rollouts that are searched for those of this working directory
 
 
-def rollouts_here(caller: Caller) -> list[Candidate]:
+def rollouts_here(caller: Caller) -> list[CandidateConversation]:
     """The threads of this working directory; the one written last comes first."""
     folder = sessions_folder(caller.environ, caller.home)
     newest = sorted(folder.glob("*/*/*/rollout-*.jsonl"), reverse=True)[:SEARCHED]  # by date

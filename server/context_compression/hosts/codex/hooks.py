@@ -19,7 +19,7 @@ from context_compression.hosts.codex import transcript as rollouts
 from context_compression.hosts.codex.about import sessions_folder
 from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import string
-from context_compression.transcripts.reading import Reading, Writers
+from context_compression.transcripts.reading import FileReading, Writers
 from context_compression.transcripts.transcript import folder_name
 from context_compression.workspace import Workspace
 
@@ -56,7 +56,7 @@ def _after_compaction(workspace: Workspace, event: Mapping[str, Any]) -> Mapping
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Archive the conversation while the transcript still has it. Codex takes no instructions."""
     if path := _transcript(workspace, string(event, "transcript_path")):
-        transcript = Reading(path, Writers((rollouts,))).look()
+        transcript = FileReading(path, Writers((rollouts,))).look()
         archive_all(workspace.of(transcript).session, transcript)
     return {}
 

@@ -17,11 +17,11 @@ from context_compression.hosts.gemini_cli.about import (
     settings_folder,
 )
 from context_compression.transcripts.caller import Caller
-from context_compression.transcripts.candidates import Candidate, files
+from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.live_host import LiveHost, uncertain
 
 
-def sessions_here(caller: Caller) -> list[Candidate]:
+def sessions_here(caller: Caller) -> list[CandidateConversation]:
     """The sessions of this working directory; the one written last comes first."""
     return files(path for f in _folders(caller) for path in f.glob("chats/session-*.json*"))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from context_compression.conversation.messages import as_object, objects
-from context_compression.hosts.opencode.live import Message, Object
+from context_compression.hosts.opencode.live import Object, StoredMessage
 from context_compression.transcripts.blocks import call, linked, result, text, thinking
 from context_compression.transcripts.lines import string
 
@@ -28,7 +28,7 @@ class Context:
         """When results were last removed from the context, in milliseconds."""
         self.unknown: Counter[str] = Counter()
 
-    def add(self, message: Message, *, newest: bool) -> None:
+    def add(self, message: StoredMessage, *, newest: bool) -> None:
         """Add a message. Calls of the newest message may still be running."""
         if message.about.get("role") == "user":
             self._put("user", [block for part in message.parts for block in self._shown(part)])
@@ -121,7 +121,7 @@ class Context:
 
 
 def charged(
-    messages: Sequence[Message], context: Context
+    messages: Sequence[StoredMessage], context: Context
 ) -> tuple[tuple[int, int] | None, str | None]:
     """Usage and model of the newest request.
 
@@ -140,7 +140,7 @@ def charged(
     return None, _model(messages)
 
 
-def _model(messages: Sequence[Message]) -> str | None:
+def _model(messages: Sequence[StoredMessage]) -> str | None:
     for message in reversed(messages):
         model = string(as_object(message.about.get("model")), "modelID")
         if model or string(message.about, "modelID"):
@@ -148,7 +148,7 @@ def _model(messages: Sequence[Message]) -> str | None:
     return None
 
 
-def _is_lost(message: Message) -> bool:
+def _is_lost(message: StoredMessage) -> bool:
     """Whether the host leaves a failed answer out of later requests.
 
     An aborted answer that has content is still sent.

@@ -10,11 +10,11 @@ from context_compression.errors import TranscriptError
 from context_compression.hosts.opencode.about import MARK_VARIABLE, NAME, TITLE, database_file
 from context_compression.hosts.opencode.database import looking, sessions
 from context_compression.transcripts.caller import Caller
-from context_compression.transcripts.candidates import Candidate
+from context_compression.transcripts.candidates import CandidateConversation
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call
 
 
-def sessions_here(caller: Caller) -> list[Candidate]:
+def sessions_here(caller: Caller) -> list[CandidateConversation]:
     """The sessions of this working directory; the one written last comes first."""
     path = database_file(caller.environ, caller.home)
     if not path.is_file():

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from context_compression.conversation.messages import as_object
 from context_compression.errors import ConversationNotFound, TranscriptError
-from context_compression.hosts.opencode.live import Message, Object
+from context_compression.hosts.opencode.live import Object, StoredMessage
 from context_compression.hosts.opencode.transcript import transcript_of
-from context_compression.transcripts.candidates import LISTED, Candidate
+from context_compression.transcripts.candidates import LISTED, CandidateConversation
 from context_compression.transcripts.lines import LONGEST, parse
 from context_compression.transcripts.transcript import Transcript
 
@@ -74,7 +74,7 @@ class SessionReading:
 
     def _newest_first(
         self, db: "sqlite3.Connection", session: str, used: dict[str, tuple[int, Object]]
-    ) -> Iterator[Message]:
+    ) -> Iterator[StoredMessage]:
         about = db.execute(
             "SELECT id, time_updated FROM message WHERE session_id = ? "
             "ORDER BY time_created DESC, id DESC",
@@ -92,7 +92,7 @@ class SessionReading:
             self._learn(db, "part", parts, used)
             for row in page:
                 own = [used[p["id"]][1] for p in parts if p["message_id"] == row["id"]]
-                yield Message(row["id"], used[row["id"]][1], own)
+                yield StoredMessage(row["id"], used[row["id"]][1], own)
 
     def _learn(
         self,
@@ -176,7 +176,7 @@ def _which(why: str, database: Path, db: "sqlite3.Connection") -> ConversationNo
 
 def sessions(
     database: Path, db: "sqlite3.Connection", where: str, values: Sequence[str]
-) -> list[Candidate]:
+) -> list[CandidateConversation]:
     """The newest sessions that meet an SQL condition, `LISTED` at most."""
     rows = db.execute(
         f"SELECT id, title, time_updated FROM session WHERE {where} "  # never from outside
@@ -184,6 +184,6 @@ def sessions(
         values,
     )
     return [
-        Candidate(database / row["id"], row["time_updated"] / 1000, row["title"] or "")
+        CandidateConversation(database / row["id"], row["time_updated"] / 1000, row["title"] or "")
         for row in rows
     ]

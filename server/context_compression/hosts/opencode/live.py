@@ -10,7 +10,7 @@ Object: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Message:
+class StoredMessage:
     """A message with its parts."""
 
     id: str
@@ -37,7 +37,7 @@ class Message:
         return bool(about.get("role") == "assistant" and about.get("summary") and ended)
 
 
-def not_reverted(newest_first: Iterable[Message], revert: Object) -> Iterator[Message]:
+def not_reverted(newest_first: Iterable[StoredMessage], revert: Object) -> Iterator[StoredMessage]:
     """The messages without those that the user reverted.
 
     The host itself removes reverted messages before the next request.
@@ -48,12 +48,12 @@ def not_reverted(newest_first: Iterable[Message], revert: Object) -> Iterator[Me
             yield message
         elif message.id == first and part:
             kept = [own for own in message.parts if string(own, "id") < part]
-            yield Message(message.id, message.about, kept)
+            yield StoredMessage(message.id, message.about, kept)
 
 
-def live_messages(newest_first: Iterable[Message]) -> tuple[list[Message], set[str]]:
+def live_messages(newest_first: Iterable[StoredMessage]) -> tuple[list[StoredMessage], set[str]]:
     """The messages in the order they are sent, and the ids of those since the last compaction."""
-    taken: list[Message] = []
+    taken: list[StoredMessage] = []
     answered: set[str] = set()  # users' messages that a summary answers
     until = ""
     for message in newest_first:
@@ -75,7 +75,7 @@ def live_messages(newest_first: Iterable[Message]) -> tuple[list[Message], set[s
     return _with_kept_behind(taken), {message.id for message in new}
 
 
-def _with_kept_behind(messages: list[Message]) -> list[Message]:
+def _with_kept_behind(messages: list[StoredMessage]) -> list[StoredMessage]:
     """The messages, with those that a compaction kept moved after its summary."""
     ids = [message.id for message in messages]
     tails = [string(message.compaction or {}, "tail_start_id") for message in messages]

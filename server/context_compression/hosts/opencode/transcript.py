@@ -22,8 +22,8 @@ from context_compression.conversation.messages import as_object, is_array, is_ob
 from context_compression.hosts.opencode.about import NAME
 from context_compression.hosts.opencode.context import Context, charged
 from context_compression.hosts.opencode.live import (
-    Message,
     Object,
+    StoredMessage,
     live_messages,
     not_reverted,
 )
@@ -46,14 +46,14 @@ def read_document(path: Path, document: Any) -> Transcript:
     """The live conversation of an exported session."""
     about = as_object(document)
     messages = [
-        Message(string(info, "id"), info, objects(message.get("parts")))
+        StoredMessage(string(info, "id"), info, objects(message.get("parts")))
         for message in objects(about.get("messages"))
         if (info := as_object(message.get("info")))
     ]
     return transcript_of(path, as_object(about.get("info")), reversed(messages))
 
 
-def transcript_of(path: Path, session: Object, newest_first: Iterable[Message]) -> Transcript:
+def transcript_of(path: Path, session: Object, newest_first: Iterable[StoredMessage]) -> Transcript:
     """The live context of a session.
 
     Args:

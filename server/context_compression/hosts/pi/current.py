@@ -14,13 +14,13 @@ from context_compression.hosts.pi.about import (
     sessions_folder,
 )
 from context_compression.transcripts.caller import Caller
-from context_compression.transcripts.candidates import Candidate, files
+from context_compression.transcripts.candidates import CandidateConversation, files
 from context_compression.transcripts.damaged_lines import row_in
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.live_host import LiveHost, transcript_of_call
 
 
-def sessions_here(caller: Caller) -> list[Candidate]:
+def sessions_here(caller: Caller) -> list[CandidateConversation]:
     """The sessions of this working directory; the one written last comes first."""
     paths = list(sessions_folder(caller.environ, caller.home, caller.cwd).glob("*.jsonl"))
     if shared := caller.environ.get(SESSIONS_VARIABLE):

@@ -67,7 +67,7 @@ def reader() -> "PiReader":
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """The place of an entry in the tree and in the file."""
 
     id: str
@@ -82,7 +82,7 @@ class PiReader:
     """Keeps the tree of entries; `transcript` reads the live ones."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, TreeEntry] = {}
         self._head: Row = {}
         self._last = ""
         self._model = ""
@@ -104,7 +104,7 @@ class PiReader:
         if not id:
             return
         parent = self._last if first else string(row, "parentId")
-        self._entries[id] = Entry(id, parent, kind, at, _named(row))
+        self._entries[id] = TreeEntry(id, parent, kind, at, _named(row))
         self._last = id
         if kind in SENT or kind == "context_edit":
             self._cache.put(at, row)
@@ -152,13 +152,13 @@ class PiReader:
             ],
         )
 
-    def _branch(self) -> tuple[list[Entry], int]:
+    def _branch(self) -> tuple[list[TreeEntry], int]:
         """The entries of the branch that may be live, oldest first, and the missing parents.
 
         The walk goes from the newest entry to the root, or to the first entry that the last
         compaction kept. The second value is 1 if a parent on the way is missing, else 0.
         """
-        branch: dict[str, Entry] = {}
+        branch: dict[str, TreeEntry] = {}
         entry = self._entries.get(self._last)
         first = ""  # the first entry that the last compaction kept
         while entry is not None and entry.id not in branch:
@@ -180,7 +180,7 @@ def _named(row: Row) -> str:
     return string(row, "firstKeptEntryId") or string(row, "targetId")
 
 
-def _live(branch: list[Entry]) -> tuple[list[Entry], set[str]]:
+def _live(branch: list[TreeEntry]) -> tuple[list[TreeEntry], set[str]]:
     """The entries in the order they are sent, and the ids of those that the compaction kept."""
     compactions = [n for n, entry in enumerate(branch) if entry.kind == "compaction"]
     if not compactions:
@@ -191,7 +191,7 @@ def _live(branch: list[Entry]) -> tuple[list[Entry], set[str]]:
     return [branch[at], *kept, *branch[at + 1 :]], {entry.id for entry in kept}
 
 
-def _after(entries: list[Entry], kind: str) -> set[str]:
+def _after(entries: list[TreeEntry], kind: str) -> set[str]:
     """The ids of the entries after the last one of a kind."""
     places = [n for n, entry in enumerate(entries, 1) if entry.kind == kind]
     return {entry.id for entry in entries[max(places, default=0) :]}

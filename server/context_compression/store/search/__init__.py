@@ -30,8 +30,8 @@ A module imports only modules below it. The first search imports `sqlite3`.
 
 from context_compression.moved import held_elsewhere
 from context_compression.store.search.results import Hit, Neighbour, SearchResult
-from context_compression.store.search.run import Archive, search
+from context_compression.store.search.run import SearchScope, search
 
-__all__ = ["Archive", "Hit", "Neighbour", "SearchResult", "search"]
+__all__ = ["Hit", "Neighbour", "SearchResult", "SearchScope", "search"]
 
 __getattr__ = held_elsewhere(__name__)

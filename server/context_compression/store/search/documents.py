@@ -15,10 +15,10 @@ from context_compression.conversation.refs import DIGITS, digest_of, is_proven, 
 from context_compression.errors import ContextCompressionError
 from context_compression.evidence.facts import exit_status
 from context_compression.evidence.ledger.outcomes import reported_errors
-from context_compression.store.json_lines import Line
+from context_compression.store.json_lines import JsonLine
 from context_compression.store.search.messages import (
     NO_CALL,
-    Call,
+    CallLabel,
     RecordedMessage,
     parse_message,
     texts_in,
@@ -33,7 +33,7 @@ batch.
 
 
 @dataclass(frozen=True)
-class Document:
+class IndexedDocument:
     """An archived text, or an archived message with content beyond its archived texts.
 
     Attributes:
@@ -53,7 +53,7 @@ class Document:
     message: str
     span: Span
     source: str | Callable[[], str]
-    call: Call = NO_CALL
+    call: CallLabel = NO_CALL
     failed: bool = False
     by_us: bool = False
     data: bytes | None = None
@@ -80,10 +80,10 @@ class Document:
 
 
 def documents(
-    line: Line,
+    line: JsonLine,
     originals: Callable[[str], OriginalsFile],
     recorded: Callable[[str], RecordedMessage | None],
-) -> Iterator[Document]:
+) -> Iterator[IndexedDocument]:
     """The documents that an event archived, without those whose original is missing.
 
     Args:
@@ -100,7 +100,7 @@ def documents(
             for ref, entry in entries.items():
                 match entry:
                     case {"text": str(text), "what": str(what)} if is_proven(ref, entry, text):
-                        yield Document(
+                        yield IndexedDocument(
                             ref, what, "", span_in_line(line.start, line.data, text), text
                         )
                     case _:
@@ -132,7 +132,7 @@ class _Compression:
 
         self._original = original
 
-    def documents(self) -> Iterator[Document]:
+    def documents(self) -> Iterator[IndexedDocument]:
         """The documents of the compression, in the order of its refs."""
         for ref, entry in self._entries.items():
             with suppress(ContextCompressionError, IndexError):
@@ -146,7 +146,7 @@ class _Compression:
                 if document:
                     yield document
 
-    def _text(self, ref: str, what: str, position: int, slot: int) -> Document | None:
+    def _text(self, ref: str, what: str, position: int, slot: int) -> IndexedDocument | None:
         digest, message = self._original(position)
         message_ref, block = digest[:DIGITS], message.blocks[slot]
         if not isinstance(block, Text | ToolResult) or not digest_of(block.text).startswith(ref):
@@ -154,21 +154,21 @@ class _Compression:
         recorded = self._recorded(message_ref)
         call = recorded.answers.get(slot, NO_CALL) if recorded else NO_CALL
         span = self._span(position, slot, [block.text])
-        return Document(
+        return IndexedDocument(
             ref, what, message_ref, span, block.text,
             call, _reports_failure(block), recorded is None,
         )  # fmt: skip
 
-    def _message(self, ref: str, what: str, position: int) -> Document | None:
+    def _message(self, ref: str, what: str, position: int) -> IndexedDocument | None:
         digest, message = self._original(position)
         if not digest.startswith(ref) or all(map(self._is_covered, message.blocks)):
             return None
         texts = texts_in(message)
         tools = " ".join(call.name for call in message.calls)
         recorded = self._recorded(digest[:DIGITS])
-        return Document(
+        return IndexedDocument(
             ref, what, ref, self._span(position, None, texts), "\n".join(texts),
-            Call(tools, ""), any(map(_reports_failure, message.blocks)), recorded is None,
+            CallLabel(tools, ""), any(map(_reports_failure, message.blocks)), recorded is None,
         )  # fmt: skip
 
     def _is_covered(self, block: Block) -> bool:

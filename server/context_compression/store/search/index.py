@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from context_compression.errors import ContextCompressionError
-from context_compression.store.json_lines import Line
+from context_compression.store.json_lines import JsonLine
 from context_compression.store.log import SessionLog
 from context_compression.store.search import tables
-from context_compression.store.search.documents import BATCH_BYTES, Document, documents
+from context_compression.store.search.documents import BATCH_BYTES, IndexedDocument, documents
 from context_compression.store.search.indexed_session import IndexedSession, stamp_of
 from context_compression.store.search.messages import ConversationReader
 from context_compression.store.search.spans import OriginalsFile, checksum, events_in
@@ -128,7 +128,7 @@ class Index:
         return stamp
 
     def _add(
-        self, id: int, log: SessionLog, lines: Iterable[Line], reader: ConversationReader
+        self, id: int, log: SessionLog, lines: Iterable[JsonLine], reader: ConversationReader
     ) -> bool:
         """Add the messages and documents of some lines; returns whether there were any."""
         originals = lru_cache(1)(partial(OriginalsFile, log))
@@ -162,7 +162,7 @@ class Index:
             self._do(add, (id, *tables.packed(new[at : at + CHUNK])))
         return added or reader.length != length
 
-    def _kind(self, document: Document) -> tuple[int, int | None]:
+    def _kind(self, document: IndexedDocument) -> tuple[int, int | None]:
         """The id of a document's kind, and its number."""
         about, tool, number = tables.kind_to_row(document)
         self._do("INSERT OR IGNORE INTO kinds (about, tool) VALUES (?, ?)", (about, tool))

@@ -9,10 +9,10 @@ from context_compression.conversation.messages import Message
 from context_compression.errors import ContextCompressionError
 from context_compression.store.log import SessionLog
 from context_compression.store.search import tables
-from context_compression.store.search.documents import Document
+from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.messages import (
     NO_CALL,
-    Call,
+    CallLabel,
     RecordedMessage,
     answers_in,
     calls_of,
@@ -76,7 +76,7 @@ class IndexedSession:
         first, second = (None if n is None else self._described(n, {}) for n in numbers)
         return first, second
 
-    def call(self, row: tables.DocumentRow) -> Call | None:
+    def call(self, row: tables.DocumentRow) -> CallLabel | None:
         """The call that a text is the result of; `None` if no block has the document's text."""
         if not row.message or row.block is None:
             return None
@@ -87,7 +87,7 @@ class IndexedSession:
 
     def documents(
         self, rows: Sequence[tables.DocumentRow], spellings: Spellings | None = None
-    ) -> dict[int, Document]:
+    ) -> dict[int, IndexedDocument]:
         """The documents for rows that all belong to one file, by the rows' ids.
 
         Args:
@@ -151,13 +151,13 @@ class IndexedSession:
     def _stamp(self) -> Callable[[str], str]:
         return cache(partial(stamp_of, self.log))
 
-    def _described(self, number: int, calls: Mapping[str, Call]) -> RecordedMessage:
+    def _described(self, number: int, calls: Mapping[str, CallLabel]) -> RecordedMessage:
         """A message of the table; its answers are the answers to `calls`."""
         row, message = self._messages[number], self.message(number)
         answers = answers_in(message, calls)
         return RecordedMessage(row.at, row.ref, speaker(message), glimpse_of(message), answers)
 
-    def _calls_for(self, number: int) -> dict[str, Call]:
+    def _calls_for(self, number: int) -> dict[str, CallLabel]:
         """The calls whose results a message may contain, by their ids."""
         back = self._messages[number].back
         return calls_of(self.message(number - back)) if back else {}

@@ -7,9 +7,9 @@ from itertools import groupby, islice
 from typing import Any, TypeAlias
 
 from context_compression.store.search import tables
-from context_compression.store.search.documents import Document
+from context_compression.store.search.documents import IndexedDocument
 from context_compression.store.search.index import Index
-from context_compression.store.search.messages import Call, RecordedMessage
+from context_compression.store.search.messages import CallLabel, RecordedMessage
 from context_compression.store.search.patterns import Pattern
 from context_compression.store.search.query import (
     LONGEST_WORD,
@@ -20,7 +20,7 @@ from context_compression.store.search.query import (
     weight_of,
 )
 from context_compression.store.search.results import Neighbour
-from context_compression.store.search.sources import Candidate
+from context_compression.store.search.sources import CandidateDocument
 from context_compression.store.search.spellings import Spellings
 
 WEIGHTS = "1.0, 0.5, 0.5, 0.5"
@@ -35,7 +35,7 @@ READ_AT_ONCE = 64
 """
 Fit: TypeAlias = tuple[bool, float, float, int]
 """How well a document fits a query: whether it contains a name of the query, its weight and score
-as in `Candidate`, and its id.
+as in `CandidateDocument`, and its id.
 """
 
 
@@ -69,7 +69,7 @@ class IndexLookup:
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
-    ) -> tuple[Iterator[list[Candidate]], int | None]:
+    ) -> tuple[Iterator[list[CandidateDocument]], int | None]:
         """All documents that contain words of the query, those with its names first; and how many.
 
         If no text contains a word, longer words that begin with it count. If no document fits the
@@ -84,7 +84,9 @@ class IndexLookup:
             return self._blocks(self._in_which(pattern, ids), fits, most), None
         return self._blocks(ids, fits, most), len(ids)
 
-    def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
+    def with_pattern(
+        self, pattern: Pattern, least: int, most: int
+    ) -> Iterator[list[CandidateDocument]]:
         """All documents that match a pattern, the newest first.
 
         If the pattern is plain text, documents that contain it as complete words may come first.
@@ -128,13 +130,13 @@ class IndexLookup:
             ids |= self._session(log).may_hold(name, spellings, (row[3:] for row in group))
         return ids
 
-    def neighbours(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
+    def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
         """The messages right before and right after a candidate."""
         log = self._logs[candidate.session]
         before, after = self._session(log).neighbours(candidate.document.message)
         return self._neighbour(log, before), self._neighbour(log, after)
 
-    def call(self, candidate: Candidate) -> Call:
+    def call(self, candidate: CandidateDocument) -> CallLabel:
         """The call that a text is the result of; for a message, the tools it calls."""
         query = f"{tables.SELECT_DOCUMENT} WHERE documents.id = ?"
         [columns] = self._rows(query, candidate.key)
@@ -231,14 +233,14 @@ class IndexLookup:
 
     def _blocks(
         self, ids: Iterable[int], fits: Mapping[int, Fit], most: int
-    ) -> Iterator[list[Candidate]]:
+    ) -> Iterator[list[CandidateDocument]]:
         left = iter(ids)
         while block := [*islice(left, most)]:
             yield self._candidates(block, fits)
 
-    def _candidates(self, ids: Iterable[int], fits: Mapping[int, Fit]) -> list[Candidate]:
+    def _candidates(self, ids: Iterable[int], fits: Mapping[int, Fit]) -> list[CandidateDocument]:
         return [
-            Candidate(id, self._names[log], document, *fits.get(id, ())[1:3])
+            CandidateDocument(id, self._names[log], document, *fits.get(id, ())[1:3])
             for id, log, document in self._documents(ids)
         ]
 
@@ -251,7 +253,7 @@ class IndexLookup:
 
     def _documents(
         self, ids: Iterable[int], spellings: Spellings | None = None
-    ) -> Iterator[tuple[int, int, Document]]:
+    ) -> Iterator[tuple[int, int, IndexedDocument]]:
         """Documents in the order of `ids`, each as its id, the id of its log, and the document.
 
         Args:
@@ -266,7 +268,7 @@ class IndexLookup:
             where = f"documents.id IN ({', '.join(map(str, block))}) ORDER BY file, start"
             rows = self._rows(f"{tables.SELECT_DOCUMENT} WHERE {where}")
             listed = map(tables.DocumentRow._make, rows)
-            documents: dict[int, tuple[int, Document]] = {}
+            documents: dict[int, tuple[int, IndexedDocument]] = {}
             for (log, _), group in groupby(listed, lambda row: (row.log, row.file)):
                 read = self._session(log).documents([*group], spellings)
                 documents |= {id: (log, document) for id, document in read.items()}

@@ -31,7 +31,7 @@ Event = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallLabel:
     """A tool call: the tool's name and the beginning of its arguments."""
 
     tool: str
@@ -41,7 +41,7 @@ class Call:
         return f"{self.tool} {self.arguments}"
 
 
-NO_CALL = Call("", "")
+NO_CALL = CallLabel("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class RecordedMessage:
     ref: str
     role: str
     glimpse: str
-    answers: Mapping[int, Call]
+    answers: Mapping[int, CallLabel]
 
 
 class ConversationReader:
@@ -73,7 +73,7 @@ class ConversationReader:
     """
 
     def __init__(
-        self, length: int = 0, calls: Mapping[str, Call] | None = None, number: int = 0,
+        self, length: int = 0, calls: Mapping[str, CallLabel] | None = None, number: int = 0,
         caller: int = 0,
     ) -> None:  # fmt: skip
         self.length = length
@@ -119,12 +119,12 @@ def full_text(message: Message) -> str:
     return "\n".join(texts_in(message))
 
 
-def calls_of(message: Message) -> dict[str, Call]:
+def calls_of(message: Message) -> dict[str, CallLabel]:
     """The calls that a message makes, by their ids."""
     return {call.id: _call(call) for call in message.calls}
 
 
-def answers_in(message: Message, calls: Mapping[str, Call]) -> dict[int, Call]:
+def answers_in(message: Message, calls: Mapping[str, CallLabel]) -> dict[int, CallLabel]:
     """The calls whose results a message contains, by the block's index."""
     return {
         slot: calls[block.call_id]
@@ -152,5 +152,5 @@ def glimpse_of(message: Message) -> str:
     return words if len(words) <= GLIMPSE_CHARS else f"{words[:GLIMPSE_CHARS]}…"
 
 
-def _call(call: ToolCall) -> Call:
-    return Call(call.name, " ".join(strings_in(call.arguments))[:CALL_CHARS])
+def _call(call: ToolCall) -> CallLabel:
+    return CallLabel(call.name, " ".join(strings_in(call.arguments))[:CALL_CHARS])

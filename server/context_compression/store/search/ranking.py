@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from context_compression.store.search.excerpt import is_letter
-from context_compression.store.search.sources import Candidate
+from context_compression.store.search.sources import CandidateDocument
 from context_compression.store.search.spellings import Spellings
 
 _GOES_ON = re.compile(r"[./\\:-]+\w")
@@ -17,8 +17,10 @@ Levels = Mapping[int, Mapping[str, int]]
 
 
 def ranked(
-    candidates: Sequence[Candidate], before: Iterable[Candidate], names: Sequence[str]
-) -> list[Candidate]:
+    candidates: Sequence[CandidateDocument],
+    before: Iterable[CandidateDocument],
+    names: Sequence[str],
+) -> list[CandidateDocument]:
     """The candidates, the best first, without duplicates.
 
     Args:
@@ -36,7 +38,7 @@ def ranked(
         if (document := candidate.document)
     }
 
-    def closeness(candidate: Candidate) -> tuple[float, ...]:
+    def closeness(candidate: CandidateDocument) -> tuple[float, ...]:
         named = sum(levels[candidate.key].values())
         by_us = candidate.document.by_us
         return named, candidate.weight, not by_us, candidate.score, candidate.key
@@ -66,12 +68,14 @@ def exactness(name: str, text: str) -> int:
     return best
 
 
-def _different(before: Iterable[Candidate], candidates: Iterable[Candidate]) -> list[Candidate]:
+def _different(
+    before: Iterable[CandidateDocument], candidates: Iterable[CandidateDocument]
+) -> list[CandidateDocument]:
     """The candidates without duplicates, of each other or of those before.
 
     The same text in two sessions is a duplicate, and so are a message and a text in it.
     """
-    kept: list[Candidate] = []
+    kept: list[CandidateDocument] = []
     texts = {candidate.document.ref: candidate.document.text for candidate in before}
     messages = {candidate.document.message for candidate in before}
     for candidate in candidates:
@@ -87,13 +91,13 @@ def _different(before: Iterable[Candidate], candidates: Iterable[Candidate]) -> 
 
 
 def _covering(
-    ordered: Sequence[Candidate], levels: Levels, names: Iterable[str]
-) -> list[Candidate]:
+    ordered: Sequence[CandidateDocument], levels: Levels, names: Iterable[str]
+) -> list[CandidateDocument]:
     """The best candidate; then, for each name not yet shown, the best with it; then the others."""
     highest = {name: max((levels[c.key][name] for c in ordered), default=0) for name in names}
     missing = {name for name, level in highest.items() if level}
-    first: list[Candidate] = []
-    others: list[Candidate] = []
+    first: list[CandidateDocument] = []
+    others: list[CandidateDocument] = []
     for candidate in ordered:
         here = levels[candidate.key]
         shown = {name for name in missing if here[name] == highest[name]}

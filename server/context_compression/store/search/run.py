@@ -17,7 +17,7 @@ from context_compression.store.search.query import Query
 from context_compression.store.search.ranking import ranked
 from context_compression.store.search.results import Hit, SearchResult
 from context_compression.store.search.scan import Scan
-from context_compression.store.search.sources import Candidate, Source
+from context_compression.store.search.sources import CandidateDocument, CandidateSource
 
 MOST_RANKED = 60
 """How many candidates are ranked together."""
@@ -26,7 +26,7 @@ MOST_COUNTED = 120
 
 
 @dataclass(frozen=True)
-class Archive:
+class SearchScope:
     """The sessions to search.
 
     Attributes:
@@ -44,26 +44,31 @@ class Archive:
 
 
 def search(
-    archive: Archive, query: str = "", *, pattern: str | None = None, limit: int = 5, skip: int = 0
+    scope: SearchScope,
+    query: str = "",
+    *,
+    pattern: str | None = None,
+    limit: int = 5,
+    skip: int = 0,
 ) -> SearchResult:
     """The documents that fit best; see `Store.search` for the arguments and the errors."""
     compiled = None if pattern is None else Pattern(pattern)
     search = _Search(Query.read(query), compiled, limit, skip)
-    result = _run(search, archive)
+    result = _run(search, scope)
     apart = None if compiled else search.query.apart
     if result.total or not apart:
         return result
     note = "no text holds all words in the quotation marks together: they were searched apart"
-    result = _run(replace(search, query=apart), archive)
+    result = _run(replace(search, query=apart), scope)
     return replace(result, note="; ".join(filter(None, (note, result.note))))
 
 
-def _run(search: "_Search", archive: Archive) -> SearchResult:
+def _run(search: "_Search", scope: SearchScope) -> SearchResult:
     """The result from the index, or from a scan if there can be no index."""
-    if not archive.logs:
+    if not scope.logs:
         return SearchResult((), 0, 0, search.query.terms)
     try:
-        if not archive.may_index:
+        if not scope.may_index:
             raise StoreUnwritable("this user did not make the folder, and did not trust it")
         from context_compression.store.search import index_file  # imports sqlite3
         from context_compression.store.search.index import Index
@@ -71,11 +76,11 @@ def _run(search: "_Search", archive: Archive) -> SearchResult:
 
         def look_up(index: Index) -> SearchResult:
             with index.transaction():
-                return search.run(IndexLookup(index, archive.session))
+                return search.run(IndexLookup(index, scope.session))
 
-        return index_file.using(archive.folder, archive.logs, look_up)
+        return index_file.using(scope.folder, scope.logs, look_up)
     except (StoreUnwritable, ImportError) as error:
-        result = search.run(Scan(archive.logs, archive.session))
+        result = search.run(Scan(scope.logs, scope.session))
         return replace(result, note=f"searched without an index, which is slower: {error}")
 
 
@@ -92,14 +97,14 @@ class _Search:
         literal = self.pattern.literal if self.pattern else None
         return (*self.query.names, *((literal,) if literal else ()))
 
-    def run(self, source: Source) -> SearchResult:
+    def run(self, source: CandidateSource) -> SearchResult:
         """The result, from candidates of a source."""
         return replace(self, query=source.without_common_words(self.query))._run(source)
 
-    def _run(self, source: Source) -> SearchResult:
+    def _run(self, source: CandidateSource) -> SearchResult:
         blocks, total = self._blocks(source)
         end = self.skip + self.limit
-        ordered: list[Candidate] = []
+        ordered: list[CandidateDocument] = []
         seen = 0
         for block in blocks:
             seen += len(block)
@@ -113,7 +118,9 @@ class _Search:
             self.query.terms, exact=total in (None, seen), more=len(ordered) > end,
         )  # fmt: skip
 
-    def _blocks(self, source: Source) -> tuple[Iterator[list[Candidate]], int | None]:
+    def _blocks(
+        self, source: CandidateSource
+    ) -> tuple[Iterator[list[CandidateDocument]], int | None]:
         """The candidates in blocks, and the total number of candidates if it is known.
 
         Each block is ranked by itself, whichever page is shown, so no page repeats hits of another.
@@ -124,7 +131,7 @@ class _Search:
             return source.with_pattern(self.pattern, least, most), None
         return source.with_words(self.query, most, self.pattern)
 
-    def _held(self, source: Source, candidate: Candidate) -> int:
+    def _held(self, source: CandidateSource, candidate: CandidateDocument) -> int:
         """How many words of the query are in its text or in the call it answers."""
         text = candidate.document.text.casefold()
         terms = [term.casefold() for term in self.query.terms]
@@ -132,7 +139,7 @@ class _Search:
         call = str(source.call(candidate)).casefold() if elsewhere else ""
         return len(terms) - sum(term not in call for term in elsewhere)
 
-    def _hit(self, source: Source, candidate: Candidate) -> Hit:
+    def _hit(self, source: CandidateSource, candidate: CandidateDocument) -> Hit:
         document = candidate.document
         terms: Sequence[str] = self.query.terms
         if self.query.failed and not terms:

@@ -9,12 +9,12 @@ from itertools import islice
 from context_compression.errors import ContextCompressionError
 from context_compression.store.json_lines import Mark
 from context_compression.store.log import SessionLog
-from context_compression.store.search.documents import BATCH_BYTES, Document, documents
-from context_compression.store.search.messages import Call, ConversationReader, RecordedMessage
+from context_compression.store.search.documents import BATCH_BYTES, IndexedDocument, documents
+from context_compression.store.search.messages import CallLabel, ConversationReader, RecordedMessage
 from context_compression.store.search.patterns import Pattern
 from context_compression.store.search.query import Query, weight_of
 from context_compression.store.search.results import Neighbour
-from context_compression.store.search.sources import Candidate
+from context_compression.store.search.sources import CandidateDocument
 from context_compression.store.search.spans import OriginalsFile, events_in
 
 
@@ -29,7 +29,7 @@ class Scan:
             session: read only the session with this id; `None` for all.
         """
         self._recorded: dict[str, list[RecordedMessage]] = {}  # by session
-        self._candidates: list[Candidate] = []
+        self._candidates: list[CandidateDocument] = []
         self._refs: dict[tuple[str, str], str] = {}  # by session and message, the best ref for it
         for log in reversed(logs):
             if session in (None, log.id):
@@ -48,11 +48,11 @@ class Scan:
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
-    ) -> tuple[Iterator[list[Candidate]], int | None]:
+    ) -> tuple[Iterator[list[CandidateDocument]], int | None]:
         """All documents that contain words of the query, by weight; and how many."""
         holding = self._holding(query)
         weights = {t: weight_of(len(keys), len(self._candidates)) for t, keys in holding.items()}
-        matches: list[Candidate] = []
+        matches: list[CandidateDocument] = []
         for candidate in self._candidates:
             held = [term for term, keys in holding.items() if candidate.key in keys]
             if (held or not query.terms) and _within(query, candidate.document):
@@ -62,12 +62,14 @@ class Scan:
             return _blocks((c for c in matches if pattern.is_in(c.document.text)), most), None
         return _blocks(iter(matches), most), len(matches)
 
-    def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
+    def with_pattern(
+        self, pattern: Pattern, least: int, most: int
+    ) -> Iterator[list[CandidateDocument]]:
         """All documents that match a pattern, the newest first, but our own texts last."""
         newest_first = sorted(self._candidates, key=lambda c: (c.document.by_us, -c.key))
         return _blocks((c for c in newest_first if pattern.is_in(c.document.text)), most)
 
-    def neighbours(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
+    def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
         """The messages right before and right after a candidate."""
         messages = self._recorded[candidate.session]
         for number, one in enumerate(messages):
@@ -77,7 +79,7 @@ class Scan:
                 return self._neighbour(candidate, before), self._neighbour(candidate, after)
         return None, None
 
-    def call(self, candidate: Candidate) -> Call:
+    def call(self, candidate: CandidateDocument) -> CallLabel:
         """The call that a text is the result of; for a message, the tools it calls."""
         return candidate.document.call
 
@@ -92,7 +94,7 @@ class Scan:
         return holding
 
     def _neighbour(
-        self, candidate: Candidate, messages: Iterator[RecordedMessage]
+        self, candidate: CandidateDocument, messages: Iterator[RecordedMessage]
     ) -> Neighbour | None:
         for message in messages:
             ref = self._refs.get((candidate.session, message.ref))
@@ -119,19 +121,23 @@ class Scan:
                     if document.ref in refs:
                         continue
                     refs.add(document.ref)
-                    self._candidates.append(Candidate(len(self._candidates), log.id, document))
+                    self._candidates.append(
+                        CandidateDocument(len(self._candidates), log.id, document)
+                    )
                     if document.is_text:
                         self._refs[log.id, document.message] = document.ref
                     else:
                         self._refs.setdefault((log.id, document.message), document.ref)
 
 
-def _blocks(candidates: Iterator[Candidate], most: int) -> Iterator[list[Candidate]]:
+def _blocks(
+    candidates: Iterator[CandidateDocument], most: int
+) -> Iterator[list[CandidateDocument]]:
     while block := list(islice(candidates, most)):
         yield block
 
 
-def _within(query: Query, document: Document) -> bool:
+def _within(query: Query, document: IndexedDocument) -> bool:
     """Whether a document is within the limits of a query."""
     text = document.searched if query.paths else ""
     tools = document.call.tool.casefold()

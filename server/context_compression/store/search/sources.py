@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from context_compression.store.search.documents import Document
-from context_compression.store.search.messages import Call
+from context_compression.store.search.documents import IndexedDocument
+from context_compression.store.search.messages import CallLabel
 from context_compression.store.search.patterns import Pattern
 from context_compression.store.search.query import Query
 from context_compression.store.search.results import Neighbour
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateDocument:
     """A document that may be a hit.
 
     Attributes:
@@ -24,12 +24,12 @@ class Candidate:
 
     key: int
     session: str
-    document: Document
+    document: IndexedDocument
     weight: float = 0.0
     score: float = 0.0
 
 
-class Source(Protocol):
+class CandidateSource(Protocol):
     """A source of the candidates of a search."""
 
     def count(self) -> int:
@@ -42,7 +42,7 @@ class Source(Protocol):
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
-    ) -> tuple[Iterator[list[Candidate]], int | None]:
+    ) -> tuple[Iterator[list[CandidateDocument]], int | None]:
         """All documents that contain words of the query, the best first, in blocks; and how many.
 
         A block has at most `most` documents. The number is `None` if a pattern must match, too,
@@ -50,17 +50,19 @@ class Source(Protocol):
         """
         ...
 
-    def with_pattern(self, pattern: Pattern, least: int, most: int) -> Iterator[list[Candidate]]:
+    def with_pattern(
+        self, pattern: Pattern, least: int, most: int
+    ) -> Iterator[list[CandidateDocument]]:
         """All documents that match a pattern, the newest first, in blocks of at most `most`.
 
         The first block may have fewer, but at least `least` if that many documents match.
         """
         ...
 
-    def neighbours(self, candidate: Candidate) -> tuple[Neighbour | None, Neighbour | None]:
+    def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
         """The messages right before and right after a candidate."""
         ...
 
-    def call(self, candidate: Candidate) -> Call:
+    def call(self, candidate: CandidateDocument) -> CallLabel:
         """The call that a text is the result of; for a message, the tools it calls."""
         ...

@@ -16,7 +16,7 @@ from context_compression.conversation.messages import Text, ToolResult
 from context_compression.errors import ContextCompressionError
 from context_compression.store import files
 from context_compression.store.events import messages_in
-from context_compression.store.json_lines import Line
+from context_compression.store.json_lines import JsonLine
 from context_compression.store.log import SessionLog
 from context_compression.store.originals import MESSAGE_END, MESSAGE_START
 from context_compression.store.search.messages import Event, full_text, parse_message
@@ -93,7 +93,7 @@ class OriginalsFile:
 
 
 def events_in(
-    line: Line, originals: Callable[[str], OriginalsFile]
+    line: JsonLine, originals: Callable[[str], OriginalsFile]
 ) -> Iterator[tuple[Event, Span]]:
     """The events of a line of the log, each with its span.
 

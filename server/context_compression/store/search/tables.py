@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from context_compression.evidence.lexicon import Lexicon
 from context_compression.evidence.words import kind_of
 from context_compression.store.json_lines import Mark
-from context_compression.store.search.documents import Document
-from context_compression.store.search.messages import Call, ConversationReader
+from context_compression.store.search.documents import IndexedDocument
+from context_compression.store.search.messages import CallLabel, ConversationReader
 from context_compression.store.search.query import humps, indexable
 from context_compression.store.search.spans import Span, checksum, text_from
 
@@ -107,7 +107,7 @@ class DocumentRow(NamedTuple):
         """The ref of the message it is or belongs to; "" for a text of no message."""
         return (self.ref if self.message is None else self.message).hex()
 
-    def document(self, data: bytes, call: Call | None = None) -> Document:
+    def document(self, data: bytes, call: CallLabel | None = None) -> IndexedDocument:
         """The document, from the bytes of its span.
 
         Args:
@@ -122,9 +122,9 @@ class DocumentRow(NamedTuple):
             raise ValueError(f"bytes of {self.file or 'the log'} were changed")
         what, tool = _kind(self.about)
         what = what if self.number is None else what.replace(NUMBER, str(self.number), 1)
-        return Document(
+        return IndexedDocument(
             ref, what, self.message_ref, span, lambda: text_from(data, span, ref),
-            call or Call(tool, ""), bool(self.failed), bool(self.by_us), data,
+            call or CallLabel(tool, ""), bool(self.failed), bool(self.by_us), data,
         )  # fmt: skip
 
 
@@ -156,7 +156,7 @@ class MessageRow(NamedTuple):
 def progress_from_row(offset: int, ending: bytes, reading: str) -> tuple[Mark, ConversationReader]:
     """How far a log was read, and a reader that continues from there."""
     length, calls, number, caller = json.loads(reading)
-    waiting = {key: Call(*call) for key, call in calls.items()}
+    waiting = {key: CallLabel(*call) for key, call in calls.items()}
     return Mark(offset, ending), ConversationReader(length, waiting, number, caller)
 
 
@@ -191,7 +191,7 @@ def span_of(message: MessageRow, names: Mapping[int, str]) -> Span:
     return Span(names[message.file], message.start, message.length, position)
 
 
-def kind_to_row(document: Document) -> tuple[str, str, int | None]:
+def kind_to_row(document: IndexedDocument) -> tuple[str, str, int | None]:
     """The kind of a document as JSON, its tool in the form that is searched, and its number.
 
     `message 7 (user)` is of the kind `message # (user)`, with the number 7.
@@ -204,7 +204,7 @@ def kind_to_row(document: Document) -> tuple[str, str, int | None]:
 
 
 def document_to_row(
-    document: Document, kind: int, number: int | None, file: int, sums: tuple[int, int]
+    document: IndexedDocument, kind: int, number: int | None, file: int, sums: tuple[int, int]
 ) -> tuple[Any, ...]:
     """The columns of a document, all but its log.
 
@@ -228,7 +228,7 @@ def lexicon() -> Lexicon:
     return Lexicon(kind_of)
 
 
-def words_of(document: Document, lexicon: Lexicon) -> tuple[str, ...]:
+def words_of(document: IndexedDocument, lexicon: Lexicon) -> tuple[str, ...]:
     """The columns of `words` for a document; the same document always has the same columns.
 
     They are its text; the parts of names in camel case; paths; and the call it is the result of,

@@ -16,7 +16,7 @@ from context_compression.strategies.filling.assembling import GapMarks, assemble
 from context_compression.strategies.filling.competing import competition
 from context_compression.strategies.filling.explanation import explanation
 from context_compression.strategies.filling.kept import KeptMessages
-from context_compression.strategies.filling.lines import Lines
+from context_compression.strategies.filling.lines import FilesAndNames
 from context_compression.strategies.filling.rules import rules_with_room
 from context_compression.strategies.keep import cost
 from context_compression.strategies.pictures import Showing
@@ -33,7 +33,10 @@ class Draft:
     """
 
     def __init__(
-        self, view: dict[int, Message], notes: dict[int, Message], lines: Lines | None = None
+        self,
+        view: dict[int, Message],
+        notes: dict[int, Message],
+        lines: FilesAndNames | None = None,
     ) -> None:
         self.view, self.notes = view, notes
         self.with_lines: Mapping[int, Message] = lines.appended(view, notes) if lines else {}
@@ -64,7 +67,7 @@ class Attempt:
         self._base, self._showing = base, showing
         self.pool, self._choice = competition(base)
         self._rules, self.lacks_sure_rule = rules_with_room(base, self.pool, left)
-        self._lines = Lines(base)
+        self._lines = FilesAndNames(base)
         self._marks = GapMarks(
             max(measured.GAPS_SHARE * base.room, measured.BARE_NOTE_TOKENS),
             ends=base.room >= measured.LEAST_FOR_REFS_TOKENS,

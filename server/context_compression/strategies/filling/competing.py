@@ -25,7 +25,7 @@ from context_compression.strategies.filling.worth import value_of, value_of_user
 from context_compression.strategies.forms import Form, is_instruction
 from context_compression.strategies.names import LABEL as NAMES
 from context_compression.strategies.pictures import is_mark
-from context_compression.strategies.quoting import Part, weight_of
+from context_compression.strategies.quoting import QuotedText, weight_of
 from context_compression.strategies.repeats import repeated_texts
 
 DONE_ONCE = re.compile(
@@ -113,7 +113,9 @@ class Competing:
             for part in parts:
                 yield self._source(index, message, slot, block, part)
 
-    def _source(self, index: int, message: Message, slot: int, block: Block, part: Part) -> Source:
+    def _source(
+        self, index: int, message: Message, slot: int, block: Block, part: QuotedText
+    ) -> Source:
         """A text of a block, with the worth and the cost of its pieces."""
         text, key, opening, weight = part
         plan = self.base.plan
@@ -146,15 +148,15 @@ class Competing:
         return measured.CHANGE_WORTH if call.id in last_changes else 0.0
 
 
-def clipped(block: Block) -> Iterator[Part]:
+def clipped(block: Block) -> Iterator[QuotedText]:
     """The texts of a block that a form may shorten; for a call the key is the text itself."""
     match block:
         case ToolCall():
             for name, text in named_strings(block.arguments):
                 if len(text) > measured.ARGUMENT_CHARS:
-                    yield Part(text, text, measured.SHOWN_CALL_TOKENS, weight_of(name))
+                    yield QuotedText(text, text, measured.SHOWN_CALL_TOKENS, weight_of(name))
         case Text() | ToolResult() if block.text.strip():
-            yield Part(block.text, "", measured.SHOWN_TEXT_TOKENS)
+            yield QuotedText(block.text, "", measured.SHOWN_TEXT_TOKENS)
         case _:
             return
 

@@ -8,7 +8,7 @@ from context_compression.strategies import measured, names
 from context_compression.strategies.filling.kept import KeptMessages, texts_in
 
 
-class Lines:
+class FilesAndNames:
     """The room of the two lines: of files that were worked on, and of names that were used.
 
     Attributes:

@@ -31,7 +31,7 @@ from context_compression.strategies.pictures import images_in, mark_of
 from context_compression.strategies.quoting.calls import call_of
 from context_compression.strategies.quoting.gaps import gap_of_messages, gaps
 from context_compression.strategies.quoting.labels import label
-from context_compression.strategies.quoting.quoting import Part, Quoting
+from context_compression.strategies.quoting.quoting import QuotedText, Quoting
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
 
 RESTORE = "; context_restore(ref=…) brings one back whole, context_restore(query=…) finds others"
@@ -119,7 +119,9 @@ class _Writer:
             mark = mark_of(len(pictures), self._quoting.ref_of_message(index))
             self.text += f"\n[{message.role.capitalize()}] {mark}"
 
-    def _quote_text(self, index: int, block: Block, part: Part, spans: Sequence[Span]) -> None:
+    def _quote_text(
+        self, index: int, block: Block, part: QuotedText, spans: Sequence[Span]
+    ) -> None:
         quoting, message = self._quoting, self._quoting.plan.messages[index]
         begins = min(spans)[0] == 0
         who = label(quoting, message, block, part.key, self._call_above, begins=begins)
@@ -134,7 +136,7 @@ class _Writer:
         self.text += f"\n[{who}]{NEWLINE if NEWLINE in text else ' '}{text}"
         self._call_above = call_of(block)
 
-    def _mark_text(self, message: Message, block: Text, part: Part) -> None:
+    def _mark_text(self, message: Message, block: Text, part: QuotedText) -> None:
         """Write the mark of a text without quotes, if it has a ref of its own."""
         if ref := own_ref(part.text, self._quoting.plan.archive):
             who = label(self._quoting, message, block, part.key, self._call_above)

@@ -10,7 +10,7 @@ from context_compression.strategies import measured
 from context_compression.strategies.quoting.calls import one_line
 
 
-class Outcome(NamedTuple):
+class CallOutcome(NamedTuple):
     """The outcome of a call that failed or returned nothing.
 
     Attributes:
@@ -26,13 +26,13 @@ class Outcome(NamedTuple):
     reason: str
 
 
-def outcomes_in(messages: Sequence[Message]) -> Mapping[str, Outcome]:
+def outcomes_in(messages: Sequence[Message]) -> Mapping[str, CallOutcome]:
     """The outcome of each call that failed or returned nothing, by call id."""
     commands = {
         call.id for message in messages for call in message.calls if next(commands_of(call), "")
     }
     return {
-        block.call_id: Outcome(index, slot, label, reason)
+        block.call_id: CallOutcome(index, slot, label, reason)
         for index, message in enumerate(messages)
         for slot, block in enumerate(message.blocks)
         if isinstance(block, ToolResult)

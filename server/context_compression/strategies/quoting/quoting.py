@@ -15,10 +15,10 @@ from context_compression.strategies import measured
 from context_compression.strategies.files import Files, files_of
 from context_compression.strategies.names import names_of
 from context_compression.strategies.quoting.calls import CallTexts, call_texts, weight_of
-from context_compression.strategies.quoting.outcomes import Outcome, outcomes_in
+from context_compression.strategies.quoting.outcomes import CallOutcome, outcomes_in
 
 
-class Part(NamedTuple):
+class QuotedText(NamedTuple):
     """A text of a block, of which pieces may be shown.
 
     Attributes:
@@ -60,7 +60,7 @@ class Quoting:
         return label_of({call.name for message in self.plan.messages for call in message.calls})
 
     @cached_property
-    def outcomes(self) -> Mapping[str, Outcome]:
+    def outcomes(self) -> Mapping[str, CallOutcome]:
         """The outcome of each call that failed or returned nothing, by its id."""
         return outcomes_in(self.plan.messages)
 
@@ -74,7 +74,7 @@ class Quoting:
         """The names that were used, except those of files, which have a line of their own."""
         return [name for name in names_of(self.plan) if name not in self.files.ends]
 
-    def parts(self, block: Block) -> Iterator[Part]:
+    def parts(self, block: Block) -> Iterator[QuotedText]:
         """The texts of a block; for a call its line, then its long arguments by number.
 
         The note that the start of a conversation is missing does not count.
@@ -85,14 +85,14 @@ class Quoting:
                 opening = _label_tokens(call)
                 if len(call.line) > 3:
                     tokens = measured.LABEL_TOKENS if call.has_topic else opening
-                    yield Part(call.line, "line", tokens)
+                    yield QuotedText(call.line, "line", tokens)
                 for number, (name, text) in enumerate(call.long):
-                    yield Part(text, str(number), opening, weight_of(name))
+                    yield QuotedText(text, str(number), opening, weight_of(name))
             case ToolResult() if block.text.strip():
-                yield Part(block.text, "", _label_tokens(self.calls.get(block.call_id)))
+                yield QuotedText(block.text, "", _label_tokens(self.calls.get(block.call_id)))
             case Text() if block.text.strip() and block.text != NO_START:
                 ref_tokens = measured.REF_TOKENS if len(block.text) > TEXT_WITH_REF_CHARS else 0
-                yield Part(block.text, "", measured.LABEL_TOKENS + ref_tokens)
+                yield QuotedText(block.text, "", measured.LABEL_TOKENS + ref_tokens)
             case _:
                 return
 

@@ -24,7 +24,7 @@ from context_compression.hosts.claude_code.transcript.reader import (
     reader,
     recognises,
 )
-from context_compression.transcripts.reading import Reading, Writers
+from context_compression.transcripts.reading import FileReading, Writers
 from context_compression.transcripts.transcript import Transcript
 
 __all__ = ["NAME", "ClaudeCodeReader", "read_own", "reader", "recognises"]
@@ -36,4 +36,4 @@ def read_own(path: Path) -> Transcript:
     Raises:
         TranscriptError: the file does not exist, cannot be read, or is not a conversation.
     """
-    return Reading(path, Writers((stream, sessions), ((stream.is_log, stream),))).look()
+    return FileReading(path, Writers((stream, sessions), ((stream.is_log, stream),))).look()

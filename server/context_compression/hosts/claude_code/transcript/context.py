@@ -15,7 +15,7 @@ PROMPT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_inpu
 
 
 @dataclass(frozen=True)
-class Step:
+class AnsweredMessage:
     """An assistant message, and the user message after it with the results of its calls."""
 
     message: dict[str, Any]
@@ -45,8 +45,8 @@ class Context:
         """How many attachments have no text in the file, by their type."""
         self._branch = branch
         self._uuids: dict[int, list[str]] = {}  # of rows, by the `id()` of their message
-        self._steps: dict[str, Step] = {}  # by message id
-        self._calls: dict[str, Step] = {}  # by call id, in the order of the calls
+        self._steps: dict[str, AnsweredMessage] = {}  # by message id
+        self._calls: dict[str, AnsweredMessage] = {}  # by call id, in the order of the calls
         self._cleared = _cleared(branch.rows)
         self._words_them = False  # whether the host writes the text of attachments (`rendered`)
         for row in branch.rows:
@@ -103,7 +103,9 @@ class Context:
         content = row["message"]["content"]
         step = self._steps.get(message_id(row))
         if step is None:
-            step = self._steps[message_id(row)] = Step({"role": "assistant", "content": content})
+            step = self._steps[message_id(row)] = AnsweredMessage(
+                {"role": "assistant", "content": content}
+            )
             self.messages += [step.message, step.answer]
         else:
             there = blocks_of(step.message["content"])  # a row may be written twice
