@@ -1,6 +1,8 @@
 """The doctor: checks whether our server works in a host, and names a remedy for each problem.
 
-doctor.py   all findings about one host
-checks.py   findings about the environment, the store, the search and the key
-trial.py    starts our server as a host would start it
+It changes nothing: `setup` changes the configuration of a host.
+
+    doctor.py   all findings about one host
+    checks.py   findings about the environment, the store, the search and the key
+    trial.py    starts our server as a host would start it
 """

@@ -123,7 +123,7 @@ NAMES: Mapping[tuple[str, str], str] = {
     ("setup.hosts", "typed"): "setup.host:typed",
     ("setup.json_parts", "Part"): "setup.jsonc_parser:ValueSpan",
     ("setup.json_parts", "taken_apart"): "setup.jsonc_parser:parse_spans",
-    ("setup.json_parts", "walk"): "setup.jsonc_parser:part_at",
+    ("setup.json_parts", "walk"): "setup.jsonc_parser:span_at",
     ("setup.pieces", "Entry"): "setup.additions:ConfigurationEntry",
     ("setup.pieces", "Format"): "setup.additions:FileFormat",
     ("setup.pieces", "Piece"): "setup.additions:Addition",

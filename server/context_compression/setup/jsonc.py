@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from context_compression.setup.jsonc_parser import ValueSpan, parse_spans, part_at
+from context_compression.setup.jsonc_parser import ValueSpan, parse_spans, span_at
 
 BEHIND = re.compile(r"(?:[ \t]*/\*[^\r\n]*?\*/)*(?:[ \t]*//[^\r\n]*)?")
 """Comments after a value, on the same line."""
@@ -46,8 +46,8 @@ def value_at(text: str, path: Sequence[str]) -> Any:
     root = parse_spans(text)
     if root is None:
         return None
-    part, missing = part_at(root, path)
-    return None if missing else part.value
+    span, missing = span_at(root, path)
+    return None if missing else span.value
 
 
 def with_value(text: str, path: Sequence[str], value: Any) -> str:
@@ -55,11 +55,11 @@ def with_value(text: str, path: Sequence[str], value: Any) -> str:
     root = parse_spans(text)
     if root is None:
         return _begun(text, _nested(path, value))
-    part, missing = part_at(root, path)
+    span, missing = span_at(root, path)
     if missing:
-        return _inserted(text, root, part, missing[0], _nested(missing[1:], value))
-    shown = _written(text, root, value, _indent_of_line(text, part.start))
-    return text[: part.start] + shown + text[part.stop :]
+        return _inserted(text, root, span, missing[0], _nested(missing[1:], value))
+    shown = _written(text, root, value, _indent_of_line(text, span.start))
+    return text[: span.start] + shown + text[span.stop :]
 
 
 def without_value(text: str, path: Sequence[str], *, keep: int) -> str:
@@ -71,7 +71,7 @@ def without_value(text: str, path: Sequence[str], *, keep: int) -> str:
         keep: the number of outer names on the path whose objects stay even if empty.
     """
     root = parse_spans(text)
-    outer, missing = part_at(root, path[:-1]) if root else (None, path)
+    outer, missing = span_at(root, path[:-1]) if root else (None, path)
     place = outer.place_of(path[-1]) if outer and not missing else None
     if outer is None or place is None:
         return text
@@ -87,12 +87,12 @@ def with_item(text: str, path: Sequence[str], item: Any) -> str:
         ValueError: as `value_at`, or the value at the path is not a list.
     """
     root = parse_spans(text)
-    part, missing = part_at(root, path) if root else (None, path)
-    if root is None or part is None or missing:
+    span, missing = span_at(root, path) if root else (None, path)
+    if root is None or span is None or missing:
         return with_value(text, path, [item])
-    if not isinstance(part.value, list):
+    if not isinstance(span.value, list):
         raise ValueError(f'its "{path[-1]}" is not a list')
-    return _inserted(text, root, part, None, item)
+    return _inserted(text, root, span, None, item)
 
 
 def without_items(
@@ -104,22 +104,22 @@ def without_items(
     """
     while True:
         root = parse_spans(text)
-        part, missing = part_at(root, path) if root else (None, path)
-        if part is None or missing or not isinstance(part.value, list):
+        span, missing = span_at(root, path) if root else (None, path)
+        if span is None or missing or not isinstance(span.value, list):
             return text
-        place = next((i for i, m in enumerate(part.members) if leaves(m.part.value)), None)
+        place = next((i for i, m in enumerate(span.members) if leaves(m.span.value)), None)
         if place is None:
             return _pruned(text, path, keep)
-        text = _removed(text, part, place)
+        text = _removed(text, span, place)
 
 
 def _pruned(text: str, path: Sequence[str], keep: int) -> str:
     """The text without empty objects and lists on a path, from the innermost outwards."""
     for length in range(len(path), keep, -1):
         root = parse_spans(text)
-        outer, missing = part_at(root, path[: length - 1]) if root else (None, path)
+        outer, missing = span_at(root, path[: length - 1]) if root else (None, path)
         place = outer.place_of(path[length - 1]) if outer and not missing else None
-        if outer is None or place is None or outer.members[place].part.members:
+        if outer is None or place is None or outer.members[place].span.members:
             break
         text = _removed(text, outer, place)
     return text
@@ -157,30 +157,30 @@ def _inserted(text: str, root: ValueSpan, into: ValueSpan, name: str | None, val
         if not one_line and "\n" not in rest:
             rest = _newline(text) + outer
         return text[:at] + (begin if not one_line else "") + shown + rest + text[into.stop - 1 :]
-    end = last.part.stop if last.comma is None else last.comma + 1
+    end = last.span.stop if last.comma is None else last.comma + 1
     behind = BEHIND.match(text, end)
     at = behind.end() if behind else end
     comma, more = (",", "") if last.comma is None else ("", ",")
     return text[:end] + comma + text[end:at] + begin + shown + more + text[at:]
 
 
-def _removed(text: str, part: ValueSpan, place: int) -> str:
+def _removed(text: str, span: ValueSpan, place: int) -> str:
     """The text without a member, its comma, and a line that becomes empty."""
-    member = part.members[place]
-    start, stop = member.start, member.part.stop
+    member = span.members[place]
+    start, stop = member.start, member.span.stop
     if member.comma is not None:
         stop = member.comma + 1
     left, right = text[:start], text[stop:]
     if member.comma is None and place:  # the member before becomes the last: no comma after it
-        comma = part.members[place - 1].comma
+        comma = span.members[place - 1].comma
         assert comma is not None
         left = left[:comma] + left[comma + 1 :]
     bare = left.rstrip(" \t")
     if bare.endswith("\n") and (ended := re.match(r"[ \t]*(?:\r?\n|(?=[}\]]))", right)):
         if ended[0].endswith("\n"):
             left, right = bare, right[ended.end() :]
-        return _closed(left + right, part.start)
-    return _closed((left if bare.endswith("\n") else bare) + right, part.start)
+        return _closed(left + right, span.start)
+    return _closed((left if bare.endswith("\n") else bare) + right, span.start)
 
 
 def _closed(text: str, start: int) -> str:

@@ -37,7 +37,7 @@ class Member:
 
     name: str | None
     start: int
-    part: ValueSpan
+    span: ValueSpan
     comma: int | None = None
     """The place of the comma after it; `None` if there is none."""
 
@@ -53,7 +53,7 @@ def parse_spans(text: str) -> ValueSpan | None:
     if at == len(text):
         return None
     try:
-        root = _part(text, at)
+        root = _span(text, at)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if _skip(text, root.stop) != len(text):
@@ -63,7 +63,7 @@ def parse_spans(text: str) -> ValueSpan | None:
     return root
 
 
-def part_at(root: ValueSpan, path: Sequence[str]) -> tuple[ValueSpan, Sequence[str]]:
+def span_at(root: ValueSpan, path: Sequence[str]) -> tuple[ValueSpan, Sequence[str]]:
     """The value at a path of names, and an empty sequence.
 
     If names are missing, the innermost object on the path, and the missing names.
@@ -71,18 +71,18 @@ def part_at(root: ValueSpan, path: Sequence[str]) -> tuple[ValueSpan, Sequence[s
     Raises:
         ValueError: the path leads through a value that is not an object.
     """
-    part = root
+    span = root
     for depth, name in enumerate(path):
-        if not isinstance(part.value, dict):
+        if not isinstance(span.value, dict):
             raise ValueError(f'its "{path[depth - 1]}" is not an object')
-        place = part.place_of(name)
+        place = span.place_of(name)
         if place is None:
-            return part, path[depth:]
-        part = part.members[place].part
-    return part, ()
+            return span, path[depth:]
+        span = span.members[place].span
+    return span, ()
 
 
-def _part(text: str, at: int) -> ValueSpan:
+def _span(text: str, at: int) -> ValueSpan:
     """The value that begins at `at`."""
     if text.startswith("{", at):
         return _object(text, at)
@@ -99,36 +99,35 @@ def _object(text: str, start: int) -> ValueSpan:
     members: list[Member] = []
     at = _skip(text, start + 1)
     while not text.startswith("}", at):
-        key = _part(text, at)
+        key = _span(text, at)
         if not isinstance(key.value, str):
             raise ValueError(f"there is no name where one should be, {_place(text, at)}")
         colon = _skip(text, key.stop)
         if not text.startswith(":", colon):
             raise ValueError(f"a colon is missing, {_place(text, colon)}")
-        part = _part(text, _skip(text, colon + 1))
-        members.append(Member(key.value, at, part))
-        at = _skip(text, part.stop)
-        if text.startswith(",", at):
-            members[-1].comma = at
-            at = _skip(text, at + 1)
-        elif not text.startswith("}", at):
-            raise ValueError(f"a comma or a brace is missing, {_place(text, at)}")
-    return ValueSpan(start, at + 1, {str(m.name): m.part.value for m in members}, members)
+        members.append(Member(key.value, at, _span(text, _skip(text, colon + 1))))
+        at = _behind(text, members[-1], "}", "brace")
+    return ValueSpan(start, at + 1, {str(m.name): m.span.value for m in members}, members)
 
 
 def _array(text: str, start: int) -> ValueSpan:
     members: list[Member] = []
     at = _skip(text, start + 1)
     while not text.startswith("]", at):
-        part = _part(text, at)
-        members.append(Member(None, at, part))
-        at = _skip(text, part.stop)
-        if text.startswith(",", at):
-            members[-1].comma = at
-            at = _skip(text, at + 1)
-        elif not text.startswith("]", at):
-            raise ValueError(f"a comma or a bracket is missing, {_place(text, at)}")
-    return ValueSpan(start, at + 1, [member.part.value for member in members], members)
+        members.append(Member(None, at, _span(text, at)))
+        at = _behind(text, members[-1], "]", "bracket")
+    return ValueSpan(start, at + 1, [member.span.value for member in members], members)
+
+
+def _behind(text: str, member: Member, closing: str, name: str) -> int:
+    """Where the next member begins, or the closing sign stands; notes the comma between."""
+    at = _skip(text, member.span.stop)
+    if text.startswith(",", at):
+        member.comma = at
+        return _skip(text, at + 1)
+    if not text.startswith(closing, at):
+        raise ValueError(f"a comma or a {name} is missing, {_place(text, at)}")
+    return at
 
 
 def _skip(text: str, at: int) -> int:

@@ -5,6 +5,7 @@
 The base count is made by tiktoken's o200k, with ranks shipped in the package, so nothing is
 downloaded. The tokens of other models are the base count times a factor, plus constants for the
 structure around each block. The caches hold base counts only, so one cache serves every model.
+This package only counts. `compression` and `session` decide what follows from a count.
 
     o200k.py        the base count, from the vocabulary in data/
     families.py     the tokenizer and context window of each model
