@@ -97,7 +97,7 @@ class RequestedCompression:
         """Compresses the session, or the transcript in the current state of its file.
 
         Returns:
-            The result, and in a dry run a forecast of the summary.
+            The result, and in a dry run the forecast of a summary, if a model would write one.
         """
         summarizer = self._summarizer()
         session = self.opened.session

@@ -19,7 +19,7 @@ def report(result: Result, forecast: Forecast | None = None, *, not_counted: int
 
     Args:
         result: of the compression.
-        forecast: the expected cost of a summary, in a dry run.
+        forecast: the calls and tokens that a summary would take, in a dry run.
         not_counted: tokens that the host sends besides the messages.
     """
     return {

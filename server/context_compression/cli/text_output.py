@@ -28,7 +28,7 @@ def report(
 
     Args:
         result: of the compression.
-        forecast: the expected cost of a summary, in a dry run.
+        forecast: the calls and tokens that a summary would take, in a dry run.
         restorable: whether the originals were archived.
         not_counted: tokens that the host sends besides the messages.
     """
@@ -73,7 +73,7 @@ def _target(result: Result) -> list[str]:
 
 
 def _summary(result: Result, forecast: Forecast | None) -> list[str]:
-    """The tokens and cost of a summary, or a forecast of them."""
+    """Lines on the summary: its tokens and cost, or in a dry run the forecast."""
     if forecast:
         messages = how_many(forecast.messages, "message")
         tokens = how_many(forecast.tokens, "token")

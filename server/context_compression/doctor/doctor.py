@@ -91,7 +91,10 @@ def installed_entry(
 def check_server(
     command: list[str], environ: Mapping[str, str], machine: Machine, host: Host | None = None
 ) -> list[Finding]:
-    """Findings from starting a server in an environment, and findings about the transcripts."""
+    """Findings on a server that is started in an environment.
+
+    They cover our variables, the start, the store, the search, the key, and the transcripts.
+    """
     findings = [*check_variables(environ), *_not_passed(environ, machine, host)]
     cwd = Path(machine.home.anchor) if host and host.has_no_folder else machine.cwd
     if shutil.which(command[0], path=environ.get("PATH", os.defpath)) is None:

@@ -43,8 +43,8 @@ async def try_out(command: Sequence[str], environ: Mapping[str, str], cwd: Path)
     """Start a server, list its tools and call `context_status`.
 
     Raises:
-        SetupError: the server did not start, or did not answer within `PATIENCE` seconds. If it
-            did not start, the text is the last line of its stderr.
+        SetupError: the server did not answer within `PATIENCE` seconds, or failed in another way.
+            After such a failure the text is the last line of its stderr, if there is one.
     """
     parameters = StdioServerParameters(
         command=command[0], args=[*command[1:]], env=dict(environ), cwd=cwd

@@ -45,7 +45,7 @@ def read(path: Path, *, max_bytes: int = MAX_BYTES) -> Transcript:
 
 
 class Readings:
-    """Remembers the last transcripts; reading one again reads only the part that was added."""
+    """Remembers the transcripts read last, and reads only what was added when one is read again."""
 
     def __init__(self) -> None:
         self._readings: OrderedDict[Path, Look] = OrderedDict()

@@ -1,6 +1,7 @@
-"""Runs the tools that a model calls, in the order of its calls; our tool is one of them.
+"""Runs the tools that a model calls; our tool is one of them.
 
-The error of a failed tool is an answer too: the model reads it and continues.
+Results have the order of the calls, even if the calls run concurrently. The error of a failed tool
+is an answer too: the model reads it and continues.
 """
 
 import json
@@ -35,7 +36,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["ref"],
 }
 PAGE = 8_000
-"""How many characters one call restores."""
+"""The most characters that one call restores."""
 
 
 @dataclass(frozen=True)

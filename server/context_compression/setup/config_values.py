@@ -14,7 +14,7 @@ Values = Mapping[str, Any]
 
 
 def json_in(path: Path) -> Values:
-    """The object in a JSON file, with or without comments; empty if there is none."""
+    """The object in a JSON file, with or without comments; empty if it cannot be read."""
     try:
         data = read(path)
         return as_object(jsonc.value_at((data or b"").decode() or "{}", ()))
@@ -23,7 +23,7 @@ def json_in(path: Path) -> Values:
 
 
 def toml_in(path: Path) -> Values:
-    """The table in a TOML file; empty if there is none."""
+    """The table in a TOML file; empty if it cannot be read."""
     try:
         return tomllib.loads((read(path) or b"").decode().removeprefix("\ufeff"))
     except (SetupError, ValueError):

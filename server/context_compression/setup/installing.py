@@ -42,8 +42,8 @@ def install(additions: Sequence[Addition], home: Path, *, dry_run: bool = False)
         dry_run: change nothing, and return the changes that would be made.
 
     Raises:
-        SetupError: a file cannot be parsed, read or written. All changes are computed before the
-            first file is written, so other files have changed only if writing failed.
+        SetupError: a file cannot be parsed, read or written, or its backup cannot. Every file is
+            parsed before the first one is written. A later error leaves earlier files changed.
     """
     rehearsed = [Done(_install_change(addition)) for addition in additions]
     return (

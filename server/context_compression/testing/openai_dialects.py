@@ -43,7 +43,7 @@ class OpenAI(Writer):
 
 
 class LegacyOpenAI(OpenAI):
-    """OpenAI Chat before `tool_calls`: one `function_call` per message, role function."""
+    """OpenAI Chat before `tool_calls`: one `function_call` a message; results of role function."""
 
     system_roles = ("system",)
 
@@ -101,7 +101,7 @@ class Responses(Writer):
     def step(self, step: Step) -> list[Json]:
         """Reasoning, a message, the calls, the outputs.
 
-        Items that the model made have its id; an answer of a step without an id is a plain message.
+        Items that the model made have ids; the text of a step without a mark is a plain message.
         """
         items: list[Json] = []
         if step.thought:

@@ -52,7 +52,7 @@ class Line(NamedTuple):
         return At(self.end - len(self.data), len(self.data))
 
     def part(self, start: int, stop: int) -> "Line":
-        """The bytes of the line from `start` to before `stop`."""
+        """A part of the line, from byte `start` of it to before `stop`."""
         return Line(self.data[start:stop], self.number, self.end - len(self.data) + stop)
 
 

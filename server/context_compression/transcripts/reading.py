@@ -33,7 +33,7 @@ from context_compression.transcripts.transcript import (
 )
 
 MAX_BYTES = 2 * 1024 * 1024 * 1024
-"""Bytes of a file that is read row by row. The limit of a single JSON value is `LONGEST`."""
+"""The most bytes of a file that is read row by row; for one JSON value it is `LONGEST`."""
 LIST = re.compile(rb"\[\s*(?:$|[\[{\"])")  # and not `[12:30] starting`, which a log may begin with
 LOOKED_AT = 20  # rows that may show the host; the first may be of unknown types
 MARK = 1024  # bytes at the end of the last reading; if unchanged, the file only grew

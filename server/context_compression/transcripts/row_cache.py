@@ -10,7 +10,7 @@ from context_compression.transcripts.lines import At
 from context_compression.transcripts.transcript import Load, Row
 
 ROOM = 64 * 1024 * 1024
-"""Bytes of rows, measured in the file."""
+"""The most bytes of rows in a cache, measured in the file."""
 
 
 class RowCache:

@@ -112,9 +112,9 @@ def in_place(
 ) -> Iterator[Mapping[str, str]]:
     """A view with as many texts as `texts`, each in the same role.
 
-    New texts replace the next user's text that left, or are put before the next text that stays.
-    Any other text that left becomes `LEFT_OUT`. This is for a host that puts texts back by their
-    number.
+    New texts replace the next text of the user that left, or go to the start of the next text that
+    stays, whichever comes first; without either they are dropped. Any other text that left becomes
+    `LEFT_OUT`. This is for a host that puts texts back by their number.
     """
     kept: dict[int, Mapping[str, str]] = {}
     new: dict[int, list[str]] = {}  # by the index of the text before it

@@ -136,9 +136,9 @@ class GeminiReader:
         )
 
     def _usage(self, context: "Context") -> tuple[int, int] | None:
-        """Tokens of the newest answer's request, and how many messages they cover.
+        """Tokens of the newest answer with its request, and how many messages they cover.
 
-        `None` if the messages before that answer have changed since.
+        `None` if no usage is recorded, or the messages before that answer have changed since.
         """
         for id, row in reversed(self._messages.items()):
             tokens = as_object(row.get("tokens"))

@@ -86,7 +86,7 @@ class Context:
                 yield from self._strange(part)
 
     def _result(self, part: Object, newest: bool) -> Iterator[Any]:
-        """The result of a call; for an interrupted call, a note that it was interrupted."""
+        """The result of a call; a note if the call never ended; nothing while it may still run."""
         if part.get("type") != "tool":
             return
         id, state = string(part, "callID"), as_object(part.get("state"))
@@ -126,7 +126,7 @@ def charged(
     """Usage and model of the newest request.
 
     The usage is the tokens of the request with its answer, and the number of messages they cover.
-    It is `None` if the host removed results from the context since.
+    It is `None` without such a request, or if the host removed results from the context since.
     """
     for message in reversed(messages):
         about, tokens = message.about, as_object(message.about.get("tokens"))

@@ -23,6 +23,6 @@ def agent_folder(environ: Mapping[str, str], home: Path) -> Path:
 
 
 def sessions_folder(environ: Mapping[str, str], home: Path, project: Path) -> Path:
-    """The folder of a project's sessions: `~/.pi/agent/sessions/--home-me-app--`."""
+    """The sessions of a project: `/home/me/app` -> `~/.pi/agent/sessions/--home-me-app--`."""
     name = re.sub(r"[/\\:]", "-", re.sub(r"^[/\\]", "", str(project)))
     return agent_folder(environ, home) / "sessions" / f"--{name}--"

@@ -5,8 +5,8 @@
 The handle of a row is the id of its line in the transcript. A row kept by its handle stays
 complete, with its images. But a tool step kept by its handles still follows its old lines, and a
 resumed session walks them back past the compaction (seen in 2.1.329). So tool steps become new
-rows. A new row cannot hold thinking, so a tool step of the running turn with thinking keeps its
-handles.
+rows. A new row cannot hold images or thinking. So a message of a tool step keeps its handles if it
+has an image, or if it has thinking and is of the running turn.
 """
 
 from collections.abc import Sequence

@@ -23,7 +23,7 @@ class AnsweredMessage:
 
     @property
     def results(self) -> list[Any]:
-        """The content of the answer."""
+        """The content of the user message, to which results are added."""
         return self.answer["content"]
 
 
