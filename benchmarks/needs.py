@@ -18,7 +18,8 @@ before the cut:
 Two more measures show whether a reader can later see what was tried and why:
 
     failures             share of failed calls of which a line about the failure is in the view
-    decisions            share of the assistant's sentences with a reason or an alternative
+    decisions            share of the assistant's sentences with a reason or an alternative that are
+                         in the view verbatim
 
 If a step looks up content again because it was lost, that is no need: the recorded session had it
 in view.

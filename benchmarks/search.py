@@ -67,7 +67,7 @@ class Row:
     Attributes:
         kind: what the query was made of.
         where: where it was searched.
-        cut: index after which the history ends.
+        cut: index in the recording of the first message after the history.
         place: of the first right hit, from 0; `None` if there is none.
     """
 

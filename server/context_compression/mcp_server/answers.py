@@ -57,7 +57,7 @@ def text_answer(text: str) -> CallToolResult:
 
 
 def inline(value: Any, most: int = LONGEST_FACT) -> str:
-    """`{"paths": 3000, "met": True}` -> `"paths 3,000, met yes"`; strings are clipped to `most`.
+    """`{"paths": 3000, "met": True}` -> `"paths 3,000, met yes"`; clips strings to `most`.
 
     Line breaks in strings are escaped, because a stored string can come from any source.
     """

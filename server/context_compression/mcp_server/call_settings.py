@@ -21,7 +21,7 @@ def settings_for(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
 
 
 def refuse_guarded(values: Mapping[str, Any]) -> None:
-    """Raises `InvalidSettings` if a call sets what may be read."""
+    """Raises `InvalidSettings` if a call sets a setting that decides which files may be read."""
     for name in values:
         if (guarded := setting_name(name)) in GUARDED:
             raise InvalidSettings(

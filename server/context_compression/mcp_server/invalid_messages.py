@@ -158,7 +158,7 @@ def errors_for(received: SessionMessage | Faults) -> Iterator[JSONRPCError]:
     """The errors to send for an invalid line; none if no client waits for an answer."""
     match received:
         case SessionMessage(message=JSONRPCNotification(method=method)):
-            if method in SPEC_CLIENT_METHODS:  # a request whose id is wrong, to the SDK
+            if method in SPEC_CLIENT_METHODS:  # so the SDK reads a request with a wrong id
                 yield _error(None, INVALID_REQUEST, f"{method} is a request: its {RULES['id']}.")
         case SessionMessage():
             return

@@ -34,7 +34,7 @@ class ReportedCompression:
         messages_passed: whether the caller passed the messages; then the compacted context is in
             the structured content.
         dry_run: whether it was a dry run.
-        forecast: the expected size of a summary, in a dry run.
+        forecast: the expected calls and tokens of a summary, in a dry run.
         warning: why a model that was named did not write the summary.
         messages: for the caller, instead of the result's messages.
     """
@@ -226,7 +226,7 @@ def _written_summary(result: Result) -> dict[str, Any]:
 
 
 def _outside_the_messages(compression: ReportedCompression) -> dict[str, Any]:
-    """The tokens that the host sends besides the messages, and whether they fit the budget."""
+    """The tokens that the host sends besides the messages, and whether both fit the budget."""
     if not (outside := compression.opened.not_counted):
         return {}
     total = compression.result.tokens_after + outside

@@ -95,7 +95,7 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool) -> Too
 
 
 def _known_names_only(tools: Sequence[str]) -> ServerMiddleware[Any]:
-    """Answers unknown names with a protocol error, as the specification requires."""
+    """Answers unknown names with the protocol error of the specification; the SDK does not."""
 
     async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":

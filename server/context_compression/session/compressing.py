@@ -93,7 +93,7 @@ class Compressor:
                 return progress.done(compress(request, self.summarizer))
 
     async def arun(self, planned: PlannedCompression) -> Result:
-        """`run` for an event loop; once cancelled, a compression starts no further writes."""
+        """`run` for an event loop; a compression cancelled before it writes changes nothing."""
 
         def unless_cancelled() -> None:
             check_cancelled()

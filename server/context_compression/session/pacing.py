@@ -99,7 +99,7 @@ class Pace:
             yield
 
     def _begins(self, abort: Callable[[], object] | None, besides: int | None = None) -> bool:
-        """Begin a request if none runs and no compression waits; returns whether it began.
+        """Begin a request if none runs and no compression runs or waits; returns whether it began.
 
         Claims of the thread `besides` do not count.
         """

@@ -39,7 +39,7 @@ class Session(RecordedConversation):
         answer = client.messages.create(messages=messages, …)
         session.record({"role": "assistant", "content": answer.content})
 
-    Methods that begin with `a` are async versions of the others.
+    The async version of a method has an `a` before its name: `aprepare` for `prepare`.
 
     Args:
         store: a `Store`, or the path of its folder.

@@ -294,7 +294,7 @@ class Store:
         limit: int = 5,
         skip: int = 0,
     ) -> SearchResult:
-        """The archived texts and messages that fit a query best; with a pattern alone, the newest.
+        """Archived texts and messages that fit a query best, or the newest that match a pattern.
 
             store.search('"connection refused" tool:bash error:', limit=3).hits
 

@@ -27,15 +27,15 @@ BACK = ("gitdir", "commondir")
 def store_folder_for(start: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
     """The folder of the store for work done in `start`; it may not exist yet.
 
-    1. The value of `CONTEXT_COMPRESSION_DIR`: a path, relative to `start`, or `user`. 2. The
-    nearest `.compression` from `start` up to the root of its repository. 3. In a linked worktree
-    without one, the nearest in the main worktree. 4. `.compression` in the root of the (main)
-    repository.
+    1. The value of `CONTEXT_COMPRESSION_DIR`: a path, relative to `start`, or `user`.
+    2. The nearest `.compression` from `start` up to the root of its repository.
+    3. In a linked worktree without one, the nearest in the main worktree.
+    4. `.compression` in the root of the (main) repository.
 
     Without a repository, and in `home`, only `start` itself counts: the folders above may belong to
-    other users. The store is in `home` if `start` is `/`, or if the user cannot write to the place.
-    A link is never used as a store: with it, the author of the repository could choose where we
-    write.
+    other users. If rules 2 to 4 lead to `/`, or to a folder that the user cannot write to, the
+    store is in `home` instead. A link is never used as a store: with it, the author of the
+    repository could choose where we write.
 
     Args:
         start: the folder in which the work is done.

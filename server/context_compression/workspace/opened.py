@@ -36,9 +36,10 @@ class Opened:
 
     @property
     def anchor(self) -> Anchor | None:
-        """How many tokens the host's provider charged; `None` if the transcript does not say it.
+        """How many tokens the host's provider charged; `None` if that is not known.
 
-        For a session without transcript: how many tokens it would charge for the view.
+        For a session without transcript: how many tokens the provider would charge for the view, if
+        the session knows the tokens outside its messages.
         """
         if self.overhead_tokens:
             view, session = self.session.view(), self.session

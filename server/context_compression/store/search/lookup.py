@@ -40,7 +40,7 @@ as in `CandidateDocument`, and its id.
 
 
 class IndexLookup:
-    """One search in the index; see `sources.Source` for the methods."""
+    """One search in the index; see `sources.CandidateSource` for the methods."""
 
     def __init__(self, index: Index, session: str | None) -> None:
         """A search.

@@ -19,7 +19,7 @@ from context_compression.store.search.spans import OriginalsFile, events_in
 
 
 class Scan:
-    """All documents of some sessions, in memory; see `sources.Source` for the methods."""
+    """All documents of some sessions, in memory; see `sources.CandidateSource` for the methods."""
 
     def __init__(self, logs: Sequence[SessionLog], session: str | None) -> None:
         """Reads all sessions; sessions that cannot be read are omitted.

@@ -72,7 +72,7 @@ class AnthropicSummarizer:
         """The summary, after at most `request.attempts` calls, with the tokens of all of them.
 
         Raises:
-            SummaryError: there is no model, no key, or no summary within the deadline.
+            SummaryError: there is no model or key, no call gave a summary, or the deadline passed.
         """
         model = self._model or request.model
         if not model:

@@ -43,7 +43,7 @@ class Failure:
         text: what happened and what to do.
         retryable: whether another call may succeed.
         too_long: whether the request was too long for the model.
-        wait_seconds: how long the provider requires to wait.
+        wait_seconds: how long the provider asks to wait, if it does.
         spent: the tokens of the call, if it was answered.
     """
 
