@@ -71,7 +71,7 @@ class PreparedConversation:
 
         Raises:
             InvalidConversation: the messages are not a conversation in a known dialect.
-            InvalidCounter: the counter does not return a number of tokens.
+            InvalidCounter: the counter is not a function, or does not return a number of tokens.
         """
         self.request, self.settings, self.strategy = request, settings, strategy
         self.counter = Counter(request.model, request.counter)
@@ -105,9 +105,9 @@ class PreparedConversation:
     def _rules(self) -> ProviderRules:
         """The rules of the provider.
 
-        The settings decide whether roles must alternate. If they do not, roles must alternate for a
-        model of no known family if the dialect's results have role tool and the input's roles
-        alternate already.
+        Roles must alternate if the dialect or the settings require it. If the settings leave it
+        open, they must also alternate for a model of no known family, provided that the dialect's
+        results have role tool and the roles of the input alternate already.
         """
         rules, alternate = self.conversation.format.rules, self.settings.alternate_roles
         if alternate is None:
@@ -198,7 +198,8 @@ class PreparedConversation:
     def summary_in_system(self) -> bool:
         """Whether a new summary is put into the system prompt.
 
-        The settings must ask for it, and the system prompt must be outside the messages.
+        The settings must ask for it, and the dialect must have the system prompt outside the
+        messages. The model must be a Claude model, or the request must hold a system prompt.
         """
         # plain texts may be of another dialect, unless the model is Claude
         claude = self.counter.family.name.startswith("claude")

@@ -127,9 +127,10 @@ class Compression:
     def _keep_to_floor(self) -> None:
         """Refuse a target of the request below the minimum size; raise a target of the settings.
 
-        The target of the settings becomes the minimum size, or the room below the threshold if that
-        is larger. A long text that the user pasted cannot be removed. It must not push out
-        everything else while the context window has room.
+        The target of the settings becomes the minimum size. If the conversation is over the
+        threshold, it becomes `BELOW_THRESHOLD` of the room below the threshold if that is larger. A
+        long text that the user pasted cannot be removed. It must not push out everything else while
+        the context window has room.
 
         Raises:
             BudgetTooSmall: the target of the request is below the minimum size.
@@ -209,8 +210,9 @@ class Compression:
     def _summarize_or_extract(self, steps: tuple[Step, ...]) -> Outcomes:
         """The outcome of a summary if a model or the caller can write one, else of `extract`.
 
-        `None` leaves the conversation unchanged. The settings may require that after a failed
-        summary, or there are only recent messages.
+        If no view of `extract` fits the room, the outcome is the smallest view. `None` leaves the
+        conversation unchanged: the settings require that after a failed summary, or the strategy
+        `summarize` finds only recent messages.
         """
         warnings = self.prepared.warnings
         if self.request.has_summarizer or self.prepared.strategy == "summarize":

@@ -25,9 +25,9 @@ path."""
 def render(text: str, spans: Sequence[Span], ref: str = "") -> str:
     """The chosen spans of a text in order; a mark for each gap says how much is missing.
 
-    A gap of up to `GAP_CHARS` characters is shown in full. Between numbered lines the mark is `…`,
-    because the numbers show which lines are missing. In JSON and diffs, the mark of a longer gap
-    shows where the text continues, unless that is in the part where it broke off.
+    A gap of up to `GAP_CHARS` characters is shown in full. Between numbered lines, a mark without a
+    ref is `…`, because the numbers show which lines are missing. In JSON and diffs, the mark of a
+    longer gap shows where the text continues, unless that is in the part where it broke off.
 
     Args:
         text: the full text.

@@ -69,7 +69,10 @@ class SystemPrompt:
 
 
 def carried(repaired: Repaired, system: Any) -> tuple[Repaired, SystemPrompt]:
-    """A conversation with the summary of its system prompt as a message after system messages."""
+    """A conversation with the summary of its system prompt as a user message, and the prompt.
+
+    The message comes after the leading system messages. Its origin is `None`.
+    """
     summary = summary_in(system)
     if not summary:
         return repaired, SystemPrompt(system)
@@ -96,8 +99,8 @@ def summary_in(system: Any) -> str:
 def with_summary(system: Any, summary: str) -> Any:
     """The system prompt with this summary in place of any earlier one.
 
-    `with_summary("Be brief.", "")` -> `"Be brief."`, the same object. A prompt that would be empty
-    is `None`.
+    `with_summary("Be brief.", "")` -> `"Be brief."`, the same object. A text that would be empty
+    becomes `None`; text blocks stay a list, even if it is empty.
 
     Args:
         system: a text, text blocks, or nothing.
@@ -138,8 +141,8 @@ def _bare(text: str) -> str:
 def without(messages: Sequence[Message], moved: Collection[int]) -> list[Message]:
     """The messages without those that moved to the system prompt, still valid.
 
-    A note replaces a message that moved if the assistant comes next, because the first message must
-    be the user's and turns must stay separate.
+    A note replaces a message that moved if the assistant comes next and no message of the user is
+    directly before it. The first message must be the user's, and turns must stay separate.
     """
     kept: list[Message] = []
     for index, message in enumerate(messages):

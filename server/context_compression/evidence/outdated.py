@@ -1,8 +1,8 @@
 """Outdated parts of calls and results: replaced lines of files, and older lists of tasks.
 
 An agent that sees the former content of a file would continue to work with it. A text counts as
-outdated only if it is certain. If the file or place that a call changed is unclear, or whether the
-call succeeded, the text counts as current.
+outdated only if that is certain. If it is unclear which file or place a call changed, or whether
+the call succeeded, the text counts as current.
 """
 
 from collections.abc import Iterator, Sequence

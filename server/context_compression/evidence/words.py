@@ -13,8 +13,8 @@ Kind: TypeAlias = Literal["path", "url", "symbol", "number", "id", "flag"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SIGNS = r"A-Z0-9_$#@~.+:/\\-"
 WORD = re.compile(rf"(?<![a-z{SIGNS}])[a-z]*+[{SIGNS}](?<!</)[a-z{SIGNS}]*(?<=\w)")
-"""A candidate: a word with a character other than lower-case letters and a final full stop. Most
-words have no such character and are not evidence. End tags (`</span>`) are not evidence either."""
+"""A candidate: a word with a capital, a digit or a sign, not counting punctuation at its end. Most
+words have only lower-case letters and are not evidence. Nor are end tags (`</span>`)."""
 STEM = re.compile(r"[\w@+-][\w.@+-]*")
 ENDING = re.compile(
     r"go|pyi?|[cm]?[jt]sx?|rs|java|kt|[ch](?:c|pp)?|cs|rb|php|swift|sh|ps1|sql|s?css|x?html?|mdx?|txt"

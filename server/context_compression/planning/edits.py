@@ -1,7 +1,7 @@
 """`Edit`, the only proposal that a strategy can make, and `apply`, which makes the view.
 
-Messages are replaced here. The pairing of tool calls and the validity of the view are checked here
-once for all strategies.
+Messages are replaced here. The pairing of tool calls, the validity of the view and its bound
+thinking are checked here once for all strategies.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -73,6 +73,8 @@ def apply(
 ) -> View:
     """The view that the edits make; edits that would not shrink their span are left out.
 
+    An edit that is `needed` is always made.
+
     Args:
         messages: a valid conversation, which is not changed.
         edits: the edits in any order; they must not overlap.
@@ -81,7 +83,7 @@ def apply(
 
     Raises:
         IllegalEdit: edits overlap or are outside the messages, or the provider would refuse the
-            view.
+            view, or bound thinking was changed or kept for only part of a tool loop.
     """
     ordered = sorted(edits, key=lambda edit: (edit.start, edit.stop))
     kept: list[Message] = []

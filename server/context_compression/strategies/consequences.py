@@ -241,7 +241,9 @@ def _entries(plan: Plan, edits: Sequence[Edit]) -> Iterator[Entry]:
 def alternated(view: Sequence[Entry], *, results_apart: bool) -> list[Entry]:
     """The view with alternating user and assistant messages.
 
-    A note is joined to the message before it if that has the same role.
+    Of two messages of one role, the second is joined to the first if it is a note, if it follows
+    directly, or if calls and results count as turns. Otherwise a note of the other role is put
+    between them. A note also comes first if the view would begin with the assistant.
 
     Args:
         view: the messages of the view.

@@ -25,7 +25,7 @@ LINE = re.compile(rf"^{re.escape(LABEL)} .*", re.MULTILINE)
 GAP = re.compile(r"\[…[^\]\n]*\]")
 """The mark of a gap, whose ref is not a name that was used."""
 TORN = re.compile(rf"(?![{JOINED}])[^\W\x00-\x7f]")
-"""A letter outside ASCII, at which a word would be torn."""
+"""A letter outside ASCII, of a script with blanks between words; a word would be torn at it."""
 RUN = re.compile(r"[\w./\\-]+")
 BLANK = re.compile(r"\s")
 BOTH = re.compile(r"[^\W\d_]+(?:[/-][^\W\d_]+)+")

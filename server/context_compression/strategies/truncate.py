@@ -33,8 +33,8 @@ def propose(plan: Plan) -> Proposal:
 def truncate_tool_output(text: str, *, max_chars: int | None = None) -> str:
     """A tool output shortened before it is recorded: its beginning and end around a mark.
 
-    The mark holds the ref of the full text. Keep the full text yourself, or record the full message
-    and let a `Session` keep it.
+    The mark holds the ref of the full text. An output that would not become shorter is returned
+    unchanged. Keep the full text yourself, or record the full message and let a `Session` keep it.
 
     Args:
         text: the output.

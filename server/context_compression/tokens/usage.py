@@ -163,7 +163,7 @@ def count_tokens(
 
     Raises:
         InvalidConversation: `messages` is not a conversation in a known dialect.
-        InvalidCounter: `counter` does not return a number of tokens.
+        InvalidCounter: `counter` is not a function, or does not return a number of tokens.
     """
     if counter is not None:
         return _count(messages, system, tools, Counter(model, counter))
@@ -202,7 +202,7 @@ def usage(
 
     Raises:
         InvalidConversation: `messages` is not a conversation in a known dialect.
-        InvalidCounter: `counter` does not return a number of tokens.
+        InvalidCounter: `counter` is not a function, or does not return a number of tokens.
         InvalidSettings: an unknown name or an impossible value.
     """
     settings = for_model(settings, model)
@@ -228,7 +228,7 @@ def should_compress(
 
     Raises:
         InvalidConversation: `messages` is not a conversation in a known dialect.
-        InvalidCounter: `counter` does not return a number of tokens.
+        InvalidCounter: `counter` is not a function, or does not return a number of tokens.
         InvalidSettings: an unknown name or an impossible value.
     """
     return usage(

@@ -55,10 +55,11 @@ def detect(
 ) -> Format:
     """The dialect of a conversation, recognised by the shape of its messages.
 
-    The first message with a tool call or result of a dialect decides. Without one, the first
-    message with another part of a dialect decides. Without either, a system, developer or tool role
-    means OpenAI Chat, and plain texts mean Anthropic. Tools decide before pictures: a picture that
-    is read in the wrong dialect stays unchanged, but a call would lose its result.
+    The first message that is certainly of one dialect decides, such as one with a tool call or
+    result. Without one, the first message with another part of a dialect decides. Without either, a
+    system, developer or tool role means OpenAI Chat, and plain texts mean Anthropic. Tools decide
+    before pictures: a picture that is read in the wrong dialect stays unchanged, but a call would
+    lose its result.
 
     Args:
         messages: all messages.

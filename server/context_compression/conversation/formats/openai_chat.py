@@ -235,7 +235,10 @@ def _read_function_call(call: Any, ids: Ids) -> Block:
 
 
 def parsed(arguments: Any) -> Any:
-    """The arguments of a call as a dict if they are the JSON of an object, else unchanged."""
+    """The arguments of a call as a dict if they are the JSON of an object, else unchanged.
+
+    `None` becomes `""`. JSON that could not be written again, such as `NaN`, stays a string.
+    """
     if not isinstance(arguments, str):
         return arguments if arguments is not None else ""
     try:

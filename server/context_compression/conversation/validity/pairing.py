@@ -254,7 +254,7 @@ class Pairing:
     def _with_unique_calls(self, index: int, message: Message) -> Message:
         """Record the calls of a message; a call whose id was used before gets a new one.
 
-        If two calls have the same id, results answer them in their order.
+        If two calls of a turn have the same id, results answer them in their order.
         """
         blocks: list[Block] = []
         for block in message.blocks:

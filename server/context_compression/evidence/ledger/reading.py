@@ -33,7 +33,7 @@ NAMED_REF = re.compile(
 )
 """A ref in a receipt or note of this package, which is not an id of the conversation."""
 REFUSED = "tool use was rejected"
-"""In the result of a call that the user did not allow, in Claude Code (seen in 2.1)."""
+"""Marks the result of a call that the user did not allow, in Claude Code (seen in 2.1)."""
 REFUSED_CHARS, STATUS_CHARS, NEW_FILE_CHARS = 400, 60, 300
 """How many characters at the beginning of a result are searched for `REFUSED`, for the exit status
 of a call without commands, and for words that say that a file is new."""
@@ -78,7 +78,7 @@ def effects_of(call: ToolCall, result: ToolResult | None) -> CallEffects:
 
 
 def actions_in(messages: Iterable[Message]) -> Iterator[FileAction]:
-    """The actions on files by the calls of some messages, in order, except by our own tools."""
+    """The actions on files by the calls of some messages, in order, without our own tools."""
     messages = [*messages]
     results = {result.call_id: result for message in messages for result in message.results}
     for call in (call for message in messages for call in message.calls):

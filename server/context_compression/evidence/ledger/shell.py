@@ -70,7 +70,11 @@ def of_command(command: str, folder: str = "") -> list[FileAction]:
 
 
 def only_looks(command: str) -> bool:
-    """Whether every part of a command only shows files and folders."""
+    """Whether every part of a command only shows files and folders; `False` for an empty command.
+
+    The names of the programs decide, for git also its subcommand. Other options and redirections
+    are not considered.
+    """
     seen = False
     for step in steps(command):
         seen = True

@@ -89,7 +89,7 @@ def list_in(call: ToolCall) -> tuple[str, Sequence[Task | None]] | None:
 
 
 def tasks_of(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> Tasks:
-    """The state of the tasks in some calls; failed calls are skipped.
+    """The state of the tasks in some calls; calls that failed or have no result are skipped.
 
     A list replaces earlier lists of the same tool, or updates them if its call has `merge: true`.
 

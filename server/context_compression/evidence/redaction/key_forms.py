@@ -179,7 +179,8 @@ FORMS = (
         r"[A-Za-z0-9+/]*={0,2}",
     ),
 )
-"""The forms of keys. A prefix may be in several rows; the first form that fits decides the kind."""
+"""The forms of keys. If several fit, the one with the longest prefix decides the kind; of equally
+long ones the first."""
 INSIDE = (
     ("terraform token", ".atlasv1.", 14, rf"{WORD}{{14}}\.atlasv1\.{ANY}{{50,}}"),
     ("azure secret", "Q~", 4, r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),

@@ -34,7 +34,10 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether a value looks random: digits among letters, but no path, address or placeholder."""
+    """Whether a value looks random: digits among letters, but no path, address or placeholder.
+
+    A random value has at least 12 characters, of which at least 6 differ.
+    """
     if NO_SECRET.match(value) or len(value) < 12 or len(set(value)) < 6 or is_placeholder(value):
         return False
     if BASE64.match(value) and any(map(str.isdigit, value)) and not value.islower():

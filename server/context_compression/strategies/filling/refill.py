@@ -14,9 +14,10 @@ from context_compression.strategies.tool_results import with_results
 def refilled(plan: Plan, edits: Sequence[Edit]) -> Sequence[Edit] | None:
     """Edits of single results, with longer previews that fill the remaining room.
 
-    All large results compete for the room, so that not only the oldest are shortened. `None` if the
-    previews of all results leave little room, and too little to show a large part of them again.
-    `extract`, which chooses from the full conversation, keeps more then.
+    All large results compete for the room, so that not only the oldest are shortened. `None` if no
+    edit is of `truncate` and the previews of all results leave little room, and too little to show
+    a large part of them again. `extract`, which chooses from the full conversation, keeps more
+    then.
 
     Args:
         plan: the plan of the conversation before the edits; it has a room.

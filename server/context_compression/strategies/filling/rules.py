@@ -95,8 +95,9 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, str]], room: float) -> list[
     The constraints that are most likely to still apply come first: rules that were typed, and the
     first few rules of a pasted text, the newest text first. Then come sentences that may be rules,
     and the other rules of pasted texts, because most sentences of a specification may be
-    constraints. Of these, each text gives one after another, as far as their share of the room
-    goes. Of a repeated constraint the last one counts.
+    constraints. Of these, the first of each text is taken, then the second of each, and so on,
+    until their share of the room is used up. Of a repeated constraint the last sure one counts, or
+    the first one if none is sure.
 
     Args:
         plan: the plan of the conversation.

@@ -32,6 +32,8 @@ def largest_with_ref(
 ) -> set[int]:
     """The starts of the largest gaps, as many as can have a mark with a ref in `room`.
 
+    A gap has a mark only if it has more than twice the tokens of the mark, and a ref.
+
     Args:
         runs: the runs of messages that are not in the view.
         quoted: the indices of messages that are quoted in part.
@@ -67,7 +69,8 @@ def noted(
 ) -> Sequence[range]:
     """The runs that have a note: those with quotes, those with a ref, and the largest others.
 
-    `room` is the tokens for notes of the others.
+    `room` is the tokens for notes of the others. A run of the others must have more than twice the
+    tokens of its note.
     """
     chosen = {run for run in runs if run.start in with_ref or any(i in quoted for i in run)}
     others = ((sum(tokens[run.start : run.stop]), run) for run in runs if run not in chosen)

@@ -75,7 +75,7 @@ class Requests:
         raise SummaryError(f"The record is too long for the model, even at {budget:,} tokens.")
 
     def _reply(self, request: SummaryRequest, most: int) -> TextRequest:
-        """The answer to one request, which is repeated while attempts are left.
+        """The answer to one request, repeated while that may help and attempts are left.
 
         A summarizer that repeats a request itself reports its attempts; all attempts count.
         """
