@@ -8,7 +8,6 @@ conversation is used instead.
 import json
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
@@ -62,18 +61,13 @@ def reworded(text: str, mark: int) -> str:
 
 
 def _endless(file: Path | None) -> Iterator[Messages]:
-    recorded = sorted(recordings.FOLDER.glob("*.json.gz"), key=_mixed)
+    recorded = sorted(recordings.FOLDER.glob("*.json.gz"), key=recordings.mixed)
     sources = [file] if file else recorded or [DEMO]
     for mark in count():
         for number, source in enumerate(sources):
             if messages := _read(source):
                 text = reworded(json.dumps(messages), mark)
                 yield [*_with_ids(json.loads(text), f"{mark}_{number}")]
-
-
-def _mixed(path: Path) -> bytes:
-    """A sort key that does not depend on the alphabetical order of names."""
-    return sha256(path.name.encode()).digest()
 
 
 def _read(source: Path) -> Messages:

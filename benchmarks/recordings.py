@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -79,6 +80,11 @@ def paths() -> list[Path]:
     if not found:
         raise SystemExit(f"no recordings in {FOLDER}; set CONTEXT_COMPRESSION_DATA")
     return found
+
+
+def mixed(path: Path) -> bytes:
+    """A sort key that does not depend on the alphabetical order of names."""
+    return sha256(path.name.encode()).digest()
 
 
 def load(path: Path) -> Recording:

@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from random import Random
 from statistics import mean, median, quantiles
@@ -245,7 +244,7 @@ def speed(limit: int | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(folder)
         whole = 0.0
-        for path in sorted(recordings.paths()[:limit], key=mixed):
+        for path in sorted(recordings.paths()[:limit], key=recordings.mixed):
             recording = recordings.load(path)
             whole += sum(map(message_tokens, recording.messages))
             archived(store, recording.id, recording.messages)
@@ -270,11 +269,6 @@ def speed(limit: int | None) -> dict[str, Any]:
         }
         figures["seconds"]["after a compression"] = [*grown(store)]
     return figures
-
-
-def mixed(path: Path) -> bytes:
-    """A sort key that does not depend on the alphabetical order of names."""
-    return sha256(path.name.encode()).digest()
 
 
 def sample(store: Store) -> tuple[int, list[list[str]], list[str]]:

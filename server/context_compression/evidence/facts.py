@@ -6,7 +6,7 @@
 import re
 from collections.abc import Container, Iterable, Iterator
 from itertools import chain
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from context_compression.conversation.authors import is_answer, words_of_user
 from context_compression.conversation.messages import (
@@ -25,9 +25,7 @@ from context_compression.evidence.redaction import beginning
 Class: TypeAlias = Literal[
     "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests"
 ]
-CLASSES: tuple[Class, ...] = (
-    "paths", "commands", "numbers", "errors", "decisions", "constraints", "user requests",
-)  # fmt: skip
+CLASSES: tuple[Class, ...] = get_args(Class)
 """The classes of evidence that the loss report counts."""
 ERROR_WORDS = (
     "error", "exception", "traceback", "failed", "failure", "fatal", "panic", "denied", "not found",

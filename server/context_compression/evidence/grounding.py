@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
-from context_compression.evidence.words import SIGNS, kind_of, trimmed
+from context_compression.evidence.words import SIGNS, kind_of, occurrences, trimmed
 
 Kind: TypeAlias = Literal["quote", "path", "number", "id"]
 MARK = "[unverified]"
@@ -190,10 +190,7 @@ def _slashed(text: str) -> str:
 
 def _occurs(needle: str, text: str, *, before: frozenset[str], after: frozenset[str]) -> bool:
     """Whether a needle occurs in a text, not next to these characters."""
-    at = text.find(needle)
-    while at >= 0:
-        stop = at + len(needle)
-        if text[at - 1 : at] not in before and text[stop : stop + 1] not in after:
-            return True
-        at = text.find(needle, at + 1)
-    return False
+    return any(
+        text[start - 1 : start] not in before and text[stop : stop + 1] not in after
+        for start, stop in occurrences(needle, text)
+    )

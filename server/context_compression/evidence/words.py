@@ -5,7 +5,7 @@ times faster than one large expression with a group for each kind.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from string import hexdigits
 from typing import Literal, TypeAlias, get_args
 
@@ -85,6 +85,14 @@ def evidence_kind(word: str) -> Kind | None:
     kind = kind_of(word)
     weak = WEAK.get(kind)
     return None if weak and weak.fullmatch(word) else kind
+
+
+def occurrences(word: str, text: str) -> Iterator[tuple[int, int]]:
+    """`(start, stop)` of each place where a word occurs in a text, within other words too."""
+    at = text.find(word)
+    while at >= 0:
+        yield at, at + len(word)
+        at = text.find(word, at + 1)
 
 
 def trimmed(word: str) -> str:

@@ -1,5 +1,7 @@
 """Our work before and after a compaction that a host does itself."""
 
+from typing import Any
+
 from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many
@@ -38,6 +40,16 @@ def archive_all(session: Session, transcript: Transcript) -> None:
     result = session.compress(messages=given, strategy="extract", target_tokens=SMALLEST_TARGET)
     if result.changed:
         session.undo()
+
+
+def answer_after_compaction(workspace: Workspace, id: str) -> dict[str, Any]:
+    """The answer to a `SessionStart` event: `message_after_compaction` for the model.
+
+    `{}` if there is no message. Claude Code, Codex and Gemini CLI take the same answer.
+    """
+    text = message_after_compaction(workspace, id)
+    output = {"hookEventName": "SessionStart", "additionalContext": text}
+    return {"hookSpecificOutput": output} if text else {}
 
 
 def message_after_compaction(workspace: Workspace, id: str) -> str | None:

@@ -13,6 +13,7 @@ from itertools import chain
 from context_compression.evidence.ledger import Entry, actions_in
 from context_compression.evidence.ledger.entry import STATES
 from context_compression.evidence.ledger.file_actions import ABSOLUTE
+from context_compression.evidence.words import occurrences
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 
@@ -164,12 +165,9 @@ def names(text: str, name: str, folder: str) -> bool:
 
     Part of another name does not count: `a.py` in `data.py` or in `/other/a.py`.
     """
-    at = text.find(name)
-    while at >= 0:
-        stop = at + len(name)
-        apart = not BEFORE.match(text, at - 1, at) and not BEHIND.match(text, stop)
-        within = folder and SEPARATOR.match(text, at - 1, at)
-        if apart and (not within or text.endswith(folder, 0, at)):
+    for start, stop in occurrences(name, text):
+        apart = not BEFORE.match(text, start - 1, start) and not BEHIND.match(text, stop)
+        within = folder and SEPARATOR.match(text, start - 1, start)
+        if apart and (not within or text.endswith(folder, 0, start)):
             return True
-        at = text.find(name, at + 1)
     return False

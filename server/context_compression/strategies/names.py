@@ -16,7 +16,7 @@ from context_compression.evidence.ledger.shell import steps
 from context_compression.evidence.lexicon import Lexicon
 from context_compression.evidence.numbering import JOINED
 from context_compression.evidence.redaction import MARK, redact
-from context_compression.evidence.words import Kind
+from context_compression.evidence.words import Kind, occurrences
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 
@@ -151,13 +151,10 @@ def line(
 
 def stands_in(text: str, name: str) -> bool:
     """Whether a name is in a text, but not as part of a longer word."""
-    at = text.find(name)
-    while at >= 0:
-        stop = at + len(name)
-        if not (text[at - 1 : at].isalnum() or text[stop : stop + 1].isalnum()):
-            return True
-        at = text.find(name, at + 1)
-    return False
+    return any(
+        not (text[start - 1 : start].isalnum() or text[stop : stop + 1].isalnum())
+        for start, stop in occurrences(name, text)
+    )
 
 
 def lines_in(texts: Iterable[str]) -> Iterator[str]:

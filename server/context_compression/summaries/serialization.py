@@ -58,7 +58,9 @@ def serialize(
         count: counts the tokens of a text.
         original: returns the text of an offloaded result by its ref; `None` if it is not available.
     """
-    names = {call.id: one_line(call.name) for message in messages for call in message.calls}
+    names = {
+        call.id: with_single_spaces(call.name) for message in messages for call in message.calls
+    }
     read = [[*_lines(message, names, original)] for message in messages]
     entries: list[str] = []
     for limit in BLOCK_CHARS:
@@ -108,12 +110,12 @@ def _lines(
         match block:
             case ToolCall():
                 parts = [*_arguments(block)]
-                name, id = one_line(block.name), one_line(block.id)
+                name, id = with_single_spaces(block.name), with_single_spaces(block.id)
                 yield _Line(f"[Assistant tool calls]: {name}(", parts, f") {id}")
             case ToolResult():
                 flag = " error" if block.is_error else ""
                 name = names.get(block.call_id, "unknown tool")
-                begins = f"[Tool result] {name} {one_line(block.call_id)}{flag}: "
+                begins = f"[Tool result] {name} {with_single_spaces(block.call_id)}{flag}: "
                 text = redact(_restored(block.text, original))
                 named = "".join(f"\n{name}" for name in _named(block.content))
                 yield _Line(begins, [("", text)], named)
@@ -210,7 +212,7 @@ def _named(blocks: Sequence[Block]) -> list[str]:
     return names
 
 
-def one_line(name: str) -> str:
+def with_single_spaces(name: str) -> str:
     """A name on one line, for use after a label: a second line could contain a label."""
     return " ".join(name.split())
 

@@ -58,6 +58,16 @@ class Access:
             "(CONTEXT_COMPRESSION_READ_HOST_TRANSCRIPTS). Pass the messages, or ask the user."
         )
 
+    def named_by_hook(self, path: str, folder: Path) -> Path | None:
+        """The resolved path of a transcript that an event of a host names.
+
+        `None` if it is no JSON lines file below `folder`, where the host keeps its transcripts: a
+        hook must not open any other file. `None`, too, if the user switched off reading them.
+        """
+        resolved = Path(path).resolve()
+        inside = resolved.suffix == ".jsonl" and resolved.is_relative_to(folder.resolve())
+        return resolved if inside and self.read_host_transcripts else None
+
 
 def _resolved(root: Path) -> Path:
     with suppress(RuntimeError):  # `~name` of an unknown user is the name of a folder

@@ -31,6 +31,7 @@ from context_compression.conversation.messages import (
     ToolResult,
     is_array,
     is_object,
+    objects,
 )
 from context_compression.conversation.provider_rules import ProviderRules
 
@@ -48,7 +49,7 @@ def certainty(message: Mapping[str, Any]) -> int:
     2 for a tool part of this dialect, 1 for another part that only this dialect has, else 0.
     """
     content = message.get("content")
-    parts = [part for part in content if is_object(part)] if is_array(content) else []
+    parts = objects(content)
     if any(part.get("type") in TOOLS for part in parts):
         return 2
     return int(any(_is_own(part) for part in parts))

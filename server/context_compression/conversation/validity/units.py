@@ -6,7 +6,8 @@ Providers refuse half of a unit.
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from context_compression.conversation.messages import COMPRESSED, Block, Message, Opaque, ToolCall
+from context_compression.conversation.authors import is_our_note
+from context_compression.conversation.messages import Block, Message, Opaque, ToolCall
 
 
 def with_complete_units(
@@ -23,7 +24,9 @@ def with_complete_units(
     before = ""  # the role of the message before
     for message in messages:
         if units:  # a program continues after results; other server tools answer at once
-            ends = message.starts_turn and bool(message.text.strip()) and not _is_our_note(message)
+            ends = (
+                message.starts_turn and bool(message.text.strip()) and not is_our_note(message.text)
+            )
             goes_on = message.role == "assistant" and before == "user"
             for unit in [*units]:
                 if ends or (goes_on and len(units[unit]) == 1):
@@ -47,10 +50,6 @@ def with_complete_units(
             continue
         repairs.append(f"message {index} held half of a server tool's call and result: left out")
         yield index, message.with_blocks(tuple(_without(message.blocks, broken)))
-
-
-def _is_our_note(message: Message) -> bool:
-    return message.text.startswith(COMPRESSED)
 
 
 def _without(blocks: Iterable[Block], broken: Container[int]) -> Iterator[Block]:

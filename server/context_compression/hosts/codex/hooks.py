@@ -8,11 +8,10 @@ SessionStart   after a compaction: the ledger, and how to restore originals
 import json
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from context_compression.conversation.messages import ToolCall, as_object, objects
-from context_compression.hooks.host_compaction import archive_all, message_after_compaction
+from context_compression.hooks.host_compaction import answer_after_compaction, archive_all
 from context_compression.hooks.requests import session_of
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.hosts.codex import transcript as rollouts
@@ -48,25 +47,16 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _after_compaction(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = message_after_compaction(workspace, folder_name(string(event, "session_id")))
-    output = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": output} if text else {}
+    return answer_after_compaction(workspace, folder_name(string(event, "session_id")))
 
 
 def _archived(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Archive the conversation while the transcript still has it. Codex takes no instructions."""
-    if path := _transcript(workspace, string(event, "transcript_path")):
+    sessions = sessions_folder(workspace.environ, workspace.home)
+    if path := workspace.access.named_by_hook(string(event, "transcript_path"), sessions):
         transcript = FileReading(path, Writers((rollouts,))).look()
         archive_all(workspace.of(transcript).session, transcript)
     return {}
-
-
-def _transcript(workspace: Workspace, named: str) -> Path | None:
-    """The path if it is a rollout of this user's Codex; a hook must not open any other file."""
-    sessions = sessions_folder(workspace.environ, workspace.home)
-    path = Path(named).resolve()
-    inside = path.suffix == ".jsonl" and path.is_relative_to(sessions.resolve())
-    return path if inside and workspace.access.read_host_transcripts else None
 
 
 def _shown(response: Any) -> str | None:

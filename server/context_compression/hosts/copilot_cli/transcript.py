@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.conversation.messages import as_object, is_object, objects
 from context_compression.transcripts.blocks import call, media, result, text, thinking
 from context_compression.transcripts.lines import At, string
 from context_compression.transcripts.transcript import (
@@ -144,7 +144,7 @@ class CopilotReader:
         self._user_texts.append(string(data, "content"))
         attached = [
             media(string(part, "mimeType"), part["data"])
-            for part in _objects(data.get("attachments"))
+            for part in objects(data.get("attachments"))
             if isinstance(part.get("data"), str)
         ]
         self._put("user", [*([text(shown)] if shown else []), *attached])
@@ -173,7 +173,7 @@ class CopilotReader:
         answer = string(given, "content") or string(as_object(data.get("error")), "message")
         shown = [
             media(string(part, "mimeType"), part["data"])
-            for part in _objects(given.get("binaryResultsForLlm"))
+            for part in objects(given.get("binaryResultsForLlm"))
             if isinstance(part.get("data"), str)
         ]
         content = [text(answer), *shown] if shown else answer
@@ -220,14 +220,10 @@ def _blocks_of_answer(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield thinking(thought, sealed)
     if content := string(data, "content"):
         yield text(content)
-    for about in _objects(data.get("toolRequests")):
+    for about in objects(data.get("toolRequests")):
         yield call(string(about, "toolCallId"), string(about, "name"), about.get("arguments"))
 
 
 def _number(data: Mapping[str, Any], name: str) -> int:
     number = data.get(name)
     return number if isinstance(number, int) and not isinstance(number, bool) else 0
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [part for part in value if is_object(part)] if is_array(value) else []

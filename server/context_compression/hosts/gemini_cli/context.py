@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, is_object, objects
 from context_compression.conversation.refs import canonical
 from context_compression.transcripts.blocks import call, linked, media, result, text
 from context_compression.transcripts.lines import string
@@ -38,7 +38,7 @@ class Context:
     def _answer(self, row: Mapping[str, Any]) -> None:
         blocks = [block for part in _parts(row.get("content")) for block in self._block(part)]
         there = {string(block, "id") for block in blocks}
-        calls = _objects(row.get("toolCalls"))
+        calls = objects(row.get("toolCalls"))
         blocks += [
             call(string(about, "id"), string(about, "name"), about.get("args"))
             for about in calls
@@ -96,7 +96,3 @@ def _parts(content: Any) -> list[Mapping[str, Any]]:
     listed = content if is_array(content) else [content]
     parts = ({"text": part} if isinstance(part, str) else part for part in listed)
     return [part for part in parts if is_object(part) and part]
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [part for part in value if is_object(part)] if is_array(value) else []

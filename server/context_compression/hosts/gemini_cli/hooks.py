@@ -18,7 +18,7 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
-from context_compression.hooks.host_compaction import message_after_compaction
+from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
 from context_compression.session.threads import in_thread
@@ -66,9 +66,7 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _after_resume(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = message_after_compaction(workspace, folder_name(string(event, "session_id")))
-    output = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": output} if text else {}
+    return answer_after_compaction(workspace, folder_name(string(event, "session_id")))
 
 
 def _text(content: Any) -> str | None:

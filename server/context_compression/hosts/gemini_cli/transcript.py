@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.conversation.messages import as_object, is_array, objects
 from context_compression.hosts.gemini_cli.about import NAME
 from context_compression.hosts.gemini_cli.context import Context
 from context_compression.transcripts.lines import At, string
@@ -94,7 +94,7 @@ class GeminiReader:
             self._unknown[string(row, "type") or "none"] += 1
 
     def _put_all(self, about: Mapping[str, Any]) -> None:
-        for message in _objects(about.get("messages")):
+        for message in objects(about.get("messages")):
             if string(message, "id"):
                 self._put(message)
 
@@ -147,7 +147,3 @@ class GeminiReader:
                 same = self._charged_at.get(id) == self._before[id]
                 return (total, context.ends[id]) if same else None
         return None
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [part for part in value if is_object(part)] if is_array(value) else []

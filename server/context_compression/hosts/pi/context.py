@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from context_compression.conversation.messages import as_object, is_array, is_object
+from context_compression.conversation.messages import as_object, is_object, objects
 from context_compression.transcripts.blocks import call, media, result, text, thinking
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import Row
@@ -117,9 +117,9 @@ class Context:
                 self._sections[name] = section
             else:  # null removes it
                 self._sections.pop(name, None)
-        for tool in _objects(message.get("toolsRemoved")):
+        for tool in objects(message.get("toolsRemoved")):
             self.tools.pop(string(tool, "name"), None)
-        for tool in _objects(message.get("toolsAdded")):
+        for tool in objects(message.get("toolsAdded")):
             self.tools[string(tool, "name")] = tool
 
 
@@ -134,7 +134,7 @@ def _ran(message: Mapping[str, Any]) -> str:
 def _blocks(content: Any) -> list[Any]:
     if isinstance(content, str):
         return [text(content)]
-    return [block for part in _objects(content) for block in _block(part)]
+    return [block for part in objects(content) for block in _block(part)]
 
 
 def _block(part: Mapping[str, Any]) -> Iterable[Any]:
@@ -151,7 +151,3 @@ def _block(part: Mapping[str, Any]) -> Iterable[Any]:
             yield media(kind, data)
         case _:
             yield part
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [part for part in value if is_object(part)] if is_array(value) else []

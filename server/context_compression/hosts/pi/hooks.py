@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from context_compression.conversation.formats import parse
-from context_compression.conversation.messages import ToolCall, is_array, is_object
+from context_compression.conversation.messages import ToolCall, objects
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hooks.summary_text import compressed_text
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
@@ -49,14 +49,14 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
             )
             return {} if text is None else {"text": text}
         case "context":
-            history = History(_objects(event.get("messages")))
+            history = History(objects(event.get("messages")))
             view = view_to_send(session, history.messages)
             return {} if view is None else {"messages": history.laid_out(view)}
         case "session_before_compact" if _shall_compact(session, event):
             session.summarizer = workspace.summarizer(session.settings)
             earlier = string(event, "previousSummary")
             before = [{"role": "user", "content": earlier}] if earlier else []
-            history = History(_objects(event.get("messages")))
+            history = History(objects(event.get("messages")))
             focus = string(event, "focus") or None
             return {"summary": compressed_text(session, [*before, *history.messages], focus)}
         case _:
@@ -101,7 +101,3 @@ def _entry(row: Row) -> dict[str, Any]:
     if row.get("role") in SUMMARIES:
         return {"type": "branch_summary", "summary": row.get("summary")}
     return {"type": "message", "message": row}
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [part for part in value if is_object(part)] if is_array(value) else []

@@ -53,13 +53,17 @@ def call_texts(call: ToolCall) -> CallTexts:
     label = call.name
     if first_line:
         label = f"{call.name}: {shortened(first_line, measured.LABEL_CHARS)}"
-    long = tuple(LongArgument(one_line(name), text) for name, text in arguments if is_long(text))
+    long = tuple(
+        LongArgument(without_line_breaks(name), text) for name, text in arguments if is_long(text)
+    )
     short = (each for each in arguments if not is_long(each[1]))
     line = SEPARATOR.join(
         f"{name} {text}" if is_before(name) or is_after(name) else text
         for name, text in sorted(short, key=lambda each: each is not about)
     )
-    return CallTexts(one_line(label), one_line(line), not (long and is_long(main)), long)
+    return CallTexts(
+        without_line_breaks(label), without_line_breaks(line), not (long and is_long(main)), long
+    )
 
 
 def _arguments(call: ToolCall) -> list[tuple[str, str]]:
@@ -95,6 +99,6 @@ def is_long(argument: str) -> bool:
     return len(argument) > measured.ARGUMENT_CHARS or NEWLINE in argument
 
 
-def one_line(text: str) -> str:
+def without_line_breaks(text: str) -> str:
     """A text without line breaks of any kind, which would end a label."""
     return " ".join(text.splitlines())

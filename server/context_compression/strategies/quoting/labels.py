@@ -4,7 +4,7 @@ from context_compression.conversation.authors import holds_user_words, is_answer
 from context_compression.conversation.labels import no_speaker
 from context_compression.conversation.messages import Block, Message, Text, ToolCall, ToolResult
 from context_compression.planning.selection import ref_of_full
-from context_compression.strategies.quoting.calls import call_of, one_line
+from context_compression.strategies.quoting.calls import call_of, without_line_breaks
 from context_compression.strategies.quoting.quoting import Quoting
 
 
@@ -46,7 +46,7 @@ def _label_of_call(
 ) -> str:
     call = quoting.calls[block.id]
     outcome = quoting.outcomes[block.id].label if block.id in quoting.outcomes else ""
-    tool = no_speaker(one_line(block.name))
+    tool = no_speaker(without_line_breaks(block.name))
     if key == "line":
         return (tool if call.has_topic else no_speaker(call.label)) + outcome
     if len(call.long) == 1 and not call.line:

@@ -7,7 +7,7 @@ from context_compression.conversation.messages import Message, Text, ToolResult
 from context_compression.evidence.facts import commands_of, error_lines, exit_status, has_failed
 from context_compression.planning.selection import shortened
 from context_compression.strategies import measured
-from context_compression.strategies.quoting.calls import one_line
+from context_compression.strategies.quoting.calls import without_line_breaks
 
 
 class CallOutcome(NamedTuple):
@@ -59,6 +59,6 @@ def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:
         beginning = result.text[: measured.FAILURE_CHARS]
         lines = error_lines(beginning) or result.text.strip().splitlines()
         what = "error" if status in (None, "0") else f"exit {status}"
-        first = one_line(lines[0] if lines else "")
+        first = without_line_breaks(lines[0] if lines else "")
         return f"; {what}", shortened(first, measured.LABEL_CHARS)
     return "", ""

@@ -8,8 +8,8 @@ from typing import Any
 
 from context_compression.hooks.host_compaction import (
     INSTRUCTIONS,
+    answer_after_compaction,
     archive_all,
-    message_after_compaction,
 )
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
@@ -89,9 +89,7 @@ def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
 
 def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
     """The text that the host adds to a history it has compacted; `{}` if there is none."""
-    text = message_after_compaction(workspace, where(workspace, event).id)
-    output = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": output} if text else {}
+    return answer_after_compaction(workspace, where(workspace, event).id)
 
 
 def _written(path: Path, newest: str) -> Transcript:

@@ -45,7 +45,9 @@ def where(workspace: Workspace, event: Mapping[str, Any]) -> Where:
     id = string(event, "session_id") or Path(named).stem
     if not id:
         raise TranscriptError("The event names no session. Pass the host's JSON as it is.")
-    return Where(folder_name(id), _readable(workspace, named) if named else None)
+    projects = projects_folder(workspace.environ, workspace.home)
+    transcript = workspace.access.named_by_hook(named, projects) if named else None
+    return Where(folder_name(id), transcript)
 
 
 def recent_messages(transcript: Path | None) -> tuple[list[Message], str | None]:
@@ -65,14 +67,6 @@ def recent_messages(transcript: Path | None) -> tuple[list[Message], str | None]
         if blocks:
             messages.append(Message(message.role, blocks))
     return messages, model
-
-
-def _readable(workspace: Workspace, named: str) -> Path | None:
-    """The path if it is a transcript of this user's host; a hook must not open any other file."""
-    projects = projects_folder(workspace.environ, workspace.home)
-    path = Path(named).resolve()
-    inside = path.suffix == ".jsonl" and path.is_relative_to(projects.resolve())
-    return path if inside and workspace.access.read_host_transcripts else None
 
 
 def _last_rows(transcript: Path) -> Iterator[Mapping[str, Any]]:
