@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
+from operator import is_
 from typing import Any
 
 from context_compression.compression.request import CompressionRequest
-from context_compression.conversation import validity
+from context_compression.conversation import text_protocol, validity
+from context_compression.conversation.authors.reminders import with_reminders
 from context_compression.conversation.formats import Conversation, parse
 from context_compression.conversation.messages import Message, Text, ToolResult
 from context_compression.conversation.provider_rules import ProviderRules
@@ -44,6 +46,14 @@ SURELY_LONG = 6
 because hardly any text has so many characters per token."""
 
 
+def with_text_protocol(conversation: Conversation) -> Conversation:
+    """The conversation with the calls and results of a text protocol as values."""
+    messages = text_protocol.read(with_reminders(conversation.messages))
+    if all(map(is_, messages, conversation.messages)):
+        return conversation
+    return replace(conversation, messages=messages)
+
+
 class PreparedConversation:
     """A conversation that is ready to be compressed.
 
@@ -75,7 +85,7 @@ class PreparedConversation:
         """
         self.request, self.settings, self.strategy = request, settings, strategy
         self.counter = Counter(request.model, request.counter)
-        self.conversation: Conversation = parse(request.messages)
+        self.conversation = with_text_protocol(parse(request.messages))
         self.rules = self._rules()
         self.repaired = self._repaired()
         self.planned, self.prompt = carried(self.repaired, request.system)
@@ -110,11 +120,19 @@ class PreparedConversation:
         results have role tool and the roles of the input alternate already.
         """
         rules, alternate = self.conversation.format.rules, self.settings.alternate_roles
+        if self.is_text_protocol:
+            rules = replace(rules, results_role="user")
         if alternate is None:
             others_model = self.request.model is not None and self.counter.family.name == "other"
             strict = others_model and rules.results_role == "tool"
             alternate = strict and takes_turns(self.conversation.messages)
         return replace(rules, alternates=rules.alternates or alternate)
+
+    @property
+    def is_text_protocol(self) -> bool:
+        """Whether calls and results are texts."""
+        blocks = chain.from_iterable(message.blocks for message in self.conversation.messages)
+        return any(isinstance(b, ToolResult) and b.kind == text_protocol.KIND for b in blocks)
 
     @property
     def drops_thinking(self) -> bool:

@@ -26,6 +26,7 @@ class Text:
 
     text: str
     source: Any = field(default=None, compare=False, repr=False)
+    by_harness: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ GAP_CHARS = 60
 """A gap of up to this many characters is shown in full: a mark would be hardly shorter."""
 PLACE_CHARS = 120
 """The mark of a gap of more characters than this may show where the text continues."""
-GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 5, 2, 12
-"""About how many tokens the mark of a gap takes. Between numbered lines it is `…`; in JSON it has a
+GAP_TOKENS, NUMBERED_GAP_TOKENS, JSON_GAP_TOKENS = 2, 2, 12
+"""About how many tokens the mark of a gap takes, which is `…` inside a text; in JSON it has a
 path."""
 
 
@@ -51,7 +51,8 @@ def render(text: str, spans: Sequence[Span], ref: str = "") -> str:
                 mark = "…"
             else:
                 begins = NEWLINE if position else ""  # belongs to the line before
-                mark, ref = gap(between.removeprefix(begins), ref, goes_on), ""
+                mark = gap(between.removeprefix(begins), ref, goes_on) if ref or goes_on else "…"
+                ref = ""
             shown.append(f"{NEWLINE if shown else ''}{mark}{NEWLINE if start < len(text) else ''}")
         shown.append(text[start:stop])
         position = max(position, stop)

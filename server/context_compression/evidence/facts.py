@@ -100,6 +100,38 @@ def count_of_tests(text: str) -> tuple[int, int] | None:
     return None
 
 
+ENDED = re.compile(
+    r"^[^\n]*(?:\b\d+ (?:tests? )?(?:passed|failed|passing|failing|failures?|errors?)\b"
+    r"|\bRan \d+ tests?\b|\bFAILED\b|\bBUILD (?:SUCC|FAIL)|tests finished:|test result:"
+    r"|(?:tests|suites):? +\d)[^\n]*"
+    r"|^(?:OK|PASS|PASSED|FAIL|SUCCESS)\b[^\n]*",
+    re.MULTILINE,
+)
+"""A line that tells how a run of tests or a build ended."""
+WITHOUT_CONTENT = re.compile(r"\s*(?:</[\w-]+>|```)?\s*")
+"""A line that is blank or closes a tag or a fenced block."""
+
+
+def outcome_lines(text: str) -> list[tuple[int, int]]:
+    """`(start, stop)` of the last lines of an output that tell how a run of tests or a build ended.
+
+    There are at most two lines, because a run may end with a count and a verdict.
+    """
+    begin = max(0, len(text) - ENDING_CHARS)
+    return [match.span() for match in ENDED.finditer(text, begin)][-2:]
+
+
+def last_line(text: str, end: int) -> tuple[int, int]:
+    """`(start, stop)` of the last line with content before `end`; `(0, 0)` if there is none."""
+    stop = end
+    while stop > 0:
+        start = text.rfind("\n", 0, stop) + 1
+        if not WITHOUT_CONTENT.fullmatch(text, start, stop):
+            return start, stop
+        stop = start - 1
+    return 0, 0
+
+
 def error_lines(text: str) -> list[str]:
     """The lines with one of the `ERROR_WORDS`, stripped and cut to `LONGEST_LINE` characters."""
     return [beginning(text[a:b].strip(), LONGEST_LINE) for a, b in lines_with(text, ERROR_WORDS)]
@@ -179,7 +211,7 @@ def facts(message: Message, lexicon: Lexicon, question_ids: Container[str] = ())
     if request := words_of_user(message, question_ids).strip():
         by_class["user requests"].add(request)
     if message.role == "user":
-        for text in (block.text for block in message.blocks if isinstance(block, Text)):
+        for text in (b.text for b in message.blocks if isinstance(b, Text) and not b.by_harness):
             by_class["constraints"].update(text[start:stop] for start, stop in constraints_in(text))
     if message.role in ("user", "assistant"):
         by_class["decisions"].update(decisions(message.text))

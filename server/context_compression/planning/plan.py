@@ -22,6 +22,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.provider_rules import ProviderRules, anthropic_like
 from context_compression.conversation.rendering import Span
+from context_compression.evidence.latest import last_outcome, last_undo
 from context_compression.evidence.ledger.changes import is_before
 from context_compression.evidence.open_tasks import Due
 from context_compression.evidence.outdated import Outdated
@@ -29,6 +30,7 @@ from context_compression.planning import measured
 from context_compression.planning.archive import Archive
 from context_compression.planning.cuts import Cutter
 from context_compression.planning.steps import steps_in
+from context_compression.planning.talk import is_talk_of_two
 from context_compression.settings import Settings
 
 Previews: TypeAlias = dict[tuple[str, Sequence[Span]], Sequence[Span]]
@@ -190,6 +192,30 @@ class Plan:
             if not kept.isdisjoint(step):
                 kept.update(step)
         return frozenset(kept)
+
+    @cached_property
+    def is_talk_of_two(self) -> bool:
+        """Whether two people talk in prose, and neither says much more than the other."""
+        return self.cutter.prose and is_talk_of_two(self.messages)
+
+    @cached_property
+    def users_compete(self) -> bool:
+        """Whether the user's messages compete like all others.
+
+        They do in a talk of two people, and if notes already quote earlier words of the user: words
+        must not count more because a compression came after them.
+        """
+        return self.is_talk_of_two or any(holds_excerpts(m.text) for m in self.messages)
+
+    @cached_property
+    def last_outcome(self) -> int | None:
+        """The last message with a result that tells how a run ended; `None` without one."""
+        return last_outcome(self.messages)
+
+    @cached_property
+    def last_undo(self) -> str | None:
+        """The id of the last call that took changes back; `None` without one."""
+        return last_undo(self.messages)
 
     def is_cut(self, index: int) -> bool:
         """Whether a kept part may begin at `index`: not within a tool step or at its results."""

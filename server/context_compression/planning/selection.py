@@ -143,6 +143,21 @@ def end_of_output(text: str) -> int:
     return end
 
 
+def ending(text: str, max_chars: int) -> list[Span]:
+    """The spans that tell how an output ended: its last outcome, and its last error.
+
+    All lines together take at most `max_chars` characters.
+    """
+    errors = [*evidence.lines_with(text[: end_of_output(text)], evidence.ERROR_WORDS)]
+    chosen: set[Span] = set()
+    for start, stop in (*reversed(evidence.outcome_lines(text)), *errors[-1:]):
+        line = start, min(stop, start + max_chars)
+        if text[start:stop].strip() and line not in chosen and line[1] - start <= max_chars:
+            chosen.add(line)
+            max_chars -= line[1] - start
+    return sorted(chosen)
+
+
 def landmarks(text: str, max_chars: float) -> list[Span]:
     """The spans of the most telling lines of an output: the first, the last, errors and tests.
 
@@ -151,11 +166,12 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
     """
     end = end_of_output(text)
     first = (0, text.find("\n") % (len(text) + 1))
-    last = (text.rfind("\n", 0, end) + 1, end)
+    last = evidence.last_line(text, end)
     errors = list(evidence.lines_with(text, evidence.ERROR_WORDS))
     chosen: set[Span] = set()
     tests = evidence.count_of_tests(text)
-    for start, stop in (first, last, *([tests] if tests else ()), *errors[-2:], *errors[:2]):
+    outcomes = [*([tests] if tests else ()), *reversed(evidence.outcome_lines(text))]
+    for start, stop in (first, last, *outcomes, *errors[-2:], *errors[:2]):
         line = (start, min(stop, start + measured.LONGEST_PREVIEW_LINE_CHARS))
         cost = line[1] - start + measured.PREVIEW_MARK_CHARS
         if cost <= max_chars and line not in chosen and text[start:stop].strip():

@@ -53,7 +53,7 @@ class Views:
         self._forms = Forms(plan)
         records = {i for i, message in enumerate(plan.messages) if is_record(message, plan)}
         users = {i for i, message in enumerate(plan.messages) if is_users(message)}
-        self._always = records | users
+        self._always = records if plan.users_compete else records | users
         self._again = loaded_again(plan)
 
     def in_order(self) -> Iterator[tuple[Level, Filling]]:

@@ -66,7 +66,7 @@ def anchored_forms(plan: Plan, form: Form) -> dict[int, Form]:
     def form_of(index: int) -> Form:
         if index < plan.head or index in plan.pins:
             return Form.FULL
-        return Form.PREVIEW if form is Form.LEAST and index in partners else form
+        return Form.PREVIEW if form in (Form.LEAST, Form.ENDING) and index in partners else form
 
     return {index: form_of(index) for index in sorted(plan.anchored)}
 

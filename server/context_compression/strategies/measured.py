@@ -123,6 +123,9 @@ LAST_WORTH = 100.0
 the finished work, which must not be repeated."""
 REPORT_TOKENS = 400
 """The most tokens of such a text with its full worth; a longer text is worth no more in total."""
+TYPED_WORTH = 2.0
+"""The worth of each token that the user typed, so that a long request is worth more than a short
+one (measured on recorded sessions: 1 to 3 do equally well)."""
 USER_WEIGHT = 1.5
 """The factor for the evidence in the user's words."""
 PRINTED_WEIGHT = 0.25
@@ -135,8 +138,17 @@ TYPED_TOKENS = 1_500
 evidence counts like that of a tool's output, and in total it is worth no more than a typed text."""
 USER_PROSE_SHARE = 0.4
 """The share of the room up to which the user's words have their full worth in prose."""
+TIME_WORTH, NUMBER_WORTH = 20.0, 30.0
+"""In a talk of two people, the worth of a saying that tells when something happens, and of one with
+a number or a name in quotation marks (measured on recorded talks)."""
+CHOSEN_WORTH = 30.0
+"""The worth there of a quote in a note: an earlier compression chose it among many."""
+QUESTION_WEIGHT, SELF_WEIGHT = 0.4, 1.5
+"""The factors for the evidence in a question there, and in what speakers tell of themselves."""
 CHANGE_WORTH = 10.0
 """The worth of the line of the last call that changed a file, so that the file is not forgotten."""
+UNDO_WORTH = 60.0
+"""The worth of the line of the last call that undid changes, which says what is no longer true."""
 DONE_WORTH = 25.0
 """The worth of the line of a call that reaches other people or commits work, so that it is not
 repeated."""
@@ -150,6 +162,11 @@ PASTED_RULES = 3
 UNSURE_RULES_SHARE = 1 / 3
 """The share of the room after the kept messages for sentences that may be constraints. Further
 sentences of this kind compete like all other pieces."""
+
+# Shortened messages
+
+ENDING_CHARS = 160
+"""About how many characters of a shortened result tell how it ended."""
 
 # Labels and texts of quotes
 

@@ -11,6 +11,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from context_compression.conversation.authors import is_bare_command, is_skill
+from context_compression.conversation.authors.reminders import repeated_reminders
 from context_compression.conversation.messages import Message, Text
 from context_compression.conversation.validity import NO_START
 from context_compression.planning.plan import Plan
@@ -65,11 +66,18 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
         Level(head, recent, Form.PREVIEW, spare=spare),  # their results with previews
         Level(head, recent, clipped, spare=spare),  # their long texts clipped, too
     )
-    smallest = Level(head, end, Form.LEAST, skeletons=False)
+    smallest = Level(head, end, Form.ENDING, skeletons=False)
     few = Level(
         head, fewest, clipped, skeletons=False, spare=measured.FEWEST_SPARE,
         left_out=range(recent, fewest), rival=smallest,
     )  # fmt: skip
+    if plan.is_talk_of_two:
+        small = min(recent, fewest)
+        return (Level(end, small, spare=spare),), (
+            Level(end, small, clipped, spare=measured.FEWEST_SPARE),
+            Level(end, end, clipped, skeletons=False),
+            Level(end, end, Form.LEAST, spare=float("-inf")),
+        )
     turns = [turn.start for turn in plan.turns[-plan.settings.fallback_turns :]]
     return with_skeletons, (
         Level(head, recent, clipped, skeletons=False, spare=1 - measured.QUOTED_SHARE),
@@ -81,6 +89,7 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
         *(Level(turn, max(turn, fewest), clipped, skeletons=False) for turn in turns),
         # the anchored messages with previews, then the smallest view
         Level(end, end, clipped, spare=measured.FEWEST_SPARE),
+        Level(end, end, Form.ENDING),
         Level(end, end, Form.LEAST, spare=float("-inf")),
     )
 
@@ -98,14 +107,14 @@ def must_keep(
         again: the indices of messages that a later message repeats.
     """
     fits = level.newest is Form.FULL and leaves_half(plan, room)
-    least = level.newest is Form.LEAST
+    least = level.newest in (Form.LEAST, Form.ENDING)
     kept = anchored_forms(plan, level.newest if fits or least else Form.PREVIEW)
     unseen = plan.open_step or ()
     unseen_tokens = sum(plan.tokens[index] for index in unseen)
     if level.spare >= 0 and unseen_tokens <= measured.UNSEEN_SHARE * room:
         kept |= dict.fromkeys(unseen, Form.FULL)
     first_turn = plan.turns[0].stop if plan.turns else plan.head
-    older = Form.CLIPPED if level.newest in (Form.CLIPPED, Form.LEAST) else Form.PREVIEW
+    older = Form.CLIPPED if least or level.newest is Form.CLIPPED else Form.PREVIEW
     for index in range(max(level.first, plan.head), len(plan.messages)):
         message = plan.messages[index]
         if index in kept or (index in again and index < level.recent):
@@ -114,7 +123,7 @@ def must_keep(
             kept[index] = level.newest
         elif (
             index in always
-            or (level.skeletons and message.starts_turn)
+            or (level.skeletons and message.starts_turn and not plan.users_compete)
             or (message.is_system and index < first_turn)
         ):
             kept[index] = older
@@ -127,7 +136,7 @@ def must_keep(
 
 
 def loaded_again(plan: Plan) -> set[int]:
-    """The indices of messages with skills whose texts are all repeated by later user messages.
+    """The indices of skills and reminders whose texts are all repeated by later user messages.
 
     A note that the host ran one of its own commands may be lost.
     """
@@ -137,7 +146,7 @@ def loaded_again(plan: Plan) -> set[int]:
         if message.role == "user" and all(isinstance(block, Text) for block in message.blocks)
     }
     again = repeated_texts(plan.messages, alone.__contains__)
-    return {
+    return repeated_reminders(plan.messages) | {
         index
         for index, texts in alone.items()
         if any(map(is_skill, texts))

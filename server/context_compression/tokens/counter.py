@@ -23,6 +23,7 @@ from context_compression.conversation.messages import (
     is_array,
     is_object,
 )
+from context_compression.conversation.text_protocol import written
 from context_compression.display.plurals import how_many
 from context_compression.errors import InvalidCounter
 from context_compression.tokens.counting import Counting
@@ -126,6 +127,7 @@ class Counter:
 
     def message(self, message: Message) -> int:
         """Tokens of a message, including the structure around it."""
+        message = written(message)
         return self.family.per_message + sum(map(self.block, message.blocks))
 
     def messages(self, messages: Sequence[Message]) -> int:

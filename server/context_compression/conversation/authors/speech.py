@@ -59,7 +59,7 @@ def user_words(message: Message) -> str:
     return "\n".join(
         block.text[start:stop]
         for block in message.blocks
-        if isinstance(block, Text)
+        if isinstance(block, Text) and not block.by_harness
         for start, stop in user_spans(block.text)
     )
 

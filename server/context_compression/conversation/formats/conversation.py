@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
+from context_compression.conversation import text_protocol
 from context_compression.conversation.formats.dialect import Format
 from context_compression.conversation.formats.ids import Ids
 from context_compression.conversation.formats.plain import has_halves, without_halves
@@ -52,7 +53,7 @@ class Conversation(Sequence[Mapping[str, Any]]):
         ]
 
     def _written(self, message: Message) -> dict[str, Any]:
-        written = self.format.write(message)
+        written = self.format.write(text_protocol.written(message))
         return without_halves(written) if self.without_halves else written
 
     @cached_property

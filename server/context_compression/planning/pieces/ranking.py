@@ -37,6 +37,7 @@ def ranking(
     source_of, shifts, per_char = table.source_of, table.shifts, table.per_char
     always = array("d", [source.worth for source in table.sources])
     weights = array("d", [source.weight for source in table.sources])
+    rates = array("d", [source.per_token for source in table.sources])
     cutter, sides, placed = table.cutter, measured.SIDES_TOKENS, _placing(table)
     starts, stops, words, ends = cutter.starts, cutter.stops, cutter.words, cutter.ends
 
@@ -45,6 +46,7 @@ def ranking(
         number = piece + shifts[source]
         worth = sum(map(worth_now, words[ends[number] : ends[number + 1]])) + always[source]
         tokens = (stops[number] - starts[number]) * per_char[source]
+        worth += rates[source] * tokens
         cost = tokens + sides[closed[piece]] + opening[source]
         return placed(piece, worth, weights[source], cost)
 
@@ -62,7 +64,7 @@ def ranking(
             chars = map(sub, stops[here], starts[here])
             for piece, new, size in zip(range(first, stop), worths, chars, strict=True):
                 cost = size * each + sides[closed[piece]] + opens
-                yield placed(piece, new + worth, weight, cost)
+                yield placed(piece, new + worth + rates[source] * size * each, weight, cost)
 
     return rank, ranks()
 

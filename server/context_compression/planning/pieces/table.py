@@ -29,6 +29,7 @@ class Source(NamedTuple):
         start: only pieces that end after this character compete.
         end: only pieces that begin before this character compete; `None` for no limit.
         failed: whether it is the result of a call that failed.
+        per_token: the worth of each token of a piece in addition to evidence.
     """
 
     message: int
@@ -43,6 +44,7 @@ class Source(NamedTuple):
     start: int = 0
     end: int | None = None
     failed: bool = False
+    per_token: float = 0.0
 
 
 Place: TypeAlias = tuple[int, int, int]

@@ -1,7 +1,6 @@
 """Assembles a view: chosen pieces in the messages of the view, other pieces quoted in notes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from context_compression.conversation.authors import holds_excerpts
 from context_compression.conversation.labels import label_quotes
@@ -21,25 +20,13 @@ from context_compression.strategies.quoting.note import note
 from context_compression.strategies.tool_results import Slots
 
 
-@dataclass(frozen=True)
-class GapMarks:
-    """Which gaps between messages have marks.
-
-    Attributes:
-        ref_tokens: the tokens that refs in the marks may take.
-        ends: whether the gaps before and after all quotes of a note have a mark, too.
-    """
-
-    ref_tokens: float
-    ends: bool
-
-
 def assembled(
-    base: KeptMessages, showing: Showing, pool: Pool, chosen: Iterable[Place], marks: GapMarks
+    base: KeptMessages, showing: Showing, pool: Pool, chosen: Iterable[Place], mark_tokens: float
 ) -> tuple[dict[int, Message], dict[int, Message]]:
     """The view with the chosen pieces in their places, and the notes for runs of other messages.
 
-    Messages are keyed by their index, notes by the first index of their run.
+    Messages are keyed by their index, notes by the first index of their run. `mark_tokens` are the
+    tokens that marks of gaps with refs may take.
     """
     slots_of: dict[int, dict[tuple[int, str], list[Span]]] = {}
     for number, start, stop in chosen:
@@ -57,7 +44,7 @@ def assembled(
         else:
             quoted[index] = slots
     view = {**with_declarations(base.plan, without_others(base, view, showing))}
-    return view, notes_of(base, view, quoted, marks)
+    return view, notes_of(base, view, quoted, mark_tokens)
 
 
 def _with_labels_of_notes(base: KeptMessages, index: int, slots: Slots) -> Slots:
@@ -79,7 +66,7 @@ def _stands_alone(base: KeptMessages, index: int) -> bool:
 
 
 def notes_of(
-    base: KeptMessages, view: Mapping[int, Message], quoted: dict[int, Slots], marks: GapMarks
+    base: KeptMessages, view: Mapping[int, Message], quoted: dict[int, Slots], mark_tokens: float
 ) -> dict[int, Message]:
     """For each run of dropped messages a note that quotes the chosen pieces and marks gaps.
 
@@ -90,16 +77,13 @@ def notes_of(
     behind_head = range(plan.head, len(plan.messages))
     runs = [*filter(None, gaps(behind_head, sorted({*behind_head}.intersection(view))))]
     with_ref = largest_with_ref(
-        runs, quoted, plan.tokens, quoting.ref_of_message, marks.ref_tokens,
+        runs, quoted, plan.tokens, quoting.ref_of_message, mark_tokens,
         between=base.room >= measured.LEAST_FOR_REFS_TOKENS,
     )  # fmt: skip
-    with_note = noted(runs, quoted, with_ref, plan.tokens, marks.ref_tokens)
+    with_note = noted(runs, quoted, with_ref, plan.tokens, mark_tokens)
     notes: dict[int, Message] = {}
     for run in with_note:
-        first, last = run is with_note[0], run is with_note[-1]
-        notes[run.start] = note(
-            quoting, run, quoted, with_ref, first=first, last=last, ends=marks.ends
-        )
+        notes[run.start] = note(quoting, run, quoted, with_ref, first=run is with_note[0])
     return notes
 
 

@@ -1,9 +1,8 @@
 """`Attempt`: the content of one attempt at a view, in addition to the kept messages.
 
 An attempt that is too large gives back content in this order: the lines of files and names beyond
-their share; pieces, the worst first; pictures; the lines; the marks at the ends of notes; refs in
-marks; and last the user's standing constraints. An attempt with room left takes more pieces, then
-pictures, then more names.
+their share; pieces, the worst first; pictures; the lines; marks with refs; and last the user's
+standing constraints. An attempt with room left takes more pieces, then pictures, then more names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +11,7 @@ from itertools import chain
 from context_compression.conversation.messages import Message
 from context_compression.planning.pieces import Place
 from context_compression.strategies import measured
-from context_compression.strategies.filling.assembling import GapMarks, assembled
+from context_compression.strategies.filling.assembling import assembled
 from context_compression.strategies.filling.competing import competition
 from context_compression.strategies.filling.explanation import explanation
 from context_compression.strategies.filling.kept import KeptMessages
@@ -68,10 +67,7 @@ class Attempt:
         self.pool, self._choice = competition(base)
         self._rules, self.lacks_sure_rule = rules_with_room(base, self.pool, left)
         self._lines = FilesAndNames(base)
-        self._marks = GapMarks(
-            max(measured.GAPS_SHARE * base.room, measured.BARE_NOTE_TOKENS),
-            ends=base.room >= measured.LEAST_FOR_REFS_TOKENS,
-        )
+        self._mark_tokens = max(measured.GAPS_SHARE * base.room, measured.BARE_NOTE_TOKENS)
         small = min(1.0, base.room / measured.LARGE_ROOM_TOKENS)
         self.slack = measured.SLACK_SHARE * base.room * small
         due = measured.NOTE_TOKENS + self._lines.for_files + self._lines.for_names
@@ -82,7 +78,9 @@ class Attempt:
 
     def draft(self) -> Draft:
         """The view with all content of this attempt."""
-        view, notes = assembled(self._base, self._showing, self.pool, self._places(), self._marks)
+        view, notes = assembled(
+            self._base, self._showing, self.pool, self._places(), self._mark_tokens
+        )
         return Draft(view, notes, self._lines)
 
     def _places(self) -> Iterator[Place]:
@@ -114,10 +112,8 @@ class Attempt:
             self._showing.give_back()
         elif self._lines:
             self._lines.drop()
-        elif self._marks.ends:
-            self._marks = GapMarks(self._marks.ref_tokens, ends=False)
-        elif self._marks.ref_tokens:
-            self._marks = GapMarks(0.0, ends=False)
+        elif self._mark_tokens:
+            self._mark_tokens = 0.0
         elif self._rules:
             self._give_back_rules(missing)
             return True

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from context_compression.conversation.authors import all_of_answer, is_our_note, speech_spans
+from context_compression.conversation.authors import (
+    all_of_answer,
+    holds_excerpts,
+    is_our_note,
+    speech_spans,
+)
+from context_compression.conversation.authors.task import general_spans
 from context_compression.conversation.messages import (
     Block,
     Message,
@@ -16,12 +22,15 @@ from context_compression.conversation.messages import (
     named_strings,
     texts_of,
 )
-from context_compression.evidence.facts import commands_of
+from context_compression.conversation.rendering import Span
+from context_compression.evidence.facts import commands_of, outcome_lines
+from context_compression.evidence.latest import UNDO
 from context_compression.planning.pieces import Choice, Pool, Source
 from context_compression.planning.selection import end_of_output, tokens_of_text
 from context_compression.strategies import measured
 from context_compression.strategies.filling.kept import KeptMessages
-from context_compression.strategies.filling.worth import value_of, value_of_users
+from context_compression.strategies.filling.parts import quotes_in, with_less_worth
+from context_compression.strategies.filling.worth import value_in_talk, value_of, value_of_users
 from context_compression.strategies.forms import Form, is_instruction
 from context_compression.strategies.names import LABEL as NAMES
 from context_compression.strategies.pictures import is_mark
@@ -59,7 +68,8 @@ def competition(base: KeptMessages) -> tuple[Pool, Choice]:
         block = competing.block_of(source)
         old = outdated.spans(block, source.text)
         old = [*old, *outdated.unchanged(block, source.text)]
-        pool.add(source, old, plan.due.spans(block, source.text))
+        marked = chain(plan.due.spans(block, source.text), competing.marked_latest(source))
+        pool.add(source, old, [*marked])
     return pool, pool.choice(shown, used)
 
 
@@ -88,7 +98,7 @@ class Competing:
         pairs = [*zip(sources, by_user, strict=True)]
         tokens = sum(source.tokens for source, is_users in pairs if is_users)
         share = 1.0
-        if plan.cutter.prose:
+        if plan.cutter.prose and not plan.is_talk_of_two:
             share = min(1.0, measured.USER_PROSE_SHARE * self.base.room / max(1, tokens))
         return [
             source._replace(worth=share * source.worth) if is_users else source
@@ -111,7 +121,19 @@ class Competing:
                 continue
             parts = clipped(block) if shown else quoting.parts(block)
             for part in parts:
-                yield self._source(index, message, slot, block, part)
+                source = self._source(index, message, slot, block, part)
+                yield from self._parts_of(source, message, block)
+
+    def _parts_of(self, source: Source, message: Message, block: Block) -> Iterator[Source]:
+        """A source, or the parts of it that are worth different things."""
+        if not isinstance(block, Text):
+            yield source
+        elif holds_excerpts(block.text):
+            yield from quotes_in(source, self.base.plan)
+        elif message.role == "user" and (spans := general_spans(block.text)):
+            yield from with_less_worth(source, spans)
+        else:
+            yield source
 
     def _source(
         self, index: int, message: Message, slot: int, block: Block, part: QuotedText
@@ -125,23 +147,36 @@ class Competing:
         start = 0
         if isinstance(block, ToolResult) and (answer := all_of_answer(text)) is not None:
             start = answer
-            times, worth = value_of_users(text, tokens)
+            value = value_of_users(text, tokens)
+        elif plan.is_talk_of_two and spoken:
+            value = value_in_talk(text)
         else:
-            times, worth = value_of(
+            value = value_of(
                 message, text, tokens,
                 spoken=spoken, replied=index == plan.replied_to,
                 last=index == len(plan.messages) - 1,
             )  # fmt: skip
+        worth = value.worth
         if isinstance(block, ToolCall) and key == "line":
             worth = self.worth_of_call(block)
         failed = isinstance(block, ToolResult) and block.call_id in self.base.quoting.outcomes
         return Source(
-            index, slot, text, tokens, opening, weight * times, key,
-            speech_spans(block, spoken=spoken), worth, start, end, failed,
+            index, slot, text, tokens, opening, weight * value.weight, key,
+            speech_spans(block, spoken=spoken), worth, start, end, failed, value.per_token,
         )  # fmt: skip
+
+    def marked_latest(self, source: Source) -> Iterator[Span]:
+        """The spans that tell what was last: how a run ended, and what took changes back."""
+        plan, block = self.base.plan, self.block_of(source)
+        if isinstance(block, ToolResult) and source.message == plan.last_outcome:
+            yield from outcome_lines(source.text)
+        elif isinstance(block, ToolCall) and block.id == plan.last_undo:
+            yield from (undo.span() for undo in UNDO.finditer(source.text))
 
     def worth_of_call(self, call: ToolCall) -> float:
         """The worth of a call's line in addition to its evidence."""
+        if call.id == self.base.plan.last_undo:
+            return measured.UNDO_WORTH
         if any(map(DONE_ONCE.search, commands_of(call))):
             return measured.DONE_WORTH
         last_changes = self.base.plan.outdated.last_changes

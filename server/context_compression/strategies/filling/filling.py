@@ -8,7 +8,7 @@ from context_compression.conversation.messages import Message
 from context_compression.planning.edits import Edit
 from context_compression.planning.pieces import Weights
 from context_compression.strategies import measured
-from context_compression.strategies.filling.assembling import GapMarks, notes_of, with_payloads
+from context_compression.strategies.filling.assembling import notes_of, with_payloads
 from context_compression.strategies.filling.attempt import Attempt, Draft
 from context_compression.strategies.filling.kept import KeptMessages, texts_in
 from context_compression.strategies.filling.rules import tokens_owed
@@ -116,8 +116,7 @@ class Filling:
 
     def _with_one_mark(self, view: dict[int, Message]) -> Draft:
         """The view without quotes, with one mark for missing messages if that fits."""
-        marks = GapMarks(measured.BARE_NOTE_TOKENS, ends=False)
-        notes = notes_of(self._base, view, {}, marks)
+        notes = notes_of(self._base, view, {}, measured.BARE_NOTE_TOKENS)
         fits = cost(self._base.plan, view, notes) <= self._base.room
         return Draft(view, notes if fits else {})
 

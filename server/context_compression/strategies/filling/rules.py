@@ -104,6 +104,8 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, str]], room: float) -> list[
         texts: texts of dropped messages, each with its number.
         room: the tokens that the kept messages leave.
     """
+    if plan.is_talk_of_two:
+        return []
     by_text: dict[str, tuple[tuple[int, int, int], Rule]] = {}
     for number, text in texts:
         long = plan.counter.text(text) > measured.TYPED_TOKENS and not holds_excerpts(text)
@@ -131,4 +133,4 @@ def _is_by_user(block: Block, message: Message, base: KeptMessages) -> TypeGuard
     """Whether a block holds words of the user; the output of a tool is not a rule."""
     if isinstance(block, ToolResult):
         return is_answer(block, base.quoting.question_calls)
-    return isinstance(block, Text) and message.role == "user"
+    return isinstance(block, Text) and message.role == "user" and not block.by_harness

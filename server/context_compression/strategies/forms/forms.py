@@ -5,6 +5,7 @@ from enum import Enum, auto
 from functools import cached_property
 
 from context_compression.conversation.authors import holds_excerpts, is_answer
+from context_compression.conversation.authors.task import general_spans, task_spans
 from context_compression.conversation.labels import label_quotes
 from context_compression.conversation.messages import (
     Block,
@@ -18,7 +19,7 @@ from context_compression.conversation.rendering import Span, render
 from context_compression.evidence.constraints import constraints_in
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
-from context_compression.planning.selection import own_ref, tool_names
+from context_compression.planning.selection import ending, own_ref, tool_names
 from context_compression.strategies import measured
 from context_compression.strategies.forms.calls import short_call
 from context_compression.strategies.forms.parts import outer_parts
@@ -48,6 +49,8 @@ class Form(Enum):
     """As `PREVIEW`, and long texts are cut to beginning and end."""
     SKELETON = auto()
     """Calls with short arguments, and one line for each result."""
+    ENDING = auto()
+    """As `LEAST`, and the lines that show how each result ended."""
     LEAST = auto()
     """The model's texts and thinking stay. Answered calls have short arguments, results larger than
     a preview become one line, and long notes of the host a few lines."""
@@ -109,8 +112,10 @@ class Forms:
                 )
             case Form.SKELETON:
                 return self._skeleton(message, index, slots)
+            case Form.ENDING:
+                return self._least(message, index, slots, self._to_ending)
             case Form.LEAST:
-                return self._least(message, index, slots)
+                return self._least(message, index, slots, self._to_line)
 
     def _with_results(
         self, message: Message, index: int, slots: Slots, shorten: Shorten
@@ -137,6 +142,7 @@ class Forms:
         """
         limit = max(self.plan.settings.max_tool_output, TEXT_WITH_REF_CHARS)
         blocks: list[Block] = []
+        message = self._without_instructions(message, slots)
         pairs = zip(unshortened.blocks, message.blocks, strict=True)
         for slot, (before, block) in enumerate(pairs):
             if block is before and isinstance(block, Text) and len(block.text) > limit:
@@ -150,6 +156,24 @@ class Forms:
             blocks.append(block)
         kept = tuple(blocks)
         return message if kept == message.blocks else message.with_blocks(kept)
+
+    def _without_instructions(self, message: Message, slots: Slots) -> Message:
+        """A message of the user with the beginnings of the general instructions around its task."""
+        if message.role != "user":
+            return message
+        blocks = tuple(
+            Text(
+                render(
+                    b.text,
+                    [*task_spans(b.text), *slots.get((slot, ""), ())],
+                    self.plan.archive.ref_of(b.text),
+                )
+            )
+            if isinstance(b, Text) and general_spans(b.text)
+            else b
+            for slot, b in enumerate(message.blocks)
+        )
+        return message if blocks == message.blocks else message.with_blocks(blocks)
 
     def _skeleton(self, message: Message, index: int, slots: Slots) -> Message:
         blocks: list[Block] = []
@@ -173,7 +197,7 @@ class Forms:
                     blocks.append(block)
         return message.with_blocks(tuple(blocks))
 
-    def _least(self, message: Message, index: int, slots: Slots) -> Message:
+    def _least(self, message: Message, index: int, slots: Slots, shorten: Shorten) -> Message:
         """A message of the open step in its smallest form, for when its previews have no room.
 
         Thinking is sent back to the model unchanged. A call without a result stays unchanged, too,
@@ -187,7 +211,8 @@ class Forms:
             else block
             for slot, block in enumerate(message.blocks)
         )
-        message = self._with_results(message.with_blocks(blocks), index, slots, self._to_line)
+        message = self._with_results(message.with_blocks(blocks), index, slots, shorten)
+        message = self._without_instructions(message, slots)
         return self._user_texts.with_short_notes(message, index, slots)
 
     def _to_line(
@@ -199,3 +224,10 @@ class Forms:
         if self.plan.counter.text(result.text) <= self.plan.settings.offload_preview_tokens:
             return result
         return self._results.short(result, shown)
+
+    def _to_ending(
+        self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
+    ) -> ToolResult:
+        """A result as its line and the lines that show how it ended."""
+        shown = [*ending(result.text, measured.ENDING_CHARS), *shown]
+        return self._to_line(result, name, index, shown)

@@ -66,7 +66,7 @@ class UserTexts:
 
     def short_note(self, block: Text, index: int, slot: int, spans: Sequence[Span]) -> Text:
         """A few lines of a long note, and some spans; any other text unchanged."""
-        text, is_note = block.text, is_host_note(block.text)
+        text, is_note = block.text, block.by_harness or is_host_note(block.text)
         repeated = self._is_repeated(text, index, slot)
         nothing = repeated or (is_command_output(text) and index < len(self._plan.messages) - 1)
         note_chars = measured.HOST_NOTE_CHARS
@@ -91,6 +91,8 @@ def is_instruction(text: Text) -> bool:
 
     For a text of the assistant it is true unless the text begins like a note.
     """
+    if text.by_harness:
+        return False
     if is_skill(text.text):
         return len(text.text) <= measured.SKILL_CHARS
     return holds_user_words(text.text)

@@ -20,7 +20,6 @@ from context_compression.conversation.messages import (
     Block,
     Message,
     Text,
-    Thinking,
     ToolCall,
     user,
 )
@@ -45,37 +44,31 @@ def note(
     with_ref: Container[int] = (),
     *,
     first: bool = False,
-    last: bool = False,
-    ends: bool = False,
 ) -> Message:
-    """A message in place of a run of messages, with quotes of them and marks of gaps.
+    """A message in place of a run of messages, with quotes of them.
 
-    If a message is quoted, each of its long texts that is not quoted has a mark, too. Short texts
-    of the user and a mark for its pictures are shown with its quotes.
+    Only a gap whose mark has a ref is marked, because the first line says that the note holds
+    excerpts; a note without quotes has a mark for all its messages. If a message is quoted, each of
+    its long texts that is not quoted has a mark. Short texts of the user and a mark for its
+    pictures are shown with its quotes.
 
     Args:
         quoting: the `Quoting` of the conversation.
         run: the messages that the note replaces.
         quoted: the spans to quote, by message; quoted messages are removed from it.
         with_ref: the starts of gaps whose mark has the ref of the first missing message.
-        first: whether it is the first note of the view. It marks the gap before its quotes, and
-            says how to restore messages if a store keeps them.
-        last: whether it is the last note of the view. It marks the gap after its quotes.
-        ends: whether every note marks the gaps before and after all its quotes.
+        first: whether it is the first note of the view, which says how to restore messages if a
+            store keeps them.
     """
     indices = [index for index in run if index in quoted]
     what = EXCERPTS if indices else f"{COMPRESSED} Not shown here"
     how = RESTORE if first and quoting.plan.archive.restorable else ""
-    before, behind = ends or first, ends or last or not indices
     writer = _Writer(quoting, quoted, f"{what}{how}:")
     for missing, index in zip(gaps(run, indices), [*indices, None], strict=True):
         if missing:
             has_ref = missing.start in with_ref
             ref = quoting.ref_of_message(missing.start) if has_ref else ""
-            marked = has_ref or _must_mark(
-                quoting, run, missing, index, before=before, behind=behind
-            )
-            writer.pass_over(missing, ref, marked=marked)
+            writer.pass_over(missing, ref, marked=has_ref or not indices)
         if index is not None:
             writer.quote(index, quoted.pop(index))
     return user(writer.text)
@@ -156,28 +149,6 @@ def _mark_of_gap(quoting: Quoting, missing: range, ref: str) -> str:
     """The mark of a gap of messages; messages that a repair added do not count."""
     given = [index for index in missing if quoting.plan.messages[index].source is not None]
     return gap_of_messages(len(given) or len(missing), ref)
-
-
-def _must_mark(
-    quoting: Quoting, run: range, missing: range, index: int | None, *, before: bool, behind: bool
-) -> bool:
-    """Whether the gap before the message at `index` needs a mark.
-
-    The caller decides for the gap before the first quoted message, and for the gap after the last
-    (`index` is `None`). A gap of a single message that only makes calls needs no mark if the
-    message at `index` answers them, because the labels of the results name the calls.
-    """
-    if index is None:
-        return behind
-    if missing.start == run.start and not before:
-        return False
-    if len(missing) > 1:
-        return True
-    messages = quoting.plan.messages
-    first = messages[missing.start]
-    calls = {call.id for call in first.calls}
-    answered = any(result.call_id in calls for result in messages[index].results)
-    return not answered or any(not isinstance(b, ToolCall | Thinking) for b in first.blocks)
 
 
 def _ref_in_gaps(quoting: Quoting, index: int, block: Block, key: str) -> str:

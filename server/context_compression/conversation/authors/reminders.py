@@ -1,0 +1,77 @@
+"""What a harness repeats with role user: it is not the user's rule, and its last copy is enough.
+
+Format errors, reminders and `continue` are recognised by their repetition in the conversation;
+their numbers may differ.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from context_compression.conversation.messages import Message, Text
+
+REPEATED, LONG_REPEATED, LONG_CHARS = 3, 2, 200
+"""How often a text stands with role user if a harness wrote it; the same for texts of at least
+`LONG_CHARS` characters."""
+SHORT_CHARS = 24
+"""A text of fewer characters may be an answer of the user, however often it comes."""
+GO_ON = re.compile(
+    r"\W*(?:please )?(?:continue|go on|proceed|keep going|carry on|next|weiter|fortfahren"
+    r"|continuez?|contin[uú]a|prosegui|продолжай(?:те)?|继续|続けて|계속)(?: please)?\W*",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(r"\d+")
+
+
+def shape_of(text: str) -> str:
+    """A text in which all numbers are 0 and all white space is one blank."""
+    return " ".join(NUMBER.sub("0", text).split())
+
+
+def with_reminders(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages, in which reminders are marked. The first request is not a reminder."""
+    shapes = {
+        (index, slot): shape_of(block.text)
+        for index, message in enumerate(messages)
+        if message.role == "user"
+        for slot, block in enumerate(message.blocks)
+        if isinstance(block, Text)
+    }
+    first = next(iter(shapes.values()), "")
+    times = Counter(shapes.values())
+    reminders = {
+        place for place, shape in shapes.items() if shape != first and _recurs(shape, times)
+    }
+    holding = {index for index, _ in reminders}
+    return tuple(
+        replace(
+            message,
+            blocks=tuple(
+                replace(block, by_harness=True) if (index, slot) in reminders else block
+                for slot, block in enumerate(message.blocks)
+            ),
+        )
+        if index in holding
+        else message
+        for index, message in enumerate(messages)
+    )
+
+
+def repeated_reminders(messages: Sequence[Message]) -> set[int]:
+    """The indices of messages that hold only reminders, and that a later message repeats."""
+    last: dict[str, int] = {}
+    earlier: set[int] = set()
+    for index, message in enumerate(messages):
+        if message.blocks and all(isinstance(b, Text) and b.by_harness for b in message.blocks):
+            shape = shape_of(message.text)
+            if shape in last:
+                earlier.add(last[shape])
+            last[shape] = index
+    return earlier
+
+
+def _recurs(shape: str, times: Counter[str]) -> bool:
+    """Whether a text is repeated as only a harness repeats it."""
+    often = REPEATED if len(shape) < LONG_CHARS else LONG_REPEATED
+    return times[shape] >= often and (len(shape) >= SHORT_CHARS or bool(GO_ON.fullmatch(shape)))
