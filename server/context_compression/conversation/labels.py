@@ -35,7 +35,7 @@ def label_of(tools: Iterable[str]) -> re.Pattern[str]:
     """
     calls = "|".join(sorted(re.escape(folded(tool)) for tool in tools)) or "(?!)"
     return re.compile(
-        r"\[\s*(?:result\s*(?:;|(?<=\s)of\b)|files\s*(?:\]|(?<=\s)in\b)|more\s+names\b"
+        r"\[\s*(?:result\s*(?:[;\]]|(?<=\s)of\b)|files\s*(?:\]|(?<=\s)in\b)|more\s+names\b"
         rf"|(?:{calls})\s*(?:\]|[:;]\s))"
     )
 
@@ -111,7 +111,7 @@ def label_quotes(
     for span in spans:
         last = bisect(labels, (span[0], len(note) + 1)) - 1
         first = certain[last + 1]
-        if first > 0 and note.startswith("[Result;", labels[first][0]):
+        if first > 0 and note.startswith(("[Result;", "[Result]"), labels[first][0]):
             result.append(labels[first - 1])
         result += [labels[number] for number in {first, last} if number >= 0]
         result.append(span)

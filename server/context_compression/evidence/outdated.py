@@ -18,7 +18,9 @@ from context_compression.conversation.messages import (
 from context_compression.conversation.rendering import NEWLINE, Span
 from context_compression.evidence.file_history import FileHistory
 from context_compression.evidence.ledger.file_actions import FileAction, file_of, of_call
+from context_compression.evidence.ledger.reading import actions_of_calls
 from context_compression.evidence.ledger.tasks import Tasks, tasks_of
+from context_compression.evidence.ledger.undoing import undone_by
 from context_compression.evidence.replaced_lines import lines_in, replaced, unnumbered
 
 
@@ -41,7 +43,8 @@ class Outdated:
         """The outdated spans in a text of a call or of its result; they may overlap.
 
         Lines that later calls replaced are outdated, unless a later call restored them. A list of
-        tasks that a later list replaced is outdated completely.
+        tasks that a later list replaced is outdated completely, and so is an edit that was taken
+        back.
 
         Args:
             block: a call or a result; other blocks have no outdated parts.
@@ -53,7 +56,9 @@ class Outdated:
         if number is None:
             return ()
         call = self.calls[number]
-        if call.id in self.tasks.replaced:
+        if call.id in self.tasks.replaced or (
+            isinstance(block, ToolCall) and call.id in self.undone
+        ):
             return [(0, len(text))]
         result: list[Span] = []
         for path in self.files.named_files.get(call.id, ()):
@@ -91,6 +96,11 @@ class Outdated:
                     line for line in lines if (text[slice(*line)].strip() in other) == alike
                 )
                 return
+
+    @cached_property
+    def undone(self) -> frozenset[str]:
+        """The ids of the calls all of whose changes of files were taken back later."""
+        return undone_by([*actions_of_calls(self.calls, self.results)]).calls
 
     @property
     def last_changes(self) -> frozenset[str]:

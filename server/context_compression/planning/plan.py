@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Protocol, TypeAlias
 
 from context_compression.conversation.authors import answer_of, holds_excerpts, user_words
+from context_compression.conversation.authors.politeness import is_only_polite
 from context_compression.conversation.messages import (
     COMPRESSED,
     Block,
@@ -147,12 +148,36 @@ class Plan:
         return None if seen else last
 
     @cached_property
+    def newest_calls(self) -> int | None:
+        """The last message with calls; `None` without one."""
+        return next(
+            (i for i in range(len(self.messages) - 1, -1, -1) if self.messages[i].calls), None
+        )
+
+    @cached_property
     def last_user(self) -> int | None:
-        """The last message with words of the user, which notes do not have; `None` without one."""
+        """The last message with words of the user, which notes do not have; `None` without one.
+
+        A message that only says thanks counts if there is no other.
+        """
+        polite: int | None = None
         for index in range(len(self.messages) - 1, -1, -1):
-            if user_words(self.messages[index]).strip():
-                return index
-        return None
+            if words := user_words(self.messages[index]).strip():
+                if not is_only_polite(words):
+                    return index
+                polite = index if polite is None else polite
+        return polite
+
+    @cached_property
+    def goal(self) -> int | None:
+        """The first message with words of the user, which sets the goal; `None` without one.
+
+        A talk of two people has no goal.
+        """
+        if self.is_talk_of_two:
+            return None
+        indices = range(self.head, len(self.messages))
+        return next((i for i in indices if user_words(self.messages[i]).strip()), None)
 
     @cached_property
     def replied_to(self) -> int | None:

@@ -12,7 +12,8 @@ from itertools import chain
 
 from context_compression.evidence.ledger import Entry, actions_in
 from context_compression.evidence.ledger.entry import STATES
-from context_compression.evidence.ledger.file_actions import ABSOLUTE
+from context_compression.evidence.ledger.file_actions import ABSOLUTE, OF_GIT
+from context_compression.evidence.ledger.undoing import undone_by
 from context_compression.evidence.words import occurrences
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
@@ -45,6 +46,12 @@ class Files:
 
     headings: Mapping[str, str]
     folder: str
+
+    @cached_property
+    def changed(self) -> "Files":
+        """The files that were changed or deleted."""
+        headings = {path: state for path, state in self.headings.items() if state != READ}
+        return Files(headings, self.folder)
 
     @cached_property
     def ends(self) -> frozenset[str]:
@@ -86,9 +93,14 @@ class Files:
 
 def files_of(plan: Plan) -> Files:
     """The files of a plan's conversation, and of the messages that were compressed before."""
+    made = [*actions_in(plan.messages)]
+    undone = undone_by(made).paths
     actions = [
         (kind, DOUBLED.sub("/", path), DOUBLED.sub("/", to))
-        for kind, path, to in chain(_compressed(plan.archive.ledger), actions_in(plan.messages))
+        for kind, path, to in chain(
+            _compressed(plan.archive.ledger),
+            (action for _, action in made if action.deed not in OF_GIT),
+        )
         if len(path) < measured.LONGEST_PATH_CHARS and len(to) < measured.LONGEST_PATH_CHARS
     ]
     absolute = _by_ending({path for _, *paths in actions for path in paths})
@@ -104,6 +116,9 @@ def files_of(plan: Plan) -> Files:
             states[path] = READ if known == DELETED else known
         else:
             states[path] = DELETED if kind == DELETED else CHANGED
+    for path in {absolute.get(path, path) for path in undone}:
+        if states.get(path) == CHANGED:
+            states[path] = READ
     folders = {path[: sign.start()] for path in states for sign in SEPARATOR.finditer(path)}
     newest_first = [*reversed(states)]
     order = sorted(newest_first, key=lambda path: (states[path] == READ, -times[path]))

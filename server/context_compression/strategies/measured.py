@@ -59,7 +59,7 @@ LEAST_FOR_REFS_TOKENS = 1_500
 """With fewer tokens of room, gaps between quotes have no ref, and gaps before and after all quotes
 of a note have no mark, except the gap after the last quote. Evidence is worth more then (measured
 on recorded sessions)."""
-GAPS_SHARE = 0.03
+GAPS_SHARE = 0.015
 """The share of the room for refs of gaps between messages, the largest first. Notes for other gaps
 without any quote have the same share; one of them fits any room."""
 GAP_MARK_TOKENS = 20
@@ -141,7 +141,7 @@ USER_PROSE_SHARE = 0.4
 TIME_WORTH, NUMBER_WORTH = 20.0, 30.0
 """In a talk of two people, the worth of a saying that tells when something happens, and of one with
 a number or a name in quotation marks (measured on recorded talks)."""
-CHOSEN_WORTH = 30.0
+CHOSEN_WORTH = 10.0
 """The worth there of a quote in a note: an earlier compression chose it among many."""
 QUESTION_WEIGHT, SELF_WEIGHT = 0.4, 1.5
 """The factors for the evidence in a question there, and in what speakers tell of themselves."""

@@ -129,6 +129,8 @@ def must_keep(
             kept[index] = older
         elif level.skeletons and plan.step_of(index):
             kept[index] = Form.SKELETON
+    if plan.goal is not None and level.spare >= 0:
+        kept.setdefault(plan.goal, Form.CLIPPED)
     for index in list(kept):  # a record may be in a tool step, which is never split
         for partner in plan.step_of(index) or ():
             kept.setdefault(partner, kept[index])

@@ -1,7 +1,7 @@
 """What a harness repeats with role user: it is not the user's rule, and its last copy is enough.
 
-Format errors, reminders and `continue` are recognised by their repetition in the conversation;
-their numbers may differ.
+Format errors, reminders and `continue` are recognised by their repetition in the conversation; the
+numbers in them may differ.
 """
 
 import re
@@ -22,11 +22,20 @@ GO_ON = re.compile(
     re.IGNORECASE,
 )
 NUMBER = re.compile(r"\d+")
+NUMBERED = re.compile(
+    r"\W*(?:reminder|note|notice|warning|error|system|step|turn|iteration|time|budget|tokens?)\b"
+    r"|[<\[]",
+    re.IGNORECASE,
+)
+"""How a short text begins in which a harness puts another number each time. A person may ask for
+`part 1` and `part 2` in the same words."""
 
 
 def shape_of(text: str) -> str:
-    """A text in which all numbers are 0 and all white space is one blank."""
-    return " ".join(NUMBER.sub("0", text).split())
+    """A text with one blank for all white space; 0 for each number if a harness may count there."""
+    shape = " ".join(text.split())
+    counts = len(shape) >= LONG_CHARS or NUMBERED.match(shape)
+    return NUMBER.sub("0", shape) if counts else shape
 
 
 def with_reminders(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -4,6 +4,8 @@ Only certain changes count. A call that names only the line at which its text is
 count, because it does not hold the text it replaces.
 """
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -28,6 +30,19 @@ REWRITING = PATHS | TEXTS | words("command description instructions overwrite")
 """Names of arguments; a call that has only these writes the full file."""
 BEGIN, UPDATE, MOVE = "*** Begin Patch", "*** Update File: ", "*** Move to: "
 """The beginning of an `apply_patch`, and the lines before the hunks of a file."""
+
+
+DOCUMENT = re.compile(r"""(?<!<)<<(?!<)-?\s*(["']?)\\?([A-Za-z_]\w*)\1""")
+"""The beginning of a here-document, with the line that ends it."""
+TARGET = re.compile(r"""(?<![>\d&])>\s*([^\s|;&<>]+)|\btee\s+(?!-)([^\s|;&<>]+)""")
+"""The file that a command overwrites."""
+SED = re.compile(
+    r"\bsed\s+(?:-[nErz]\s+)*-i\s+(?:-e\s+)?(?P<q>[\"'])(?:\d+(?:,\d+)?)?"
+    r"s(?P<sign>[/|#,])(?P<old>[^\n]{1,400}?)(?P=sign)(?P<new>[^\n]{0,400}?)(?P=sign)g?(?P=q)"
+    r"\s+(?P<path>[^\s;&|<>\"']+)"
+)
+SPECIAL = re.compile(r"[\\.*\[\]^$&]")
+"""Signs with a meaning in the patterns of sed, which may match other texts."""
 
 
 class Change(NamedTuple):
@@ -57,6 +72,9 @@ def changes_of(call: ToolCall) -> Iterator[Change]:
     patches = (value for name, value in given.items() if name in PATCHES and isinstance(value, str))
     for patch in (*commands_of(call), *patches):
         yield from _of_patch(patch)
+    for command in commands_of(call):
+        yield from _of_documents(command)
+        yield from _of_sed(command)
 
 
 @lru_cache(1_000)
@@ -68,6 +86,39 @@ def is_before(name: str) -> bool:
 def is_after(name: str) -> bool:
     """Whether an argument of this name holds the text that an edit writes."""
     return plain_name(name) in AFTER
+
+
+def _of_documents(command: str) -> Iterator[Change]:
+    """The files that a command writes from here-documents: `cat > a.py <<'EOF'`."""
+    if "<<" not in command:
+        return
+    lines = command.split("\n")
+    ends: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        ends.setdefault(line.strip(), []).append(number)
+    position = 0
+    for number, line in enumerate(lines):
+        document = DOCUMENT.search(line) if number >= position else None
+        if document is None:
+            continue
+        later = ends.get(document[2], [])
+        end = bisect_right(later, number)
+        if end == len(later):
+            continue
+        position = later[end] + 1
+        targets = [*TARGET.finditer(line)]
+        if len(targets) == 1:
+            path = (targets[0][1] or targets[0][2]).strip("'\"")
+            yield Change(clean(path), None, "\n".join(lines[number + 1 : later[end]]))
+
+
+def _of_sed(command: str) -> Iterator[Change]:
+    """The replacements of plain texts by `sed -i 's/before/after/' a.py`."""
+    if "sed " not in command:
+        return
+    for sed in SED.finditer(command):
+        if not SPECIAL.search(sed["old"]) and not SPECIAL.search(sed["new"]):
+            yield Change(clean(sed["path"]), sed["old"], sed["new"])
 
 
 def _of_patch(patch: str) -> Iterator[Change]:

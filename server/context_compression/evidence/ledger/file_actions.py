@@ -11,8 +11,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from context_compression.conversation.messages import ToolCall, is_array, is_object
 
-Deed: TypeAlias = Literal["read", "written", "created", "modified", "deleted", "renamed"]
-"""`written` means created or modified, if the call does not show which."""
+Deed: TypeAlias = Literal[
+    "read", "written", "created", "modified", "deleted", "renamed",
+    "committed", "uncommitted", "restored", "stashed", "unstashed",
+]  # fmt: skip
+"""`written` means created or modified, if the call does not show which. The deeds of the second
+line are those of git; `undoing` says what becomes of earlier changes."""
+OF_GIT = frozenset({"committed", "uncommitted", "restored", "stashed", "unstashed"})
+"""The deeds that take earlier changes back, or make them stay."""
 
 
 class FileAction(NamedTuple):

@@ -1,9 +1,10 @@
 """Ledger entries, read from the texts, calls and results of messages."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from context_compression.conversation import authors
 from context_compression.conversation.messages import (
@@ -21,6 +22,7 @@ from context_compression.evidence.ledger import file_actions, shell
 from context_compression.evidence.ledger.entry import Entry, Kind, merge
 from context_compression.evidence.ledger.file_actions import FileAction
 from context_compression.evidence.ledger.outcomes import reported_errors, test_counts
+from context_compression.evidence.ledger.undoing import Undoing
 from context_compression.evidence.redaction import beginning
 from context_compression.evidence.words import WORD, kind_of, trimmed
 
@@ -77,20 +79,33 @@ def effects_of(call: ToolCall, result: ToolResult | None) -> CallEffects:
     return CallEffects(commands, ran, meant, actions, status, failed)
 
 
-def actions_in(messages: Iterable[Message]) -> Iterator[FileAction]:
-    """The actions on files by the calls of some messages, in order, without our own tools."""
+def actions_in(messages: Iterable[Message]) -> Iterator[tuple[str, FileAction]]:
+    """The actions on files by the calls of some messages, in order, each with the id of its call.
+
+    Calls of our own tools do not count.
+    """
     messages = [*messages]
     results = {result.call_id: result for message in messages for result in message.results}
-    for call in (call for message in messages for call in message.calls):
+    calls = (call for message in messages for call in message.calls)
+    return actions_of_calls(calls, results)
+
+
+def actions_of_calls(
+    calls: Iterable[ToolCall], results: Mapping[str, ToolResult]
+) -> Iterator[tuple[str, FileAction]]:
+    """The actions on files of some calls with their results by call id; see `actions_in`."""
+    for call in calls:
         if not OUR_TOOL.search(call.name):
-            yield from effects_of(call, results.get(call.id)).actions
+            for action in effects_of(call, results.get(call.id)).actions:
+                yield call.id, action
 
 
 def entries(messages: Sequence[Message]) -> list[Entry]:
     """The evidence in some messages, in order; each `at` is an index into these messages."""
     reader = _Reader({r.call_id: r for message in messages for r in message.results})
-    read = (reader.read(message, at) for at, message in enumerate(messages))
-    return merge((), list(chain.from_iterable(read)))
+    read = chain.from_iterable(reader.read(message, at) for at, message in enumerate(messages))
+    merged = merge((), list(read))
+    return [reader.without_undone(entry) for entry in merged]
 
 
 class _Reader:
@@ -100,6 +115,7 @@ class _Reader:
         self._results = results
         self._ids: dict[str, str] = {}
         self._files: set[str] = set()
+        self._undoing = Undoing()
 
     def read(self, message: Message, at: int) -> Iterator[Entry]:
         if message.role in ("user", "assistant"):
@@ -109,6 +125,11 @@ class _Reader:
         for call in message.calls:
             if not OUR_TOOL.search(call.name):  # their results were read before
                 yield from self._of_call(call, at)
+
+    def without_undone(self, entry: Entry) -> Entry:
+        """The entry; for a file all of whose changes were taken back, as one that was read."""
+        undone = entry.kind in ("created", "modified") and entry.text in self._undoing.paths
+        return replace(entry, kind="read") if undone else entry
 
     def _of_text(self, text: str, by_user: bool, at: int) -> Iterator[Entry]:
         if by_user:
@@ -128,7 +149,10 @@ class _Reader:
 
         outcome = f"exit {effects.status}" if effects.status else "failed" if effects.failed else ""
         yield from (Entry("command", _clipped(command), outcome, at) for command in effects.ran)
-        yield from (self._of_action(action, at) for action in effects.actions)
+        for action in effects.actions:
+            self._undoing.follow(call.id, action)
+            if action.deed not in file_actions.OF_GIT:
+                yield self._of_action(action, at)
         yield from self._of_arguments(call, at)
         if effects.failed or not quiet:
             answer = result.text if result else ""
@@ -141,7 +165,7 @@ class _Reader:
             case "written":
                 kind = "modified" if exists else "created"
             case deed:
-                kind = deed
+                kind = cast(Kind, deed)
         self._files.discard(action.path)
         if kind != "deleted":
             self._files.add(action.to or action.path)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from context_compression.evidence.ledger.file_actions import FileAction, clean, of_patch, words
+from context_compression.evidence.ledger.git import actions_of_git
 
 LONGEST = 20_000
 """How many characters of a command are read, not counting here-documents."""
@@ -72,12 +73,16 @@ def of_command(command: str, folder: str = "") -> list[FileAction]:
 def only_looks(command: str) -> bool:
     """Whether every part of a command only shows files and folders; `False` for an empty command.
 
-    The names of the programs decide, for git also its subcommand. Other options and redirections
-    are not considered.
+    The names of the programs decide, for git also its subcommand, for sed its options, and
+    redirections to files.
     """
     seen = False
     for step in steps(command):
         seen = True
+        if any(sign != "<" and not NO_PATH.match(target) for sign, target in step.redirects):
+            return False
+        if step.verb == "sed" and any(map(SED_CHANGES.match, step.words[1:])):
+            return False
         if step.verb == "git":
             if not GIT_LOOK.intersection(step.words[1:4]):
                 return False
@@ -156,6 +161,9 @@ def _of_step(step: SimpleCommand, folder: str) -> Iterator[FileAction]:
         folder, rest = clean(rest[1], folder), rest[2:]
     if verb == "git" and rest and rest[0] in {"mv", "rm"} and "--cached" not in rest:
         verb, rest = rest[0], rest[1:]
+    if verb == "git":
+        yield from actions_of_git(rest, folder)
+        return
     names = [clean(word, folder) for word in rest if not NO_PATH.match(word)]
     if "-" in verb:  # PowerShell: further words are values of options
         names = names[: 2 if verb in RENAME | COPY else 1]

@@ -47,7 +47,7 @@ class Pool(PieceTable):
             self.edges[len(self) - len(pieces)] += 1
             self.edges[-1] += 1
         self.sources.append(source)
-        self.gap_tokens.append(gap_tokens(source.text))
+        self.gap_tokens.append(gap_tokens(source.text, explicit=source.key == source.text))
         if source.message != self._message:
             if self._words:
                 self._count()

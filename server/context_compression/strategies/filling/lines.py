@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from context_compression.conversation.messages import Message, user
 from context_compression.strategies import measured, names
+from context_compression.strategies.files import Files
 from context_compression.strategies.filling.kept import KeptMessages, texts_in
 
 
@@ -34,10 +35,14 @@ class FilesAndNames:
 
     def _tokens_for_files(self) -> float:
         base = self._base
-        if not base.lacks_much:
-            return 0.0
         count, room = base.plan.counter.text, measured.FILES_SHARE * base.room
-        return count(base.quoting.files.line(texts_in(base.shown), count, room))
+        return count(self._files.line(texts_in(base.shown), count, room))
+
+    @property
+    def _files(self) -> Files:
+        """The changed files; in a small view of a long conversation also those that were read."""
+        files = self._base.quoting.files
+        return files if self._base.lacks_much else files.changed
 
     def _tokens_for_names(self) -> float:
         """The tokens of the line of names; lines in earlier notes take from the same share."""
@@ -73,7 +78,7 @@ class FilesAndNames:
         lines: list[str] = []
         if self.for_files:
             room = self.for_files if self.for_names else self.for_files + more
-            lines.append(quoting.files.line(texts, count, room))
+            lines.append(self._files.line(texts, count, room))
         if self.for_names:
             room = self.for_names + more
             lines.append(names.line(quoting.names, texts + lines, count, room))

@@ -39,7 +39,7 @@ def short_call(quoting: Quoting, call: ToolCall, index: int, slot: int, slots: S
         if isinstance(value, str) and len(value) > measured.ARGUMENT_CHARS:
             changed = [*outdated.changed(call, value)]
             parts = _parts_to_show(value, changed, measured.ARGUMENT_CHARS)
-            shown = render(value, [*parts, *slots.get((slot, value), ())], ref)
+            shown = render(value, [*parts, *slots.get((slot, value), ())], ref, explicit=True)
             ref = "" if marked_with(shown, ref) else ref
             return shown
         if is_object(value):

@@ -17,6 +17,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.rendering import Span, render
 from context_compression.evidence.constraints import constraints_in
+from context_compression.evidence.facts import outcome_lines
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import ending, own_ref, tool_names
@@ -113,8 +114,10 @@ class Forms:
             case Form.SKELETON:
                 return self._skeleton(message, index, slots)
             case Form.ENDING:
+                message = self._with_short_calls(message, index, slots, keeps_newest=True)
                 return self._least(message, index, slots, self._to_ending)
             case Form.LEAST:
+                message = self._with_short_calls(message, index, slots, keeps_newest=False)
                 return self._least(message, index, slots, self._to_line)
 
     def _with_results(
@@ -197,12 +200,16 @@ class Forms:
                     blocks.append(block)
         return message.with_blocks(tuple(blocks))
 
-    def _least(self, message: Message, index: int, slots: Slots, shorten: Shorten) -> Message:
-        """A message of the open step in its smallest form, for when its previews have no room.
+    def _with_short_calls(
+        self, message: Message, index: int, slots: Slots, *, keeps_newest: bool
+    ) -> Message:
+        """A message of the open step with short arguments in its answered calls.
 
-        Thinking is sent back to the model unchanged. A call without a result stays unchanged, too,
-        because the host still has to run it.
+        A call without a result stays unchanged, because the host still has to run it. The model's
+        newest calls stay unchanged if `keeps_newest`.
         """
+        if keeps_newest and index == self.plan.newest_calls:
+            return message
         step = self.plan.step_of(index) or ()
         answered = {result.call_id for i in step for result in self.plan.messages[i].results}
         blocks = tuple(
@@ -211,7 +218,14 @@ class Forms:
             else block
             for slot, block in enumerate(message.blocks)
         )
-        message = self._with_results(message.with_blocks(blocks), index, slots, shorten)
+        return message if blocks == message.blocks else message.with_blocks(blocks)
+
+    def _least(self, message: Message, index: int, slots: Slots, shorten: Shorten) -> Message:
+        """A message of the open step in a small form, for when its previews have no room.
+
+        Thinking is sent back to the model unchanged.
+        """
+        message = self._with_results(message, index, slots, shorten)
         message = self._without_instructions(message, slots)
         return self._user_texts.with_short_notes(message, index, slots)
 
@@ -223,7 +237,12 @@ class Forms:
             return self._smaller(result, name, index, shown)
         if self.plan.counter.text(result.text) <= self.plan.settings.offload_preview_tokens:
             return result
-        return self._results.short(result, shown)
+        last = [
+            (start, stop)
+            for start, stop in outcome_lines(result.text)[-1:]
+            if stop - start <= measured.ENDING_CHARS
+        ]
+        return self._results.short(result, [*last, *shown])
 
     def _to_ending(
         self, result: ToolResult, name: str, index: int, shown: Sequence[Span]

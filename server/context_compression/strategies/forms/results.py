@@ -10,7 +10,7 @@ from context_compression.evidence.constraints import constraints_in
 from context_compression.evidence.facts import exit_status
 from context_compression.planning.selection import ref_of_full
 from context_compression.strategies import measured
-from context_compression.strategies.quoting import Quoting
+from context_compression.strategies.quoting import UNDONE, Quoting
 
 
 class ShortResults:
@@ -43,6 +43,8 @@ class ShortResults:
                 parts.append(f"exit {status}")
             if result.is_error:
                 parts.append("error")
+            if result.call_id in self._quoting.plan.outdated.undone:
+                parts.append(UNDONE)
             if is_answer(result, self._quoting.question_calls):
                 parts.append("the user said")
             line = self._lines[result.call_id] = f"[{', '.join(parts)}; ref {ref}]"

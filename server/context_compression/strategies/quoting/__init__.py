@@ -10,7 +10,7 @@ gaps.py      which gaps have a mark, and which marks have a ref
 
 from context_compression.strategies.quoting.calls import call_texts, weight_of
 from context_compression.strategies.quoting.note import note
-from context_compression.strategies.quoting.outcomes import outcome
+from context_compression.strategies.quoting.outcomes import UNDONE, outcome
 from context_compression.strategies.quoting.quoting import QuotedText, Quoting
 
-__all__ = ["QuotedText", "Quoting", "call_texts", "note", "outcome", "weight_of"]
+__all__ = ["UNDONE", "QuotedText", "Quoting", "call_texts", "note", "outcome", "weight_of"]

@@ -24,12 +24,14 @@ from context_compression.conversation.messages import (
     user,
 )
 from context_compression.conversation.rendering import NEWLINE, Span, gap, marked_with, render
+from context_compression.evidence.facts import commands_of
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.selection import own_ref
 from context_compression.strategies.pictures import images_in, mark_of
 from context_compression.strategies.quoting.calls import call_of
 from context_compression.strategies.quoting.gaps import gap_of_messages, gaps
 from context_compression.strategies.quoting.labels import label
+from context_compression.strategies.quoting.outcomes import end_of
 from context_compression.strategies.quoting.quoting import QuotedText, Quoting
 from context_compression.strategies.tool_results import NO_SLOTS, Slots
 
@@ -117,15 +119,19 @@ class _Writer:
     ) -> None:
         quoting, message = self._quoting, self._quoting.plan.messages[index]
         begins = min(spans)[0] == 0
-        who = label(quoting, message, block, part.key, self._call_above, begins=begins)
+        ends = self._end_of(block)
         ref = _ref_in_gaps(quoting, index, block, part.key)
         text = render(part.text, spans, "" if ref == self._last_ref else ref)
+        who = label(
+            quoting, message, block, part.key, self._call_above,
+            begins=begins, whole=text == part.text, ended=ends,
+        )  # fmt: skip
         if not _labels_are_real(message, block):
             text = without_labels(text, quoting.label_begins)
         if marked_with(text, ref):
             self._last_ref = ref
-        if part.key == "line":
-            text += self._reason(block)
+        if part.key == "line" and ends:
+            text += f" → {ends}"
         self.text += f"\n[{who}]{NEWLINE if NEWLINE in text else ' '}{text}"
         self._call_above = call_of(block)
 
@@ -136,13 +142,15 @@ class _Writer:
             self.text += f"\n[{who}] {gap(part.text, ref)}"
             self._call_above = None
 
-    def _reason(self, call: Block) -> str:
-        """The reason why a call failed, if its result is not quoted."""
-        outcome = self._quoting.outcomes.get(call.id) if isinstance(call, ToolCall) else None
-        if not outcome or not outcome.reason:
+    def _end_of(self, block: Block) -> str:
+        """How a quoted call ended, if its result is not quoted."""
+        if not isinstance(block, ToolCall):
             return ""
-        quoted = (outcome.slot, "") in self._quoted.get(outcome.message, NO_SLOTS)
-        return "" if quoted else f" → {outcome.reason}"
+        result = self._quoting.results.get(block.id)
+        if result is None or (result.slot, "") in self._quoted.get(result.message, NO_SLOTS):
+            return ""
+        known = self._quoting.outcomes.get(block.id)
+        return end_of(result.block, known) if known or next(commands_of(block), "") else ""
 
 
 def _mark_of_gap(quoting: Quoting, missing: range, ref: str) -> str:

@@ -5,23 +5,23 @@ from typing import NamedTuple
 
 from context_compression.conversation.messages import Message, Text, ToolResult
 from context_compression.evidence.facts import commands_of, error_lines, exit_status, has_failed
+from context_compression.evidence.ledger.outcomes import test_counts
 from context_compression.planning.selection import shortened
 from context_compression.strategies import measured
 from context_compression.strategies.quoting.calls import without_line_breaks
+
+UNDONE = "undone later"
+"""What a label says of an edit that was taken back."""
 
 
 class CallOutcome(NamedTuple):
     """The outcome of a call that failed or returned nothing.
 
     Attributes:
-        message: the index of the message with its result.
-        slot: the index of the result in that message.
         label: the end of the call's label: `; exit 1`.
         reason: the line of the result that may give the reason.
     """
 
-    message: int
-    slot: int
     label: str
     reason: str
 
@@ -32,13 +32,28 @@ def outcomes_in(messages: Sequence[Message]) -> Mapping[str, CallOutcome]:
         call.id for message in messages for call in message.calls if next(commands_of(call), "")
     }
     return {
-        block.call_id: CallOutcome(index, slot, label, reason)
-        for index, message in enumerate(messages)
-        for slot, block in enumerate(message.blocks)
-        if isinstance(block, ToolResult)
+        block.call_id: CallOutcome(label, reason)
+        for message in messages
+        for block in message.results
         for label, reason in (outcome(block, block.call_id in commands),)
         if label
     }
+
+
+def end_of(result: ToolResult, known: CallOutcome | None) -> str:
+    """How a call ended, for a quote without its result: `exit 1, 1 failed, 3 passed`.
+
+    A call that succeeded says only how its tests ended; `""` if there is nothing to say.
+
+    Args:
+        result: the result of the call.
+        known: the outcome of the call if it failed or returned nothing.
+    """
+    counts = test_counts(result.text[-measured.FAILURE_CHARS :])
+    if known is None:
+        return counts
+    parts = [known.label.removeprefix("; "), counts or known.reason]
+    return ", ".join(filter(None, parts))
 
 
 def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:

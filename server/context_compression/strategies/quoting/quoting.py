@@ -34,6 +34,14 @@ class QuotedText(NamedTuple):
     weight: float = 1.0
 
 
+class PlacedResult(NamedTuple):
+    """A result of a call, with the index of its message and its slot there."""
+
+    message: int
+    slot: int
+    block: ToolResult
+
+
 class Quoting:
     """The texts of a plan's messages that may be quoted, and the data that quotes need.
 
@@ -63,6 +71,16 @@ class Quoting:
     def outcomes(self) -> Mapping[str, CallOutcome]:
         """The outcome of each call that failed or returned nothing, by its id."""
         return outcomes_in(self.plan.messages)
+
+    @cached_property
+    def results(self) -> Mapping[str, PlacedResult]:
+        """The result of each call, by the id of the call."""
+        return {
+            block.call_id: PlacedResult(index, slot, block)
+            for index, message in enumerate(self.plan.messages)
+            for slot, block in enumerate(message.blocks)
+            if isinstance(block, ToolResult)
+        }
 
     @cached_property
     def files(self) -> Files:
