@@ -159,6 +159,8 @@ RULE_LABEL_TOKENS = 8
 """The tokens of the label of a quoted constraint."""
 PASTED_RULES = 3
 """How many constraints of a pasted text count like typed constraints."""
+TALK_RULES_SHARE = 0.1
+"""The share of that room for sentences with the form of a constraint in a talk of two people."""
 UNSURE_RULES_SHARE = 1 / 3
 """The share of the room after the kept messages for sentences that may be constraints. Further
 sentences of this kind compete like all other pieces."""

@@ -13,6 +13,7 @@ from context_compression.planning.pieces import Place
 from context_compression.strategies import measured
 from context_compression.strategies.filling.assembling import assembled
 from context_compression.strategies.filling.competing import competition
+from context_compression.strategies.filling.dates import with_dates
 from context_compression.strategies.filling.explanation import explanation
 from context_compression.strategies.filling.kept import KeptMessages
 from context_compression.strategies.filling.lines import FilesAndNames
@@ -84,10 +85,10 @@ class Attempt:
         return Draft(view, notes, self._lines)
 
     def _places(self) -> Iterator[Place]:
-        """The places of the constraints and the chosen pieces."""
-        return chain(
-            (rule.place for rule in self._rules), map(self.pool.place, sorted(self._chosen))
-        )
+        """The places of the constraints and the chosen pieces, with dates of stretches."""
+        pieces = map(self.pool.place, sorted(self._chosen))
+        rules = (rule.place for rule in self._rules)
+        return with_dates(self._base.plan, self.pool, chain(rules, pieces))
 
     def left_by(self, draft: Draft) -> int:
         """The tokens of the room that a draft leaves; negative if it takes more."""

@@ -104,8 +104,6 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, str]], room: float) -> list[
         texts: texts of dropped messages, each with its number.
         room: the tokens that the kept messages leave.
     """
-    if plan.is_talk_of_two:
-        return []
     by_text: dict[str, tuple[tuple[int, int, int], Rule]] = {}
     for number, text in texts:
         long = plan.counter.text(text) > measured.TYPED_TOKENS and not holds_excerpts(text)
@@ -119,7 +117,10 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, str]], room: float) -> list[
     rules = [rule for _, rule in sorted(by_text.values())]
     unsure = sum(rule.tokens for rule in rules if not rule.sure)
     left = measured.UNSURE_RULES_SHARE * room
-    if plan.cutter.prose and unsure > left:
+    if plan.is_talk_of_two:  # advice between friends has the form of a rule, too
+        rules = [rule._replace(sure=False) for rule in rules if rule.sure]
+        left = measured.TALK_RULES_SHARE * room
+    elif plan.cutter.prose and unsure > left:
         left = 0  # so many sentences are not constraints, but ordinary talk
     chosen: list[Rule] = []
     for rule in rules:
