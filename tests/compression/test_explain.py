@@ -16,7 +16,7 @@ from context_compression.conversation.formats import parse
 from context_compression.conversation.messages import texts_of
 from context_compression.errors import BudgetTooSmall, NoSuchMessage
 from context_compression.strategies.filling import weighing
-from context_compression.testing import Run, conversation, tool_step
+from context_compression.testing import Run, ScriptedSummarizer, conversation, tool_step
 
 STRATEGIES = ("auto", "offload", "truncate", "window", "extract")
 TALK: Messages = [
@@ -182,6 +182,11 @@ def test_for_window_the_rule_that_decided_is_named() -> None:
     assert gone
     assert all(each.decided_by.startswith("window: importance ") for each in gone)
     assert all(not each.left_out and each.lost_to is None for each in gone)
+    recent = [each for each in all_of(result) if each.must_stay.endswith("the last 10 turns")]
+    assert recent
+    assert {each.kept for each in recent} == {"whole"}
+    kept = [each for each in all_of(result) if each.kept == "whole" and each.decided_by]
+    assert all(each.decided_by.startswith("window: importance 0.") for each in kept)
 
 
 @pytest.mark.parametrize(("strategy", "kept"), [("truncate", "clipped"), ("offload", "preview")])
@@ -220,13 +225,32 @@ def test_an_empty_conversation_has_no_message_to_explain() -> None:
 
 def test_nothing_is_weighed_before_the_first_question(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
-    monkeypatch.setattr(weighing, "competition", lambda base: made.append(base) or 1 / 0)
+
+    def weigh(base: object) -> None:
+        made.append(base)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(weighing, "competition", weigh)
 
     result = compress(TALK, target_tokens=1_000, strategy="extract")
 
     assert not made
     with pytest.raises(ZeroDivisionError):
         result.explain(2)
+    assert len(made) == 1
+
+
+def test_what_a_models_summary_covers_is_summarised() -> None:
+    messages = conversation(20, seed=3)
+
+    result = compress(
+        messages, strategy="summarize", target_tokens=9_000, summarizer=ScriptedSummarizer()
+    )
+
+    covered = [each for each in all_of(result) if each.kept == "summarised"]
+    assert covered
+    assert {each.index for each in covered} <= {*result.dropped}
+    assert all(each.decided_by.startswith("summarize") for each in covered)
 
 
 def test_the_most_telling_messages_are_few_and_in_order() -> None:

@@ -22,6 +22,7 @@ from context_compression.planning.selection import shortened
 from context_compression.strategies.filling.weighing import WeighedPart, Weighing, is_in
 from context_compression.strategies.forms import Form
 from context_compression.strategies.must_keep import is_record
+from context_compression.strategies.window import importance
 
 SHOWN_CHARS = 60
 """The most characters of a quoted part."""
@@ -86,7 +87,7 @@ class Explainer:
         message, tokens = self._plan.messages[place], self._plan.tokens[place]
         who, must_stay = _author(message), self._why_it_stays(place)
         if index not in self._of.gone:
-            return Explanation(index, who, tokens, "whole", must_stay or self._why_whole(place))
+            return self._of_whole(index, place, must_stay)
         decided_by = self._of.reasons.get(index, "")
         if self._of.strategy not in WEIGHING:
             kept = self._kept(place, decided_by, self._quoted(place))
@@ -222,10 +223,22 @@ class Explainer:
         messages = enumerate(self._plan.messages)
         return next((place for place, message in messages if user_words(message).strip()), None)
 
-    def _why_whole(self, place: int) -> str:
-        if place >= self._plan.tail:
-            return "it is one of the newest messages"
-        return ""
+    def _of_whole(self, index: int, place: int, must_stay: str) -> Explanation:
+        """The explanation of a message that is shown in full."""
+        plan, strategy, decided_by = self._plan, self._of.strategy, ""
+        recent = plan.turns[-plan.settings.keep_recent :]
+        if strategy == "window" and not must_stay:
+            if recent and place >= recent[0].start:
+                must_stay = f"it is in one of the last {len(recent)} turns"
+            else:
+                keywords = plan.settings.important_keywords
+                decided_by = f"window: importance {importance(plan.messages[place], keywords)}"
+        elif strategy in ("extract", "summarize") and not must_stay and place >= plan.tail:
+            must_stay = "it is one of the newest messages"
+        elif strategy in BY_STRATEGY and not must_stay:
+            decided_by = f"{strategy}, which shortens only large tool results, older ones first"
+        author, tokens = _author(plan.messages[place]), plan.tokens[place]
+        return Explanation(index, author, tokens, "whole", must_stay, decided_by)
 
     def _evidence(self, shown: list[WeighedPart]) -> tuple[Evidence, ...]:
         """The evidence with most worth in the shown parts of a message."""

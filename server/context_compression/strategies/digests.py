@@ -87,10 +87,13 @@ def rules_of_user(plan: Plan, room: int) -> list[RuleOf]:
 def _texts_of_user(message: Message, questions: Container[str]) -> Iterator[str]:
     """The texts of a message that may hold words of the user."""
     for block in message.blocks:
-        typed = isinstance(block, Text) and message.role == "user"
-        answer = isinstance(block, ToolResult) and is_answer(block, questions)
-        if typed or answer:
-            yield block.text
+        match block:
+            case Text(text=text) if message.role == "user":
+                yield text
+            case ToolResult() if is_answer(block, questions):
+                yield block.text
+            case _:
+                pass
 
 
 def digest_note(

@@ -87,7 +87,10 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
     same = _same_conversation(arguments, opened)
     if plan_id is not None:
         text = arguments.summary or ""
-        return await apply_summary(call, opened, messages, plan_id, text, same_conversation=same)
+        return await apply_summary(
+            call, opened, messages, plan_id, text,
+            same_conversation=same, explain=arguments.explain,
+        )  # fmt: skip
     if arguments.undo:
         return await call.in_thread("undoing", lambda: _undone(call, opened, messages))
     writer = _writer(call, arguments, settings)
@@ -102,8 +105,9 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
     if writer.caller and not arguments.dry_run:
         options |= {"settings": arguments.settings} if arguments.settings else {}
         return await request_summary(
-            call, opened, messages, writer, options, same_conversation=same
-        )
+            call, opened, messages, writer, options,
+            same_conversation=same, explain=arguments.explain,
+        )  # fmt: skip
     return await compress_conversation(
         call,
         opened,
