@@ -38,7 +38,7 @@ EMPTY_NOTES = (NO_START, NOTE.text, f"{COMPRESSED} Not shown here")
 class RuleOf(NamedTuple):
     """A certain constraint of the user: the index of its message, its words, tokens to quote it."""
 
-    index: int
+    message: int
     words: str
     tokens: int
 
@@ -119,7 +119,7 @@ def digest_note(
     gone = [plan.messages[index] for index in dropped if index not in digests]
     merged = [plan.messages[index].text for index in digests]
     missing = _missing(plan, gone, merged)
-    quoted = [rule.words for rule in rules if rule.index not in kept]
+    quoted = [rule.words for rule in rules if rule.message not in kept]
     what = opening(missing, restorable=plan.archive.restorable)
     earlier = {title: _merged(title, merged) for title in TITLES}
     free = max_chars - len(what) - 1

@@ -140,10 +140,10 @@ class _Choice:
         share = 1 if plan.room is None else measured.PROTECTED_SHARE
         budget = int(share * self._left)
         for rule in self._rules:
-            if rule.index not in self.kept and rule.tokens <= budget:
+            if rule.message not in self.kept and rule.tokens <= budget:
                 budget -= rule.tokens
                 self._left -= rule.tokens
-                self._reserved[rule.index] = self._reserved.get(rule.index, 0) + rule.tokens
+                self._reserved[rule.message] = self._reserved.get(rule.message, 0) + rule.tokens
         first = plan.turns[-settings.max_turns :][0].start if plan.turns else plan.head
         summaries = [i for i in range(plan.head, len(plan.messages))
                      if i not in self.kept and is_earlier_summary(plan.messages[i])]  # fmt: skip
@@ -151,7 +151,7 @@ class _Choice:
         for index in reversed(summaries):
             budget -= self._take_summary(index, budget)
             taken += [range(index, index + 1)] if index in self.kept else []
-        for index in sorted({rule.index for rule in self._rules}, reverse=True):
+        for index in sorted({rule.message for rule in self._rules}, reverse=True):
             unit = plan.step_of(index) or range(index, index + 1)
             tokens = sum(plan.tokens[i] for i in unit if i not in self.kept)
             more = tokens - self._reserved.get(index, 0)
@@ -231,7 +231,7 @@ class _Choice:
             elif most:
                 most //= 2
             elif over > 0 and rules:
-                rules = [rule for rule in rules if rule.index not in self.kept]
+                rules = [rule for rule in rules if rule.message not in self.kept]
                 while rules and over > 0:
                     over -= rules.pop().tokens
             else:
