@@ -3,6 +3,7 @@
     ContextCompressionError
     ├── InvalidConversation    the input is not a conversation
     ├── InvalidTarget          the target is not a positive number of tokens
+    ├── NoSuchMessage          the conversation has no message with this index
     ├── InvalidCounter         the caller's counter does not return a number of tokens
     ├── BudgetTooSmall         the target is below the minimum size; nothing was changed
     ├── IllegalEdit            a strategy proposed an edit that would break the conversation
@@ -45,6 +46,10 @@ class InvalidConversation(ContextCompressionError, ValueError):
 
 class InvalidTarget(ContextCompressionError, ValueError):
     """The target is not a positive number of tokens."""
+
+
+class NoSuchMessage(ContextCompressionError, IndexError):
+    """The conversation has no message with this index."""
 
 
 class InvalidCounter(ContextCompressionError, TypeError):

@@ -481,3 +481,26 @@ def test_what_could_not_be_read_is_said(desk: Desk, messages: Messages):
     done = desk.does("status", "torn.jsonl")
 
     assert b"warning: The last line is cut off" in done.stderr
+
+
+def test_explain_says_on_stderr_why_messages_stayed_or_went(desk: Desk):
+    asked = ("compress", "chat.json", "--target-tokens", str(TARGET), "--explain", "--dry-run")
+
+    done = desk.does(*asked)
+    explained = desk.json(*asked)["explanations"]
+
+    lines = done.stderr.decode().partition("\nmessages\n")[2].rstrip().split("\n")
+    assert 0 < len(lines) == len(explained) <= 20
+    for line, each in zip(lines, explained, strict=True):
+        assert line.startswith(f"{each['index']} {each['author']}, ")
+        assert f": {each['kept']}" in line
+        assert len(line) <= 240
+    assert b"\nmessages\n" not in desk.does(*asked[:-2], "--dry-run").stderr
+
+
+def test_explain_where_nothing_changed_says_so(desk: Desk):
+    done = desk.does(
+        "compress", "chat.json", "--target-tokens", "1000000", "--explain", "--dry-run"
+    )
+
+    assert b"every message is shown in full" in done.stderr

@@ -150,3 +150,20 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     )  # fmt: skip
 
     assert ended.stdout.strip() == "[]"
+
+
+async def test_explanations_come_only_where_they_are_asked_for(tmp_path: Path) -> None:
+    write_messages(tmp_path / "talk.json", conversation(30))
+    call: dict[str, Any] = {"conversation": "talk.json", "target_tokens": 9_000, "dry_run": True}
+
+    async with Client(server(tmp_path)) as client:
+        without = await ask(client, "context_compress", **call)
+        explained = await ask(client, "context_compress", **call, explain=True)
+
+    lines = explained.facts["explanations"]
+    assert "explanations" not in without.facts
+    assert 0 < len(lines) <= 20
+    assert all(len(line) <= 240 and ": " in line for line in lines)
+    assert all(line in explained.text for line in lines)
+    assert len(explained.text) < 8_000
+    assert explained.facts["tokens_after"] == without.facts["tokens_after"]

@@ -880,7 +880,7 @@ def test_a_view_whose_beginning_was_compressed_goes_on_in_its_session(
 ) -> None:
     messages, view = gone_on(tmp_path, dialect)
 
-    compress(view, store=tmp_path, target_tokens=9_000)
+    compress(view, store=tmp_path, target_tokens=4_000)
 
     assert view[0] != messages[0] or view[1] != messages[1]
     [id] = Store(tmp_path).sessions()

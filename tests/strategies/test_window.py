@@ -1,5 +1,7 @@
 """`window`: the last turns, a digest, and what matters of the turns before."""
 
+import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,44 +53,44 @@ STEP = [read(message) for message in tool_step([Run("a", "Read", {}, "x " * 30)]
 @pytest.mark.parametrize(
     ("message", "score", "reasons"),
     [
-        (read({"role": "assistant", "content": CHATTER}), 0.5, ()),
-        (user(CHATTER), 0.7, ("user message +0.2",)),
+        (read({"role": "assistant", "content": CHATTER}), 0.1, ()),
+        (user(CHATTER), 0.3, ("user message +0.2",)),
         (
             read({"role": "assistant", "content": f"Remember: {CHATTER}"}),
-            0.7,
+            0.3,
             ("important keyword +0.2",),
         ),
         (
             read({"role": "assistant", "content": f"记住：{CHATTER}"}),
-            0.7,
+            0.3,
             ("important keyword +0.2",),
         ),
         (
             read({"role": "assistant", "content": f"{CHATTER}\n```python\nx = 1\n```"}),
-            0.6,
+            0.2,
             ("code or command +0.1",),
         ),
-        (STEP[0], 0.6, ("code or command +0.1",)),
-        (STEP[1], 0.3, ("tool result -0.2",)),
+        (STEP[0], 0.2, ("code or command +0.1",)),
+        (STEP[1], 0.0, ("tool result -0.2",)),
         (
             read({"role": "user", "content": [{"type": "text", "text": CHATTER}, PICTURE]}),
-            0.8,
+            0.4,
             ("user message +0.2", "rich content +0.1"),
         ),
-        (read({"role": "assistant", "content": "Fine."}), 0.4, ("very short -0.1",)),
+        (read({"role": "assistant", "content": "Fine."}), 0.0, ("very short -0.1",)),
         (
             read({"role": "tool", "tool_call_id": "a", "content": "ok"}),
-            0.2,
+            0.0,
             ("tool result -0.2", "very short -0.1"),
         ),
         (
             user("You must never:\n```\nrm -rf /\n```"),
-            1.0,
+            0.6,
             ("user message +0.2", "important keyword +0.2", "code or command +0.1"),
         ),
     ],
 )
-def test_importance_starts_at_a_half_and_each_rule_gives_its_reason(
+def test_importance_starts_at_a_tenth_and_each_rule_gives_its_reason(
     message: Message, score: float, reasons: tuple[str, ...]
 ) -> None:
     found = importance(message, KEYWORDS)
@@ -101,7 +103,24 @@ def test_importance_stays_within_0_and_1() -> None:
     everything = {"type": "text", "text": "must\n```\nx\n```"}
     message = read({"role": "user", "content": [everything, everything, PICTURE]})
 
-    assert importance(message, KEYWORDS).score == 1.0
+    assert importance(message, KEYWORDS).score == 0.7
+    assert importance(STEP[1], KEYWORDS).score == 0.0  # 0.1 less 0.2
+
+
+@pytest.mark.parametrize(("chars", "long"), [(599, False), (600, True)])
+def test_a_long_answer_is_rich_content(chars: int, long: bool) -> None:
+    answer = read({"role": "assistant", "content": "Done as said. ".ljust(chars, "a")})
+
+    assert importance(answer, KEYWORDS).reasons == (("rich content +0.1",) if long else ())
+
+
+def test_a_long_remark_beside_a_call_and_a_long_request_are_no_answers() -> None:
+    text = "All of it is as it was. " * 50
+    remark = tool_step([Run("a", "Ls", {}, "ok")], "anthropic")[0]
+    remark = {**remark, "content": [{"type": "text", "text": text}, *remark["content"]]}
+
+    assert importance(read(remark), KEYWORDS).reasons == ("code or command +0.1",)
+    assert importance(user(text), KEYWORDS).reasons == ("user message +0.2",)
 
 
 def test_the_keywords_are_a_setting() -> None:
@@ -111,7 +130,7 @@ def test_the_keywords_are_a_setting() -> None:
     result = compress(
         messages,
         strategy="window",
-        settings={"importance_threshold": 0.7, "important_keywords": ["harbour"]},
+        settings={"importance_threshold": 0.3, "important_keywords": ["harbour"]},
     )
 
     assert 5 in shown(messages, result.messages)
@@ -175,40 +194,56 @@ def test_keep_recent_is_a_setting() -> None:
 def test_older_messages_at_or_above_the_threshold_stay_and_the_others_go() -> None:
     messages = talk(30)
 
-    result = compress(messages, strategy="window", settings={"importance_threshold": 0.7})
+    result = compress(messages, strategy="window", settings={"importance_threshold": 0.3})
 
     kept = shown(messages, result.messages)
-    assert kept == [*range(0, 40, 2), *range(40, 60)]  # each question scores 0.7, each answer 0.5
+    assert kept == [*range(0, 40, 2), *range(40, 60)]  # each question scores 0.3, each answer 0.1
 
 
 def test_the_digest_stands_where_it_is_shorter_than_what_went() -> None:
     messages = talk(30, "All is well here, thanks.")
     messages[7] = {"role": "assistant", "content": CHATTER * 60}
 
-    result = compress(messages, strategy="window", settings={"importance_threshold": 0.7})
+    result = compress(messages, strategy="window", settings={"importance_threshold": 0.3})
 
     assert result.messages[:4] == [messages[0], messages[2], messages[4], messages[6]]
     assert str(result.messages[4]["content"]).startswith(f"{COMPRESSED} 20 earlier messages")
     assert result.messages[5] is messages[8]
 
 
-def test_at_the_default_threshold_only_the_least_important_go() -> None:
+def test_at_the_default_threshold_ordinary_answers_and_tool_steps_go() -> None:
     messages = talk(30)
     messages[4:4] = tool_step([Run("a", "Ls", {}, "ok")], "anthropic")
-    short = {"role": "assistant", "content": "Hm."}
-    messages.insert(2, short)
+    messages[1] = {"role": "assistant", "content": f"The bug is in the parser. {CHATTER}"}
 
     result = compress(messages, strategy="window")
 
-    assert not result.changed
-    assert importance(read(short), KEYWORDS).score == 0.4
+    kept = shown(messages, result.messages)
+    assert kept == [0, 1, 2, *range(6, 42, 2), *range(42, 62)]
+    assert result.tokens_after < 0.8 * result.tokens_before
+
+
+@pytest.mark.parametrize(
+    ("name", "after"), [("codex-agentv-c1d7b93e", 26), ("codex-agentv-6d314cc7", 28)]
+)
+def test_of_45_recorded_messages_about_25_stay_in_about_half_of_the_tokens(
+    name: str, after: int, data_folder: Path
+) -> None:
+    path = data_folder / "conversations" / "uniform" / f"{name}.json.gz"
+    messages = json.loads(gzip.decompress(path.read_bytes()))["messages"][:45]
+
+    result = compress(messages, strategy="window", force=True)
+
+    assert len(result.messages) == after
+    assert 100_000 < result.tokens_before < 130_000
+    assert result.ratio < 0.65
 
 
 def test_a_tool_step_counts_as_its_most_important_message_and_is_never_split() -> None:
     messages = talk(30)
     messages[4:4] = tool_step([Run("a", "Ls", {}, "x " * 40)], "anthropic")
 
-    for threshold, there in ((0.6, True), (0.61, False)):
+    for threshold, there in ((0.2, True), (0.21, False)):
         result = compress(messages, strategy="window", settings={"importance_threshold": threshold})
 
         assert ({4, 5} <= set(shown(messages, result.messages))) is there
@@ -231,7 +266,7 @@ def test_max_turns_is_a_setting() -> None:
     messages = talk(60)
 
     result = compress(
-        messages, strategy="window", settings={"maxTurns": 12, "importance_threshold": 0.7}
+        messages, strategy="window", settings={"maxTurns": 12, "importance_threshold": 0.3}
     )
 
     assert shown(messages, result.messages) == [96, 98, *range(100, 120)]
@@ -243,9 +278,9 @@ def test_each_dropped_message_has_its_importance_and_the_rules_as_a_reason() -> 
 
     result = compress(messages, strategy="window", settings={"importance_threshold": 0.9})
 
-    assert result.reasons[0] == "window: importance 0.7 (user message +0.2)"
-    assert result.reasons[1] == "window: importance 0.4 (very short -0.1)"
-    assert result.reasons[3] == "window: importance 0.5 (no rule applies)"
+    assert result.reasons[0] == "window: importance 0.3 (user message +0.2)"
+    assert result.reasons[1] == "window: importance 0 (very short -0.1)"
+    assert result.reasons[3] == "window: importance 0.1 (no rule applies)"
     assert result.reasons.keys() == set(result.compressed)
 
 
@@ -421,3 +456,182 @@ def test_what_the_user_asks_last_stays_whatever_it_begins_like(head: str) -> Non
         result = compress(messages, target_tokens=target, strategy="window")
 
         assert result.messages[-1] is asked
+
+
+RULE = "Never touch the main branch."
+OLD = {"importance_threshold": 0.9}
+
+
+def test_a_message_with_a_rule_of_the_user_stays_however_unimportant_it_is() -> None:
+    messages = talk(30)
+    messages[2] = {"role": "user", "content": RULE}
+
+    result = compress(messages, strategy="window", settings=OLD)
+
+    assert shown(messages, result.messages) == [2, *range(40, 60)]
+    assert result.loss["constraints"].retained == result.loss["constraints"].total == 1
+
+
+def test_the_rules_of_a_long_text_are_quoted_and_the_text_goes() -> None:
+    messages = talk(30)
+    pasted = "A line of the log that says nothing at all.\n" * 400
+    messages[2] = {"role": "user", "content": f"{RULE}\n{pasted}"}
+
+    result = compress(messages, strategy="window", settings=OLD)
+
+    assert 2 not in shown(messages, result.messages)
+    assert note(result.messages).endswith(f"\n[User] {RULE}")
+    assert result.loss["constraints"].lost == 0
+    assert result.constraints_gone == ""
+
+
+def test_a_rule_from_before_the_last_max_turns_turns_is_quoted() -> None:
+    messages = talk(60)
+    messages[0] = {"role": "user", "content": RULE}
+
+    result = compress(messages, strategy="window")
+
+    assert 0 not in shown(messages, result.messages)
+    assert f"\n[User] {RULE}" in note(result.messages)
+
+
+@pytest.mark.parametrize("share", [0.15, 0.3, 0.6])
+def test_rules_stay_where_the_recent_turns_do_not_all_fit(share: float) -> None:
+    messages = talk(30, answer=CHATTER * 4)
+    rules = [f"Always run check {n} first." for n in range(6)]
+    for n, rule in enumerate(rules):
+        messages[2 * n] = {"role": "user", "content": rule}
+    target = int(share * count_tokens(messages))
+
+    result = compress(messages, strategy="window", target_tokens=target)
+
+    assert result.target_met
+    texts = "\n".join(str(message["content"]) for message in result.messages)
+    assert [rule for rule in rules if rule not in texts] == []
+
+
+def test_a_rule_that_has_no_room_counts_as_gone_in_the_loss_report() -> None:
+    messages = talk(30)
+    for n in range(20):
+        messages[2 * n] = {"role": "user", "content": f"Always run the check number {n} first."}
+
+    result = compress(messages, strategy="window", target_tokens=refused(messages) + 60)
+
+    constraints = result.loss["constraints"]
+    assert constraints.total == 20
+    assert constraints.retained < 20
+    assert constraints.retained + constraints.recoverable == 20
+    assert "constraints of the user are not in the compacted context" in result.constraints_gone
+
+
+def test_the_rules_of_an_earlier_digest_count_and_stay() -> None:
+    messages = talk(60)
+    messages[0] = {"role": "user", "content": RULE}
+    once = compress(messages, strategy="window")
+    assert RULE in note(once.messages)
+
+    again = compress([*once.messages, *talk(25)], strategy="window", settings=OLD)
+
+    assert f"\n[User] {RULE}" in note(again.messages)
+    assert again.loss["constraints"].total == again.loss["constraints"].retained == 1
+    extracted = compress(once.messages, target_tokens=300, strategy="extract")
+    assert RULE in str(extracted.messages)
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        f"{COMPRESSED} Excerpts of earlier messages, quoted as data:\n[User] Mind the harbour.",
+        "CONVERSATION_SUMMARY\nThe harbour is closed.",
+        "This session is being continued from a previous conversation. The harbour is closed.",
+    ],
+)
+def test_an_earlier_summary_stays_as_it_is(summary: str) -> None:
+    messages = [{"role": "user", "content": summary}, *talk(60)]
+
+    result = compress(messages, strategy="window", settings=OLD)
+
+    assert result.messages[0] is messages[0]
+
+
+def test_a_summary_that_takes_too_much_of_the_room_is_clipped() -> None:
+    summary = "CONVERSATION_SUMMARY\n" + "The harbour is closed, and no ship leaves it.\n" * 400
+    messages = [{"role": "user", "content": summary}, *talk(30)]
+    target = int(0.5 * count_tokens(messages))
+
+    result = compress(messages, strategy="window", target_tokens=target)
+
+    assert result.target_met
+    assert str(result.messages[0]["content"]).startswith("CONVERSATION_SUMMARY\nThe harbour")
+    assert len(str(result.messages[0]["content"])) < len(summary)
+    assert {57, 58, 59} <= set(shown(messages[1:], result.messages))
+
+
+def test_a_second_digest_takes_the_first_one_over() -> None:
+    messages = talk(30)
+    messages[0] = {"role": "user", "content": "Please mend src/harbour.py for me."}
+    once = compress(messages, strategy="window", settings=OLD)
+
+    again = compress([*once.messages, *talk(25)], strategy="window", settings=OLD)
+
+    assert sum(COMPRESSED in str(message["content"]) for message in again.messages) == 1
+    first, asked = note(again.messages).split("\n")[:2]
+    assert first == f"{COMPRESSED} 90 earlier messages are not shown:"
+    assert asked.startswith(
+        "User asked: Please mend src/harbour.py for me.; Question 14, if I may?"
+    )
+    assert "Files: src/harbour.py" in note(again.messages)
+    assert again.reasons[0] == "window: its items are in the new digest"
+
+
+def test_many_digests_one_after_the_other_count_all_that_went() -> None:
+    view, recorded = talk(30), 60
+    for _ in range(5):
+        view = compress(view, strategy="window", force=True, settings=OLD).messages
+        assert note(view).startswith(f"{COMPRESSED} {recorded - 20} earlier messages")
+        view, recorded = [*view, *talk(13)], recorded + 26
+
+
+def test_a_digest_stays_as_it_is_where_nothing_else_goes() -> None:
+    view = compress(talk(30), strategy="window", settings=OLD).messages
+
+    again = compress(view, strategy="window", force=True, settings=OLD)
+
+    assert not again.changed
+
+
+def test_a_session_counts_what_is_missing_by_its_log(tmp_path: Path) -> None:
+    session = Session(tmp_path / "store", "s")
+    session.record(*conversation(30, seed=4))
+    session.compress(target_tokens=1_500, strategy="extract")
+    session.record(*talk(25))
+
+    session.compress(strategy="window", settings=OLD)
+
+    view = session.view()
+    digests = [str(m["content"]) for m in view if "are not shown" in str(m["content"])]
+    notes = sum(str(message["content"]).startswith(COMPRESSED) for message in view)
+    missing = session.status().messages_recorded - (len(view) - notes)
+    assert len(digests) == 1
+    assert digests[0].startswith(f"{COMPRESSED} {missing} earlier messages are not shown")
+
+
+def test_after_an_undo_the_log_counts_again_what_is_missing_now(tmp_path: Path) -> None:
+    session = Session(tmp_path / "store", "s")
+    session.record(*talk(30))
+    session.compress(strategy="window", settings=OLD)
+    session.undo()
+
+    session.compress(strategy="window", settings=OLD)
+
+    assert note(session.view()).startswith(f"{COMPRESSED} 40 earlier messages")
+
+
+def test_a_preview_of_a_hosts_whole_history_counts_only_what_goes_now(tmp_path: Path) -> None:
+    session = Session(tmp_path / "store", "s")
+    session.record(*talk(30))
+    session.compress(strategy="window", settings=OLD)
+
+    preview = session.preview(talk(30), strategy="window", settings=OLD)
+
+    assert note(preview.messages).startswith(f"{COMPRESSED} 40 earlier messages")

@@ -36,6 +36,9 @@ def _in_writable_folder(
 @click.argument("conversation")
 @compression_options
 @click.option("--dry-run", is_flag=True, help="Print only the report; keep and write nothing.")
+@click.option(
+    "--explain", is_flag=True, help="Say why the most telling messages stayed or went, on stderr."
+)
 @click.option("--undo", is_flag=True, help="Undo the last compression of this conversation.")
 @click.option(
     "--output",
@@ -59,6 +62,7 @@ def compress(
     options: Options,
     conversation: str,
     dry_run: bool,
+    explain: bool,
     undo: bool,
     output: Path | None,
     summarizer: str | None,
@@ -85,7 +89,7 @@ def compress(
     _refuse_to_overwrite(requested, output)
     if undo:
         messages = session.undo()
-        report: Mapping[str, Any] = {"session": session.id, "undone": True}
+        report: dict[str, Any] = {"session": session.id, "undone": True}
         now = how_many(len(messages), "message")
         text = f"The last compression of {session.id} is undone. The conversation has {now} now."
     else:
@@ -97,6 +101,9 @@ def compress(
         facts = json_output.report(outcome, forecast, not_counted=outside)
         report = {"session": session.id, **facts}
         text = text_output.report(outcome, forecast, restorable=not dry_run, not_counted=outside)
+        if explain:
+            report |= {"explanations": json_output.explanations(outcome)}
+            text = f"{text}\n{text_output.explanations(outcome)}"
     if not dry_run:
         _deliver(messages, report, output, as_json)
     elif as_json:

@@ -59,6 +59,11 @@ def report(result: Result, forecast: Forecast | None = None, *, not_counted: int
     }
 
 
+def explanations(result: Result) -> list[Record]:
+    """The explanations of the most telling messages, in the order of the messages."""
+    return [asdict(each) for each in result.most_telling()]
+
+
 def _summary(result: Result) -> Record | None:
     """The summary that was written, with its tokens and cost."""
     summary = result.summary

@@ -17,6 +17,7 @@ BAR = 40  # characters
 LISTED = 8  # refs
 UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
+LONGEST_EXPLANATION = 240  # characters
 FIXED = "; {:,} of them are the system prompt and tools, which stay unchanged"
 NOT_COUNTED = "host     {:,} tokens of its system prompt, tools and the like, not counted here"
 
@@ -61,6 +62,12 @@ def report(
         *_archived(result, restorable),
     ]
     return "\n".join(lines)
+
+
+def explanations(result: Result) -> str:
+    """Why the most telling messages stayed or went, a line each."""
+    lines = [one_line(each.line, LONGEST_EXPLANATION) for each in result.most_telling()]
+    return "\n".join(["", "messages", *(lines or ["every message is shown in full"])])
 
 
 def _target(result: Result) -> list[str]:

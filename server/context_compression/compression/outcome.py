@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, cast
 
 from context_compression.compression.accounting import Accounting, first_difference, layout
+from context_compression.compression.explaining import Compressed, Explainer, lighter
 from context_compression.compression.loss import loss_report
 from context_compression.compression.prepared import PreparedConversation
 from context_compression.compression.result import Ref, Result, Step
@@ -113,7 +114,7 @@ def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after
             *notes,
             f"{blocks} dropped: a provider refuses thinking when the messages before it changed",
         )
-    messages = prepared.conversation.render(sent)
+    messages, reasons = prepared.conversation.render(sent), accounting.reasons()
     return replace(
         _as_it_came(prepared, outcome),
         messages=_as_given(messages, raw, request.messages),
@@ -126,7 +127,7 @@ def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after
         compressed=tuple(accounting.gone),
         first_changed=first_difference(raw, messages) if system is request.system else 0,
         thinking_dropped=max(0, unbound),
-        reasons=accounting.reasons(),
+        reasons=reasons,
         refs=accounting.refs,
         originals=accounting.originals,
         previews=accounting.previews(archive),
@@ -135,7 +136,14 @@ def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after
         notes=notes,
         summary=summary,
         evidence=partial(loss_report, planned.messages, view, accounting.gone_of_planned),
-    )
+        explaining=partial(
+            Explainer,
+            Compressed(
+                lighter(prepared.plan), view, outcome.strategy, planned.origins,
+                frozenset(accounting.gone), reasons, accounting.refs,
+            ),
+        ),
+    )  # fmt: skip
 
 
 def _bound_thinking(messages: Sequence[Message]) -> int:

@@ -5,11 +5,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from context_compression.compression.explanation import Explains, Explanation, InFull
 from context_compression.compression.loss import Loss
+from context_compression.errors import NoSuchMessage
 from context_compression.evidence.facts import Class
 from context_compression.summaries.record import SummaryRecord
 
-__all__ = ["Kept", "Loss", "Ref", "Result", "Step"]
+MOST_TELLING = 20
+"""How many messages a list of explanations names."""
+
+__all__ = ["Explanation", "Kept", "Loss", "Ref", "Result", "Step"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,7 @@ class Result:
         method: how the tokens were counted.
         summary: the summary that was written, if there is one.
         evidence: makes the loss report; use `loss`.
+        explaining: makes the explanations; use `explain`.
     """
 
     messages: list[dict[str, Any]]
@@ -123,11 +129,51 @@ class Result:
     method: str = ""
     summary: SummaryRecord | None = field(default=None, repr=False)
     evidence: Callable[[], Mapping[Class, Loss]] = field(default=dict, repr=False, compare=False)
+    explaining: Callable[[], Explains] = field(default=InFull, repr=False, compare=False)
 
     @cached_property
     def loss(self) -> Mapping[Class, Loss]:
         """How much evidence of each class was kept; computed at the first access."""
         return self.evidence()
+
+    def explain(self, index: int) -> Explanation:
+        """Why a message of the input is shown as it is: what stayed, what paid for it, what lost.
+
+            print(result.explain(12))
+            # Message 12 (user, 35 tokens) is shown in full.
+            # It must stay: it is pinned.
+
+        The first call weighs all parts of the messages that changed, which takes about as long as
+        the compression; nothing is computed before.
+
+        Args:
+            index: the index of the message in the input, from 0.
+
+        Raises:
+            NoSuchMessage: there is no message with this index.
+        """
+        whole_number: Any = index
+        known = isinstance(whole_number, int) and not isinstance(whole_number, bool)
+        if not known or not 0 <= index < self.messages_in:
+            allowed = (
+                f"from 0 to {self.messages_in - 1:,}" if self.messages_in else "none: it is empty"
+            )
+            raise NoSuchMessage(
+                f"The input has no message {index!r:.40}; its messages have the indices {allowed}."
+            )
+        return self._explainer(index)
+
+    @cached_property
+    def _explainer(self) -> Explains:
+        return self.explaining()
+
+    def most_telling(self, most: int = MOST_TELLING) -> list[Explanation]:
+        """The explanations of the messages whose fate matters most, in their order.
+
+        These are the largest messages that changed, and the largest that had to stay: at most
+        three quarters and one quarter of `most`.
+        """
+        return [self._explainer(index) for index in self._explainer.most_telling(most)]
 
     @property
     def constraints_gone(self) -> str:

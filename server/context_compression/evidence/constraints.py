@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from context_compression.conversation.authors import holds_excerpts, user_spans
+from context_compression.conversation.digest_notes import is_digest, rule_spans
 from context_compression.conversation.labels import quotes_of
 
 NO_RULE = (
@@ -71,14 +72,21 @@ def constraints(text: str) -> list[str]:
 def constraints_in(text: str) -> Iterator[tuple[int, int]]:
     """`(start, stop)` of the constraints in a text of role user, each distinct one once.
 
-    In a note of this package, constraints are searched in the quotes of the user; they still apply.
+    In a note of this package, constraints are searched in the quotes of the user, and in a digest
+    also in its section of constraints; they still apply.
     """
     seen = set[str]()
-    for start, stop in quotes_of("User", text) if holds_excerpts(text) else user_spans(text):
+    for start, stop in _spans_of_user(text):
         for begin, end in _constraints(text, start, stop):
             if text[begin:end] not in seen:
                 seen.add(text[begin:end])
                 yield begin, end
+
+
+def _spans_of_user(text: str) -> Iterator[tuple[int, int]]:
+    if is_digest(text):
+        return rule_spans(text)
+    return quotes_of("User", text) if holds_excerpts(text) else user_spans(text)
 
 
 def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,7 @@
 """The view that is sent in place of a host's history, for hosts that let us replace a request.
 
-The host keeps its own history, and our session follows it. The view is compressed when it exceeds
-the threshold. Later requests begin with the same view, so that prompt caches stay valid.
+The host keeps its own history, and our session follows it. The view is compressed when that is due.
+Later requests begin with the same view, so that prompt caches stay valid.
 """
 
 from bisect import bisect_left
@@ -37,7 +37,7 @@ def view_to_send(session: Session, messages: Sequence[Message]) -> list[dict[str
     Nothing is written before the first compression.
     """
     view = session.view(messages)
-    if session.settings.auto_compress and session.usage(view).over_threshold:
+    if session.is_due(view):
         session.follow(messages)
         try:
             view = session.prepare()

@@ -42,6 +42,7 @@ async def compress_conversation(
     *,
     writer: SummaryWriter = NO_WRITER,
     dry_run: bool = False,
+    explain: bool = False,
     **options: Any,
 ) -> CallToolResult:
     """Compresses a conversation and reports it; the report never contains the removed text.
@@ -53,6 +54,7 @@ async def compress_conversation(
             is part of the answer.
         writer: writes a summary if one is due.
         dry_run: change nothing, and call no model.
+        explain: add the explanations of the most telling messages.
         options: the options of `Session.compress`.
     """
     session = opened.session
@@ -66,6 +68,7 @@ async def compress_conversation(
                 options,
                 messages_passed=messages is not None,
                 dry_run=dry_run,
+                explain=explain,
                 forecast=forecast,
                 warning=writer.warning,
             )

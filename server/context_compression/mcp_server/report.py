@@ -20,6 +20,7 @@ from context_compression.mcp_server.next_steps import next_steps
 from context_compression.workspace import Opened
 
 REFS = 10  # named in a report
+LONGEST_LINE = 240  # characters of an explanation
 SHOWN_IN_PROMPT_CACHE = ("cached", "written_anew", "pays_after")  # parts of a forecast
 
 
@@ -34,6 +35,7 @@ class ReportedCompression:
         messages_passed: whether the caller passed the messages; then the compacted context is in
             the structured content.
         dry_run: whether it was a dry run.
+        explain: whether the most telling messages are explained.
         forecast: the expected calls and tokens of a summary, in a dry run.
         warning: why a model that was named did not write the summary.
         messages: for the caller, instead of the result's messages.
@@ -44,6 +46,7 @@ class ReportedCompression:
     options: Mapping[str, Any]
     messages_passed: bool
     dry_run: bool = False
+    explain: bool = False
     forecast: Forecast | None = None
     warning: str | None = None
     messages: Messages | None = None
@@ -67,6 +70,7 @@ def report(compression: ReportedCompression) -> CallToolResult:
         **_target(compression),
         **(_details(compression) if result.changed else {}),
         **_summary(compression),
+        **_explanations(compression),
         **_outside_the_messages(compression),
         "counted_by": result.method,
         "warnings": _warnings(compression),
@@ -223,6 +227,14 @@ def _written_summary(result: Result) -> dict[str, Any]:
         "struck_as_unverified": len(summary.unverified),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _explanations(compression: ReportedCompression) -> dict[str, Any]:
+    """Why the most telling messages stayed or went, a line each, if that was asked for."""
+    if not compression.explain:
+        return {}
+    lines = [one_line(each.line, LONGEST_LINE) for each in compression.result.most_telling()]
+    return {"explanations": lines}
 
 
 def _outside_the_messages(compression: ReportedCompression) -> dict[str, Any]:

@@ -30,6 +30,7 @@ async def request_summary(
     options: Mapping[str, Any],
     *,
     same_conversation: str,
+    explain: bool = False,
 ) -> CallToolResult:
     """The instructions for the summary; or the report, if no summary is due.
 
@@ -40,6 +41,7 @@ async def request_summary(
         writer: says why a model was not called.
         options: the options of `Session.compress`.
         same_conversation: the arguments with which the next call names the conversation.
+        explain: whether a report explains the most telling messages.
     """
     session = opened.session
     history = messages if opened.transcript is None else opened.transcript.messages
@@ -49,7 +51,9 @@ async def request_summary(
         if isinstance(outcome, Result):
             passed = messages is not None
             return report(
-                ReportedCompression(outcome, opened, options, passed, warning=writer.warning)
+                ReportedCompression(
+                    outcome, opened, options, passed, warning=writer.warning, explain=explain
+                )
             )
         return _instructions(opened, outcome, same_conversation, writer.warning)
 
@@ -64,6 +68,7 @@ async def apply_summary(
     summary: str,
     *,
     same_conversation: str,
+    explain: bool = False,
 ) -> CallToolResult:
     """The report of the compression with the agent's summary; or the next part to write.
 
@@ -83,7 +88,11 @@ async def apply_summary(
         if isinstance(outcome, SummaryAssignment):
             return _instructions(opened, outcome, same_conversation, None)
         view = session.view() if passed else None
-        return report(ReportedCompression(outcome, opened, plan["options"], passed, messages=view))
+        return report(
+            ReportedCompression(
+                outcome, opened, plan["options"], passed, messages=view, explain=explain
+            )
+        )
 
     return await call.in_thread("applying the summary", work)
 

@@ -29,6 +29,8 @@ class Archive:
         prompt: takes a name and returns the user's own instruction for summaries; `None` if there
             is none.
         settled: how many messages an earlier compression left; newer messages follow them.
+        missing: how many recorded messages are not in the conversation in any form; `None` if no
+            log says so.
     """
 
     restorable: bool = False
@@ -42,3 +44,4 @@ class Archive:
     ledger: Sequence[Entry] = ()
     prompt: Callable[[str], str | None] = _nothing
     settled: int = 0
+    missing: int | None = None

@@ -4,7 +4,7 @@ The lines are chosen because later work is likely to refer to them.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from context_compression.conversation import authors
@@ -180,15 +180,30 @@ def landmarks(text: str, max_chars: float) -> list[Span]:
     return sorted(chosen)
 
 
-def digest(messages: Sequence[Message], max_chars: int) -> str:
+def digest(
+    messages: Sequence[Message],
+    max_chars: int,
+    earlier: Mapping[str, Sequence[str]] | None = None,
+    besides: Container[str] = (),
+) -> str:
     """A digest of some messages, made by code, of at most `max_chars` characters.
 
     The user's requests come first, followed by constraints, decisions, files, commands and errors.
     Earlier sections take their room before later ones.
+
+    Args:
+        messages: the messages.
+        max_chars: the most characters.
+        earlier: the items of an earlier digest by the title of their section, which come after
+            those of the messages. The first request stays the first.
+        besides: items that are left out, because they are quoted beside the digest.
     """
     questions, lexicon = authors.question_calls(messages), Lexicon()
     words = (authors.words_of_user(message, questions) for message in messages)
     requests = [text for each in words if (text := " ".join(each.split()))]
+    earlier = dict(earlier or {})
+    if first := earlier.get("User asked", ())[:1]:
+        requests = [*first, *requests]
     facts = [evidence.facts(message, lexicon, questions) for message in messages]
     paths = _by_frequency([each["paths"] for each in facts])
     sections = (
@@ -214,20 +229,26 @@ def digest(messages: Sequence[Message], max_chars: int) -> str:
             ],
         ),
     )
-    lines: list[str] = []
+    merged = {title: [*items, *earlier.get(title, ())] for title, items in sections}
+    for items in merged.values():
+        items[:] = [item for item in dict.fromkeys(items) if item not in besides]
+    return "\n".join(_lines(merged, max_chars))
+
+
+def _lines(sections: Mapping[str, Sequence[str]], max_chars: int) -> Iterator[str]:
+    """A line for each section, with as many of its items as there is room for."""
     room = max_chars
-    for title, items in sections:
+    for title, items in sections.items():
         line, taken = f"{title}: ", 0
-        for item in dict.fromkeys(items):
+        for item in items:
             joined = item if not taken else "; " + item
             if len(line) + len(joined) + 1 > room or taken == measured.DIGEST_ITEMS:
                 break
             line += joined
             taken += 1
         if taken:
-            lines.append(line)
+            yield line
             room -= len(line) + 1
-    return "\n".join(lines)
 
 
 def _by_frequency(groups: Sequence[set[str]]) -> list[str]:

@@ -175,7 +175,8 @@ class Compressor:
         finally:
             if progress.result is not None:
                 usage = progress.usage or self.conversation.usage()
-                if reason != "thinking" and (progress.result.changed or usage.over_threshold):
+                changed = progress.result.changed or reason == "threshold"
+                if reason != "thinking" and (changed or usage.over_threshold):
                     self.pace.tried(int(usage.used_tokens))
                 self.on_event(end_event(reason, before, progress.result))
 

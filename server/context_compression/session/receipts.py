@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from context_compression.compression.result import Kept, Result
+from context_compression.conversation.messages import COMPRESSED, named_strings
 from context_compression.errors import StoreError
 from context_compression.evidence.ledger import from_json, merge
 from context_compression.planning.archive import Archive
@@ -44,8 +46,33 @@ def archive_of(store: Store, log: SessionLog, state: State) -> Archive:
         ref_of=refs_of_session(log, state),
         ledger=merge([], [from_json(entry) for entry in log.ledger() if counts(entry)]),
         prompt=store.prompt,
-        settled=len(state.view) - state.behind if state.compressions else 0,
+        settled=settled_in(state),
+        missing=missing_from(state),
     )
+
+
+def settled_in(state: State) -> int:
+    """How many messages at the beginning of the view an earlier compression left there."""
+    return len(state.view) - state.behind if state.compressions else 0
+
+
+def missing_from(state: State) -> int:
+    """How many recorded messages are in no form in the view; our own notes do not count."""
+    recorded, shown = (
+        sum(not _is_our_note(message) for message in messages)
+        for messages in (state.recorded, state.view)
+    )
+    return max(0, recorded - shown)
+
+
+def _is_our_note(message: Mapping[str, Any]) -> bool:
+    """Whether a message, in any dialect, begins with a note of this package."""
+    if message.get("role") not in ("user", "system", "developer"):
+        return False
+    contents = (message.get(name) for name in ("content", "parts"))
+    strings = chain.from_iterable(named_strings(content, "text") for content in contents)
+    texts = (text for name, text in strings if name == "text")
+    return next(texts, "").startswith(COMPRESSED)
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,23 @@
 """Makes the compression requests of a session, with archived originals or as a preview."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from context_compression.compression.request import CompressionRequest, Keeper
 from context_compression.compression.result import Result
 from context_compression.compression.run import compress
+from context_compression.conversation.formats import parse
+from context_compression.planning.archive import Archive
+from context_compression.planning.plan import Plan
 from context_compression.session.archiver import Archiver
-from context_compression.session.receipts import Rehearsal, archive_of
+from context_compression.session.receipts import Rehearsal, archive_of, settled_in
 from context_compression.session.recorded import RecordedConversation
 from context_compression.session.state import State
 from context_compression.settings import Settings
+from context_compression.strategies import window
 from context_compression.tokens import Counter
-from context_compression.tokens.usage import Messages
+from context_compression.tokens.usage import Messages, Usage
 
 
 def request_that_archives(
@@ -49,11 +54,35 @@ def preview(
     state = conversation.state()
     shown = state.view if messages is None else messages
     archive = archive_of(conversation.store, conversation.log, state)
+    if list(shown[: len(state.view)]) != state.view:  # the log does not say what is missing there
+        archive = replace(archive, missing=None)
     summarizer = options.pop("summarizer", None)
     system = conversation.system_for(state, messages)
     keeper = Rehearsal(archive, conversation.store)
     request = _request(conversation, shown, system, keeper, settings=settings, **options)
     return compress(request, summarizer)
+
+
+def is_due(
+    conversation: RecordedConversation, usage: Usage, messages: Messages | None = None
+) -> bool:
+    """Whether an automatic compression is due: over the threshold, or by the turns for `window`.
+
+    Args:
+        conversation: the conversation.
+        usage: how full its context is.
+        messages: the content of the context if a host keeps the history; else the view.
+
+    Raises:
+        InvalidConversation: the messages are not in a format we know.
+    """
+    settings = conversation.settings
+    if not settings.auto_compress or usage.over_threshold or settings.strategy != "window":
+        return settings.auto_compress and usage.over_threshold
+    state = conversation.state()
+    read = tuple(parse(state.view if messages is None else messages).messages)
+    archive = Archive(settled=settled_in(state))
+    return window.is_due(Plan(read, (0,) * len(read), Counter(), settings, archive=archive))
 
 
 def settings_for(

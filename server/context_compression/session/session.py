@@ -17,7 +17,7 @@ from context_compression.session.by_caller import (
 from context_compression.session.compressing import Compressor, PlannedCompression
 from context_compression.session.pacing import Event, Pace
 from context_compression.session.recorded import RecordedConversation
-from context_compression.session.requests import preview
+from context_compression.session.requests import is_due, preview
 from context_compression.session.status import Status, status_of
 from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
@@ -315,11 +315,21 @@ class Session(RecordedConversation):
     def _compressor(self) -> Compressor:
         return Compressor(self, self._pace, self.summarizer, self.on_event)
 
+    def is_due(self, messages: Sequence[Mapping[str, Any]] | None = None) -> bool:
+        """Whether a compression is due before the next request.
+
+        It is due over the threshold, and with the strategy `window` also if there are too many
+        turns. With `auto_compress` off it never is.
+
+        Args:
+            messages: the content of the request, if a host keeps the history; else the view.
+        """
+        return is_due(self, self.usage(messages), messages)
+
     def _due(self) -> PlannedCompression | None:
-        """The compression that is due before the next request."""
+        """The compression that is due before the next request, if it is worth trying."""
         usage = self.usage()
-        worth_trying = self._pace.worth_trying(usage.used_tokens)
-        due = self.settings.auto_compress and usage.over_threshold and worth_trying
+        due = self._pace.worth_trying(usage.used_tokens) and is_due(self, usage)
         return PlannedCompression("threshold") if due else None
 
     def _after_refusal(self, error: Error) -> PlannedCompression | None:

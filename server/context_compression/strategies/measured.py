@@ -205,6 +205,17 @@ LEAST_CUT_CHARS = 40
 """By how many characters the line of a result must be shorter than the result to replace it."""
 LANDMARKS_SHARE = 0.6
 """The share of a preview that its first and last line and lines of errors may take."""
+PROTECTED_SHARE = 0.5
+"""The share of the room that earlier summaries and messages with rules may take in `window`."""
+IMPORTANCE_BASE = 0.1
+"""The importance of a message to which no rule applies, for `window`. At the default threshold the
+user's messages stay, and others only if two rules or an important keyword speak for them. Measured
+on recorded conversations: a base of 0.2 leaves as much evidence per token, but removes hardly
+anything if each message is a tool step; 0.3 and more removes next to nothing, and a base of 0
+removes most of the user's messages."""
+LONG_ANSWER_CHARS = 600
+"""From how many characters on an answer of the model is long, and so has rich content. The longest
+tenth of the answers in recorded sessions is."""
 VERY_SHORT_CHARS = 20
 """A message of fewer characters is very short for `window`."""
 

@@ -2,7 +2,8 @@
 
 The last `keep_recent` turns stay in full if they fit. Otherwise fewer of them stay, or only part of
 the last one. Older messages within the last `max_turns` turns stay if their importance is at least
-`importance_threshold`.
+`importance_threshold`. Earlier summaries and rules of the user stay, and earlier digests become
+part of the new digest.
 """
 
 import re
@@ -17,13 +18,19 @@ from context_compression.conversation.messages import (
     Text,
     user,
 )
-from context_compression.display.plurals import how_many
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
-from context_compression.planning.selection import digest
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
+from context_compression.strategies.digests import (
+    RuleOf,
+    digest_note,
+    digests_in,
+    is_earlier_summary,
+    rules_of_user,
+)
 from context_compression.strategies.floor import anchored
+from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
 
 CODE = re.compile(
@@ -43,7 +50,7 @@ class Importance:
 
 
 def importance(message: Message, keywords: Iterable[str]) -> Importance:
-    """The importance of a message: 0.5 plus the weight of each rule that applies."""
+    """The importance of a message: a base plus the weight of each rule that applies."""
     text = message.text or "\n".join(result.text for result in message.results)
     lower = text.lower()
     rules = (
@@ -54,21 +61,30 @@ def importance(message: Message, keywords: Iterable[str]) -> Importance:
         (bool(message.results) or message.role == "tool", -0.2, "tool result"),
         (len(text.strip()) < measured.VERY_SHORT_CHARS and not message.calls, -0.1, "very short"),
     )
-    score = 0.5 + sum(weight for applies, weight, _ in rules if applies)
+    score = measured.IMPORTANCE_BASE + sum(weight for applies, weight, _ in rules if applies)
     reasons = tuple(f"{name} {weight:+.1f}" for applies, weight, name in rules if applies)
     return Importance(round(min(1.0, max(0.0, score)), 2), reasons)
 
 
 def _is_rich(message: Message) -> bool:
+    """Whether a message shows a picture or document, has several texts, or is a long answer."""
+    is_answer = message.role == "assistant" and not message.calls
     return (
         any(isinstance(block, Image | Document) for block in message.blocks)
         or sum(isinstance(block, Text) for block in message.blocks) > 1
+        or (is_answer and len(message.text) >= measured.LONG_ANSWER_CHARS)
     )
 
 
 def is_due(plan: Plan) -> bool:
-    """Whether there are more than twice `keep_recent` turns, or more than `max_turns`."""
-    turns, settings = len(plan.turns), plan.settings
+    """Whether there are more than twice `keep_recent` turns, or more than `max_turns`.
+
+    Of the turns that an earlier compression left, at most `keep_recent` count. Otherwise important
+    turns that stay would make it due again at every new turn.
+    """
+    settings, settled = plan.settings, plan.archive.settled
+    left = sum(turn.start < settled for turn in plan.turns)
+    turns = len(plan.turns) - left + min(left, settings.keep_recent)
     return turns > 2 * settings.keep_recent or turns > settings.max_turns
 
 
@@ -78,55 +94,153 @@ def propose(plan: Plan) -> Proposal:
 
 
 def _edits(plan: Plan) -> Sequence[Edit]:
-    settings, room = plan.settings, plan.total if plan.room is None else plan.room
-    kept = anchored(plan, room)
-    left = room - cost(plan, kept, {})
-    if plan.room is not None:
-        left -= plan.counter.message(user("x" * settings.summary_max_chars + COMPRESSED * 4))
+    room = plan.total if plan.room is None else plan.room
+    choice = _Choice(plan, room)
+    protected = choice.take_protected()
+    start = choice.take_recent()
+    scores = {
+        i: importance(plan.messages[i], plan.settings.important_keywords) for i in range(start)
+    }
+    scored = choice.take_important(start, scores)
+    notes = choice.note_that_fits([*protected, *scored])
+    why = {index: f"importance {score}" for index, score in scores.items()}
+    why |= dict.fromkeys(choice.digests, "its items are in the new digest")
+    return keep_only(plan, choice.kept, notes, "window", why)
 
-    def take(span: Iterable[int]) -> bool:
-        nonlocal left
-        added = {index: plan.messages[index] for index in span if index not in kept}
-        tokens = sum(plan.tokens[index] for index in added)
-        if tokens > left:
+
+class _Choice:
+    """The messages that stay, chosen step by step.
+
+    Attributes:
+        plan: the plan of the conversation.
+        room: the tokens of the view.
+        kept: the messages that stay, by index.
+        digests: the earlier digests, whose items go into the new one.
+    """
+
+    def __init__(self, plan: Plan, room: int) -> None:
+        self.plan, self.room = plan, room
+        self.kept = anchored(plan, room)
+        self.digests: list[int] = [i for i in digests_in(plan) if i not in self.kept]
+        self._left: int = room - cost(plan, self.kept, {})
+        if plan.room is not None:
+            chars = plan.settings.summary_max_chars
+            self._left -= plan.counter.message(user("x" * chars + COMPRESSED * 4))
+        self._rules: list[RuleOf] = rules_of_user(plan, self._left)
+        self._reserved: dict[int, int] = {}
+
+    def take_protected(self) -> list[range]:
+        """Take earlier summaries and messages with rules of the user; returns what was taken.
+
+        They have `PROTECTED_SHARE` of the room. First there is room for the words of all rules,
+        then for their messages. A summary that does not fit is clipped. A long text with rules, or
+        one before the last `max_turns` turns, is not taken, but its rules are quoted.
+        """
+        plan, settings = self.plan, self.plan.settings
+        share = 1 if plan.room is None else measured.PROTECTED_SHARE
+        budget = int(share * self._left)
+        for rule in self._rules:
+            if rule.message not in self.kept and rule.tokens <= budget:
+                budget -= rule.tokens
+                self._left -= rule.tokens
+                self._reserved[rule.message] = self._reserved.get(rule.message, 0) + rule.tokens
+        first = plan.turns[-settings.max_turns :][0].start if plan.turns else plan.head
+        summaries = [i for i in range(plan.head, len(plan.messages))
+                     if i not in self.kept and is_earlier_summary(plan.messages[i])]  # fmt: skip
+        taken: list[range] = []
+        for index in reversed(summaries):
+            budget -= self._take_summary(index, budget)
+            taken += [range(index, index + 1)] if index in self.kept else []
+        for index in sorted({rule.message for rule in self._rules}, reverse=True):
+            unit = plan.step_of(index) or range(index, index + 1)
+            tokens = sum(plan.tokens[i] for i in unit if i not in self.kept)
+            more = tokens - self._reserved.get(index, 0)
+            short = plan.tokens[index] <= measured.TYPED_TOKENS and unit.start >= first
+            if tokens and short and more <= budget and self._take(unit):
+                budget -= more
+                taken.append(unit)
+        return taken
+
+    def _take_summary(self, index: int, budget: int) -> int:
+        """Take a summary, clipped if it does not fit the budget; returns its tokens, else 0."""
+        if self.plan.tokens[index] <= budget and self._take(range(index, index + 1)):
+            return self.plan.tokens[index]
+        clipped = Forms(self.plan).shaped(index, Form.CLIPPED)
+        tokens = self.plan.counter.message(clipped)
+        if tokens >= min(self.plan.tokens[index], budget):
+            return 0
+        self.kept[index] = clipped
+        self._left -= tokens
+        return tokens
+
+    def _take(self, span: Iterable[int]) -> bool:
+        """Take messages if they fit; the room reserved for quotes of their rules is free then."""
+        added = [index for index in span if index not in self.kept and index not in self.digests]
+        tokens = sum(self.plan.tokens[index] - self._reserved.get(index, 0) for index in added)
+        if tokens > self._left:
             return False
-        kept.update(added)
-        left -= tokens
+        for index in added:
+            self.kept[index] = self.plan.messages[index]
+            self._reserved.pop(index, None)
+        self._left -= tokens
         return True
 
-    recent = plan.turns[-settings.keep_recent :]
-    start = len(plan.messages)
-    for turn in reversed(recent):
-        if not take(turn):
-            if turn is recent[-1]:
-                all(take(unit) for unit in reversed(units(plan, turn)))
-            break
-        start = turn.start
-    looked_at = plan.turns[-settings.max_turns :]
-    scores = {i: importance(plan.messages[i], settings.important_keywords) for i in range(start)}
-    scored = [
-        (max(scores[i].score for i in unit if i in scores), unit)  # a unit may exceed its turn
-        for turn in looked_at
-        if turn.stop <= start
-        for unit in units(plan, turn)
-    ]
-    best_first = sorted(scored, key=lambda item: (-item[0], -item[1].start))
-    taken = [
-        unit for score, unit in best_first if score >= settings.importance_threshold and take(unit)
-    ]
-    most = settings.summary_max_chars
-    notes = _digest_note(plan, kept, most)
-    while taken and cost(plan, kept, notes) > room:  # notes between scattered units cost tokens
-        for index in set(taken.pop()) - plan.anchored:
-            kept.pop(index, None)
-        notes = _digest_note(plan, kept, most)
-    while most and cost(plan, kept, notes) > room:
-        most //= 2
-        notes = _digest_note(plan, kept, most)
-    if cost(plan, kept, notes) > room:
-        notes = {}
-    why = {index: f"importance {score}" for index, score in scores.items()}
-    return keep_only(plan, kept, notes, "window", why)
+    def take_recent(self) -> int:
+        """Take the last turns, or a part of the last one; returns where the first starts."""
+        recent = self.plan.turns[-self.plan.settings.keep_recent :]
+        start = len(self.plan.messages)
+        for turn in reversed(recent):
+            if not self._take(turn):
+                if turn is recent[-1]:
+                    all(self._take(unit) for unit in reversed(units(self.plan, turn)))
+                break
+            start = turn.start
+        return start
+
+    def take_important(self, start: int, scores: Mapping[int, Importance]) -> list[range]:
+        """Take the important messages before `start`, the best first; returns what was taken."""
+        settings = self.plan.settings
+        scored = [
+            (max(scores[i].score for i in unit if i in scores), unit)  # it may exceed its turn
+            for turn in self.plan.turns[-settings.max_turns :]
+            if turn.stop <= start
+            for unit in units(self.plan, turn)
+            if not all(i in self.kept or i in self.digests for i in unit)
+        ]
+        best_first = sorted(scored, key=lambda item: (-item[0], -item[1].start))
+        least = settings.importance_threshold
+        return [unit for score, unit in best_first if score >= least and self._take(unit)]
+
+    def note_that_fits(self, taken: list[range]) -> dict[int, Message]:
+        """The digest of what is dropped, by the first index of the run that it replaces.
+
+        While it does not fit, messages are given back from the end of `taken`, then the digest
+        becomes shorter, and in the end quotes of rules are left out. Where no run of dropped
+        messages is longer than the shortest digest, earlier digests stay if they fit.
+        """
+        plan, most = self.plan, self.plan.settings.summary_max_chars
+        rules: list[RuleOf] = self._rules
+        while len(self.kept) + len(self.digests) < len(plan.messages) or taken:
+            notes = digest_note(plan, self.kept, self.digests, most, rules)
+            over = cost(plan, self.kept, notes) - self.room
+            if over > 0 and taken:  # notes between scattered units cost tokens
+                for index in {*taken.pop()} - plan.anchored:
+                    self.kept.pop(index, None)
+            elif notes and over <= 0:
+                return notes
+            elif most:
+                most //= 2
+            elif over > 0 and rules:
+                rules = [rule for rule in rules if rule.message not in self.kept]
+                while rules and over > 0:
+                    over -= rules.pop().tokens
+            else:
+                break
+        with_digests = {**self.kept, **{i: plan.messages[i] for i in self.digests}}
+        if cost(plan, with_digests, {}) <= self.room:
+            self.kept = with_digests
+            self.digests.clear()
+        return {}
 
 
 def units(plan: Plan, span: range) -> list[range]:
@@ -137,27 +251,3 @@ def units(plan: Plan, span: range) -> list[range]:
         if not step or step.start == index:
             parts.append(step or range(index, index + 1))
     return parts
-
-
-def _digest_note(plan: Plan, kept: Mapping[int, Message], most: int) -> dict[int, Message]:
-    """A note with a digest of the dropped messages, by the first index of the run it replaces.
-
-    It replaces the first dropped run that is longer than the note; empty if there is none. It has
-    about `most` characters at most, and always says that messages are missing.
-    """
-    runs: dict[int, int] = {}  # the tokens of each run by its first message
-    start = plan.head
-    for index in range(plan.head, len(plan.messages)):
-        if index in kept:
-            start = index + 1
-        else:
-            runs[start] = runs.get(start, 0) + plan.tokens[index]
-    gone = [m for i, m in enumerate(plan.messages) if i >= plan.head and i not in kept]
-    finds = "; context_restore(query=…) finds them" if plan.archive.restorable else ""
-    are = "is" if len(gone) == 1 else "are"
-    what = f"{COMPRESSED} {how_many(len(gone), 'earlier message')} {are} not shown{finds}"
-    text = digest(gone, most - len(what) - 1)
-    note = user(f"{what}:\n{text}" if text else f"{what}.")
-    tokens = plan.counter.message(note)
-    place = next((start for start in runs if runs[start] > tokens), None)
-    return {} if place is None else {place: note}

@@ -9,6 +9,7 @@ from context_compression.conversation.authors.host_notes import (
     SLASH_COMMAND,
     is_host_note,
 )
+from context_compression.conversation.digest_notes import is_digest
 from context_compression.conversation.labels import quotes_of
 from context_compression.conversation.messages import (
     COMPRESSED,
@@ -44,7 +45,7 @@ def is_our_note(text: str) -> bool:
 
 def holds_excerpts(text: str) -> bool:
     """Whether a text is a note of this package with quotes, each after a label."""
-    return text.startswith(EXCERPTS)
+    return text.startswith(EXCERPTS) or is_digest(text)
 
 
 def is_bare_command(text: str) -> bool:

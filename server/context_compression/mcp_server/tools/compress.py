@@ -38,7 +38,7 @@ class CompressArguments(Arguments):
     """The arguments of `context_compress`."""
 
     conversation: str | None = None
-    """as in context_status; with messages, the session that keeps them"""
+    """as in context_status; with messages, their session"""
     messages: Messages | None = None
     """as in context_status; compacted ones are in structured content"""
     strategy: StrategyName | None = None
@@ -46,21 +46,23 @@ class CompressArguments(Arguments):
     target_tokens: Positive | None = None
     """tokens to compress to"""
     focus: str | None = None
-    """what the remaining work is about"""
+    """subject of the remaining work"""
     pins: tuple[Pin, ...] = ()
-    """messages to keep in full: by index, or a text in them"""
+    """messages to keep in full: index, or a text in them"""
     model: str | None = None
     """the conversation's model"""
     dry_run: bool = False
-    """only report what would change"""
+    """only report"""
     plan_id: str | None = None
-    """from an answer that asked for a summary"""
+    """from the answer that wants a summary"""
     summary: str | None = None
-    """the requested summary; without plan_id and conversation: a checkpoint to keep"""
+    """the requested summary; without plan_id: a checkpoint to keep"""
+    explain: bool = False
+    """why messages stay or go"""
     undo: bool = False
     """undo the last compression"""
     settings: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """settings for this call only"""
+    """for this call only"""
 
 
 async def context_compress(call: Call, arguments: CompressArguments) -> CallToolResult:
@@ -85,7 +87,10 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
     same = _same_conversation(arguments, opened)
     if plan_id is not None:
         text = arguments.summary or ""
-        return await apply_summary(call, opened, messages, plan_id, text, same_conversation=same)
+        return await apply_summary(
+            call, opened, messages, plan_id, text,
+            same_conversation=same, explain=arguments.explain,
+        )  # fmt: skip
     if arguments.undo:
         return await call.in_thread("undoing", lambda: _undone(call, opened, messages))
     writer = _writer(call, arguments, settings)
@@ -100,10 +105,17 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
     if writer.caller and not arguments.dry_run:
         options |= {"settings": arguments.settings} if arguments.settings else {}
         return await request_summary(
-            call, opened, messages, writer, options, same_conversation=same
-        )
+            call, opened, messages, writer, options,
+            same_conversation=same, explain=arguments.explain,
+        )  # fmt: skip
     return await compress_conversation(
-        call, opened, messages, writer=writer, dry_run=arguments.dry_run, **options
+        call,
+        opened,
+        messages,
+        writer=writer,
+        dry_run=arguments.dry_run,
+        explain=arguments.explain,
+        **options,
     )
 
 
