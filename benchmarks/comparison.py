@@ -89,6 +89,9 @@ class Table:
 
     def sentences(self) -> Iterator[str]:
         """Where other methods are better, by name and number; and the notes."""
+        if OURS not in self.rows:
+            yield from self.notes
+            return
         sized = any(f.size is not None for row in self.rows.values() for f in row.values())
         where = " with a view of about our size or less" if sized else ""
         others = [method for method in self.rows if not method.startswith(OURS)]

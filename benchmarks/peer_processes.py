@@ -115,6 +115,7 @@ def install() -> dict[str, str]:
 def serve(name: str) -> None:
     """Answer requests until the input ends; whatever the peer prints goes to the error output."""
     import estimate
+    import recordings
 
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -123,7 +124,8 @@ def serve(name: str) -> None:
         request = json.loads(line)
         try:
             peer = peer or PEERS[name](estimate.whole_tokens)
-            answer = {"view": peer.view(request["messages"], request["target"])}
+            view = peer.view(request["messages"], request["target"])
+            answer = {"view": recordings.plain(view)}
         except Exception as error:  # whatever a peer raises is its answer
             answer = {"error": f"{type(error).__name__}: {error}"[:200]}
         answers.write(json.dumps(answer, default=str) + "\n")
