@@ -108,7 +108,8 @@ def run(path: Path, length: int, options: argparse.Namespace) -> Iterator[tuple[
                 parts = (found["a turn more: record"], found["a turn more: prepare"])
                 found = {"a turn more": sum(parts), **found}
             yield from found.items()
-    for peer in PEERS if "peers" in options.only else ():
+    others = [peer for peer in PEERS if options.peers or peer in PLAIN]
+    for peer in others if "peers" in options.only else ():
         try:
             python = sys.executable if peer in PLAIN else str(python_of(peer))
         except Unavailable:

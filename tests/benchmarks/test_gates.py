@@ -1,7 +1,6 @@
 """What the gates ask: a view that holds the thing is worth 1, one without it 0."""
 
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
