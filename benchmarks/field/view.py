@@ -10,6 +10,9 @@ from recordings import Message, Messages
 from context_compression.tokens import base_count
 from field.words import Told, spaced
 
+PER_MESSAGE = 4
+"""Tokens of a message's role and delimiters, as OpenAI's guide to counting tokens says."""
+
 
 class View:
     """Messages that a model would get.
@@ -44,7 +47,13 @@ class View:
 
     @cached_property
     def tokens(self) -> int:
+        """Tokens of all texts."""
         return sum(map(o200k, self.texts))
+
+    @property
+    def size(self) -> int:
+        """Tokens of all texts, and of what frames each message."""
+        return self.tokens + PER_MESSAGE * len(self.messages)
 
 
 def text_of(message: Message) -> str:
@@ -60,7 +69,7 @@ def o200k(text: str) -> int:
 
 def share_of(view: View, history: View) -> float:
     """The true size of a view, as a share of the history's tokens."""
-    return view.tokens / max(1, history.tokens)
+    return view.size / max(1, history.size)
 
 
 def own_words(view: View, history: View) -> float:
