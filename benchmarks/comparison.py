@@ -15,6 +15,8 @@ OURS = "context-compression"
 SAME_SIZE = 1.1
 """Factor of our view's size up to which another view is about as large."""
 
+MANY = 3  # columns, from which a sentence does not list all
+
 
 def _seconds(value: float) -> str:
     milliseconds = 1000 * value
@@ -99,13 +101,19 @@ class Table:
             ("plain rule", [method for method in others if is_plain(method)]),
             ("other tool", [method for method in others if not is_plain(method)]),
         ):
-            told = {method: [*self.better(method)] for method in methods}
-            named = [f"{method} ({'; '.join(found)})" for method, found in told.items() if found]
+            told = {method: self._where(method, [*self.better(method)]) for method in methods}
+            named = [f"{method} ({where})" for method, where in told.items() if where]
             if named:
                 yield f"These {kind}s are better{where}: {', '.join(named)}."
             elif methods:
                 yield f"No {kind} is better{where}."
         yield from self.notes
+
+    def _where(self, method: str, found: Sequence[str]) -> str:
+        """The columns in which a method is better; one stands for all, if it is all of many."""
+        if len(found) >= MANY and len(found) == len(self.rows[method]):
+            return f"in all columns, such as {found[0]}"
+        return "; ".join(found)
 
     def _is_better(self, figure: Figure, own: Figure) -> bool:
         """As a reader sees it: what is written alike is alike."""

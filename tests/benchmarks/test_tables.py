@@ -45,6 +45,22 @@ def test_a_rule_that_is_better_is_named_with_both_numbers(script: Script) -> Non
     ]
 
 
+def test_a_rule_that_is_better_in_all_of_many_columns_is_named_once(script: Script) -> None:
+    comparison = script("comparison")
+    columns = ("25 %", "10 %", "5 %")
+    rows = {
+        method: {column: comparison.Figure(value, 0.1) for column in columns}
+        for method, value in (("context-compression", 0.1), ("last-N", 0.9))
+    }
+
+    told = comparison.Table("kept", "kept of", columns, rows)
+
+    assert [*told.sentences()] == [
+        "These plain rules are better with a view of about our size or less: "
+        "last-N (in all columns, such as 25 %: 90 against 10)."
+    ]
+
+
 def test_a_larger_view_is_no_better_one(script: Script) -> None:
     told = table(
         script,
