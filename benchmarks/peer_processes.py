@@ -30,11 +30,15 @@ class Failed(Exception):
 
 
 class PeerProcess:
-    """A peer's process, which starts with the first request and again after a crash."""
+    """A peer's process, which starts with the first request and again after a crash.
+
+    A process that was forked from ours starts its own: two must not write into one pipe.
+    """
 
     def __init__(self, name: str, python: Path) -> None:
         self._command = [str(python), __file__, name]
-        self._process: subprocess.Popen[str] | None = None
+        self.process: subprocess.Popen[str] | None = None
+        self._owner = os.getpid()
         atexit.register(self.close)
 
     def view(self, messages: Messages, target: float) -> Messages:
@@ -65,19 +69,20 @@ class PeerProcess:
         return answer["view"]
 
     def close(self) -> None:
-        if self._process:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        if self.process and self._owner == os.getpid():
+            self.process.kill()
+            self.process.communicate()
+        self.process = None
 
     def _started(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            self._process = subprocess.Popen(
+        if self.process is None or self._owner != os.getpid():
+            self._owner = os.getpid()
+            self.process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
                 env={**os.environ, "PYTHONPATH": str(SERVER)},
             )  # fmt: skip
-        return self._process
+        return self.process
 
 
 @cache

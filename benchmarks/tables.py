@@ -185,10 +185,11 @@ def main() -> None:
 def run_all(options: argparse.Namespace) -> None:
     """Run the benchmarks and save their tables; each is saved as soon as it is done."""
     run = Run(options.peers, options.limit, options.processes)
-    for name, reason in (install() if run.peers else {}).items():
-        print(f"{name}: {reason}", file=sys.stderr)
+    missing = install() if run.peers else {}
+    reasons = [f"{name} could not run: {reason}." for name, reason in missing.items()]
     for name in options.only:
-        tables = [*BENCHMARKS[name](run)]
+        first, *others = BENCHMARKS[name](run)
+        tables = [replace(first, notes=[*first.notes, *reasons]), *others]
         path = options.results / f"{name}.json"
         if path.exists() and not run.peers:
             earlier = json.loads(path.read_text(encoding="utf-8"))["tables"]

@@ -8,7 +8,7 @@ from statistics import mean
 from comparison import OURS, Figure, Table
 
 from field.growing import IN_ONE
-from field.places import ASKED, MARKS
+from field.places import ASKED, MARKS, NAMES
 from field.searching import ARCHIVE_SHARE, BM25, HITS
 
 GATES, FIVE, SEARCH = "gates", "five compressions", "search"
@@ -54,8 +54,13 @@ def tables(scores: Sequence[Score]) -> Iterator[Table]:
     ):
         those = [score for score in scores if score.table == name]
         if those:
-            columns = [*dict.fromkeys(score.column for score in those)]
+            columns = sorted({score.column for score in those}, key=_place_of)
             yield _table(GATES, heading, columns, those)
+
+
+def _place_of(column: str) -> tuple[list[bool], str]:
+    """Sorts columns by the order of the talks, then by what is wanted, the easier first."""
+    return [not column.startswith(talk) for talk in NAMES.values()], column.replace("any", "")
 
 
 def _table(

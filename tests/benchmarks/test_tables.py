@@ -1,6 +1,7 @@
 """README's tables say what is saved, and tell where others are better."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -217,3 +218,49 @@ def test_a_peer_answers_from_its_own_process_and_an_error_is_its_answer(script: 
     finally:
         rule.close()
         unknown.close()
+
+
+def test_a_forked_process_calls_a_peer_of_its_own(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes = script("peer_processes")
+    messages = [{"role": "user", "content": [{"type": "text", "text": "Hello."}]}]
+    rule = processes.PeerProcess("last-N", Path(sys.executable))
+    rule.view(messages, 1_000)
+    first = rule.process
+    mine = os.getpid()
+
+    monkeypatch.setattr(processes.os, "getpid", lambda: mine + 1)
+    try:
+        assert rule.view(messages, 1_000) == messages
+        assert rule.process is not first
+        assert first.poll() is None
+    finally:
+        rule.close()
+        first.kill()
+        first.communicate()
+
+
+def test_a_tool_that_could_not_run_is_named_below_the_table(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = script("tables")
+    page = tmp_path / "README.md"
+    page.write_text(PAGE, encoding="utf-8")
+    made = table(script, {"context-compression": [(0.1, None)]})
+
+    def quality(run: Any) -> list[Any]:
+        return [made]
+
+    monkeypatch.setattr(tables, "BENCHMARKS", {"quality": quality})
+    monkeypatch.setattr(tables, "install", lambda: {"litellm.compress": "cannot be installed"})
+    where = ["--results", str(tmp_path / "results"), "--readme", str(page)]
+
+    monkeypatch.setattr(sys, "argv", ["tables.py", "--write", "--peers", *where])
+    monkeypatch.setattr(tables, "DEFAULT", ("quality",))
+    tables.main()
+    monkeypatch.setattr(sys, "argv", ["tables.py", "--write", *where])
+    tables.main()
+
+    reason = "litellm.compress could not run: cannot be installed."
+    assert page.read_text(encoding="utf-8").count(reason) == 1
