@@ -188,8 +188,9 @@ def run_all(options: argparse.Namespace) -> None:
     missing = install() if run.peers else {}
     reasons = [f"{name} could not run: {reason}." for name, reason in missing.items()]
     for name in options.only:
-        first, *others = BENCHMARKS[name](run)
-        tables = [replace(first, notes=[*first.notes, *reasons]), *others]
+        tables = [*BENCHMARKS[name](run)]
+        if tables:
+            tables[0] = replace(tables[0], notes=[*tables[0].notes, *reasons])
         path = options.results / f"{name}.json"
         if path.exists() and not run.peers:
             earlier = json.loads(path.read_text(encoding="utf-8"))["tables"]

@@ -140,7 +140,8 @@ def tables(
                 continue
             size = mean(figure.size or 0 for figure in figures)
             rows[method.name][column] = Figure(mean(f.value for f in figures), size)
-    yield Table("talk", "% of what is asked later", [*columns], rows, notes=notes)
+    if columns:
+        yield Table("talk", "% of what is asked later", [*columns], rows, notes=notes)
 
 
 def shown(method: Peer, talk: Talk, share: float) -> Figure:
