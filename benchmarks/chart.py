@@ -13,6 +13,7 @@ Point: TypeAlias = tuple[float, float]
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 250, 46, 52
+COLOURS = 12
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #24292f }
@@ -28,12 +29,20 @@ text { font: 13px system-ui, sans-serif; fill: #24292f }
 .c4 { stroke: #1a7f37 } .f4 { fill: #1a7f37 }
 .c5 { stroke: #cf222e } .f5 { fill: #cf222e }
 .c6 { stroke: #57606a } .f6 { fill: #57606a }
+.c7 { stroke: #0f766e } .f7 { fill: #0f766e }
+.c8 { stroke: #bc4c00 } .f8 { fill: #bc4c00 }
+.c9 { stroke: #4d2d00 } .f9 { fill: #4d2d00 }
+.c10 { stroke: #6f7f00 } .f10 { fill: #6f7f00 }
+.c11 { stroke: #3b3b98 } .f11 { fill: #3b3b98 }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 } .quiet { fill: #9198a1 } .grid { stroke: #3d444d }
   .c0 { stroke: #4493f8 } .f0 { fill: #4493f8 } .c1 { stroke: #ab7df8 } .f1 { fill: #ab7df8 }
   .c2 { stroke: #db61a2 } .f2 { fill: #db61a2 } .c3 { stroke: #d29922 } .f3 { fill: #d29922 }
   .c4 { stroke: #3fb950 } .f4 { fill: #3fb950 } .c5 { stroke: #f85149 } .f5 { fill: #f85149 }
   .c6 { stroke: #9198a1 } .f6 { fill: #9198a1 }
+  .c7 { stroke: #2dd4bf } .f7 { fill: #2dd4bf } .c8 { stroke: #f0883e } .f8 { fill: #f0883e }
+  .c9 { stroke: #c69026 } .f9 { fill: #c69026 } .c10 { stroke: #b5c21a } .f10 { fill: #b5c21a }
+  .c11 { stroke: #9a9af0 } .f11 { fill: #9a9af0 }
 }
 """
 
@@ -65,12 +74,13 @@ def _body(title: str, series: Mapping[str, Sequence[Point]], smallest: float) ->
         placed = [(_x(size, smallest), _y(q), f"{q:.2f} at {size:.0%}") for size, q in points]
         yield from _drawn(name, sorted(placed), number)
         y = TOP + 16 + 24 * number
-        yield f'<circle class="f{number % 7}" cx="{WIDTH - RIGHT + 22}" cy="{y - 4:.1f}" r="4.5"/>'
+        x, colour = WIDTH - RIGHT + 22, number % COLOURS
+        yield f'<circle class="f{colour}" cx="{x}" cy="{y - 4:.1f}" r="4.5"/>'
         yield _text(WIDTH - RIGHT + 34, y, name, "" if number else "title")
 
 
 def _drawn(name: str, points: Sequence[tuple[float, float, str]], number: int) -> Iterator[str]:
-    colour = number % 7
+    colour = number % COLOURS
     if len(points) > 1:
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
         yield f'<path class="line c{colour}{"" if number else " ours"}" d="M{path}"/>'

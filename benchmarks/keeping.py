@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from comparison import OURS
+from plain_rules import MASKING, TASK_AND_LAST
 from recordings import Block, Message, Messages
 
 from context_compression import Session, Settings
@@ -110,10 +112,10 @@ def loops(tokens: Callable[[Message], int], window: int, folder: Path) -> dict[s
     """All loops, by name, with the same window and the same threshold."""
     threshold, target = threshold_of(window), Settings(token_budget=window).target_tokens
     return {
-        "context-compression": Ours(folder, window),
-        "trim to half": Trimming(tokens, threshold, target),
-        "trim each time": Trimming(tokens, threshold, threshold - 1),
-        "clear old results": Clearing(tokens, threshold),
+        OURS: Ours(folder, window),
+        f"{TASK_AND_LAST}, down to half at once": Trimming(tokens, threshold, target),
+        f"{TASK_AND_LAST}, as much as fits": Trimming(tokens, threshold, threshold - 1),
+        MASKING: Clearing(tokens, threshold),
         UNCOMPRESSED: Uncompressed(),
     }
 

@@ -3,11 +3,15 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import isnan
 
+from comparison import OURS, Figure, Table
 from needs import SHARES, WEIGHTS
+from plain_rules import MASKING, TASK_AND_LAST
 
-OURS = "context-compression"
 HOST = "the host's own summary"
+ITSELF = "the tool itself"
 SUMMARY = "summary"
 """Label of the real compaction points, where the budget is the size of the host's summary."""
 OWN = "own"
@@ -27,6 +31,7 @@ class Row:
         whole: tokens of the history.
         target: the requested number of tokens.
         size: the actual number of tokens.
+        share: the actual share of the history, in o200k tokens.
         typed: tokens of the user's sentences.
         at_floor: whether the target could not be met, and the smallest view was taken.
         faults: violations, which should never occur.
@@ -42,6 +47,7 @@ class Row:
     whole: float
     target: float
     size: float
+    share: float
     typed: float
     at_floor: bool
     faults: tuple[str, ...]
@@ -78,6 +84,10 @@ def of_target(row: Row) -> float:
     return row.size / row.target
 
 
+def of_original(row: Row) -> float:
+    return row.share
+
+
 def of_history(row: Row) -> float:
     return row.size / row.whole
 
@@ -101,7 +111,7 @@ class Outcome:
         """The methods that have views for a label."""
         return [method for method in self.methods if self.of(label, method)]
 
-    def tables(self) -> Iterator[str]:
+    def details(self) -> Iterator[str]:
         """Everything, as Markdown tables."""
         for label in (*self.budgets, SUMMARY, OWN):
             methods = self.having(label)
@@ -140,35 +150,79 @@ class Outcome:
                 f"sentences take up to {ROOM_FOR_USER:.0%} of the target"
             )
 
-    def markdown(self) -> Iterator[str]:
+    def tables(self) -> Iterator[Table]:
         """The tables for a README."""
-        yield f"| history compressed to | {' | '.join(self.budgets)} |"
-        yield "|---|" + "--:|" * len(self.budgets)
-        for method in [each for each in self.methods if self.of(self.budgets[0], each)]:
-            name = f"**{method}**" if method == OURS else method
-            cells = (_with_excess(self.of(label, method)) for label in self.budgets)
-            yield f"| {name} | {' | '.join(cells)} |"
+        budgets = self.budgets
+        methods = [method for method in self.methods if self.of(budgets[0], method)]
+        kept = {m: self._figures({b: self.of(b, m) for b in budgets}, q) for m in methods}
+        yield Table(
+            "kept", "Q of a history compressed to", budgets, kept, "score", notes=[*self._notes()]
+        )
+        shares = [budget for budget in budgets if "tokens" not in budget]
+        tried = {
+            method: {
+                f"{what}, {budget}": figure
+                for name, what in (("failures", "failed calls"), ("decisions", "reasons"))
+                for budget, figure in self._figures(
+                    {each: self.of(each, method) for each in shares}, partial(share, name=name)
+                ).items()
+            }
+            for method in methods
+        }
+        columns = [f"{what}, {each}" for what in ("failed calls", "reasons") for each in shares]
+        yield Table("tried", "% of them still told of", columns, tried)
         if loose := self.having(OWN):
-            yield from ("", f"| takes no target | its size | Q | **{OURS}** at that size |")
-            yield "|---|--:|--:|--:|"
-            for method in loose:
-                rows, ours = self.of(OWN, method), self.of(method, OURS)
-                size = f"{macro(rows, of_history):.0%}"
-                yield f"| {method} | {size} | {q(rows):.2f} | {q(ours):.2f} |"
-        if summaries := self.having(SUMMARY):
-            extent = _extent(self.of(SUMMARY, summaries[0]))
-            yield from ("", f"Where the host compacted, at its summary's size ({extent}):")
-            yield from ("", "| | identifiers kept | far ones | Q |", "|---|--:|--:|--:|")
-            for method in summaries:
-                rows = self.of(SUMMARY, method)
-                cells = (share(rows, "FRR"), share(rows, "FRR far"), q(rows))
-                yield f"| {method} | {' | '.join(f'{cell:.2f}' for cell in cells)} |"
+            yield self._of_loose(loose)
+        if self.having(SUMMARY):
+            yield self._of_summaries()
 
+    def _of_loose(self, loose: Sequence[str]) -> Table:
+        """The tools that take no target, with other methods at the size that each reached."""
+        rows = {ITSELF: self._figures({name: self.of(OWN, name) for name in loose}, q)}
+        for method in (OURS, TASK_AND_LAST, MASKING):
+            rows[method] = self._figures({name: self.of(name, method) for name in loose}, q)
+        return Table("loose", "Q at the size that results from", loose, rows, "score")
 
-def _with_excess(rows: Sequence[Row]) -> str:
-    """Q, and the size if it is not the requested one."""
-    size = macro(rows, of_target)
-    return f"{q(rows):.2f}" + (f" (at {size:.0%} of it)" if size > TOLERANCE else "")
+    def _of_summaries(self) -> Table:
+        """The summaries of hosts, with other methods at their size."""
+        rows: dict[str, dict[str, Figure]] = {}
+        for method in self.having(SUMMARY):
+            found = self.of(SUMMARY, method)
+            rows[method] = {
+                column: figure
+                for column, value in (
+                    ("needed identifiers", partial(share, name="FRR")),
+                    ("far ones", partial(share, name="FRR far")),
+                    ("Q", q),
+                )
+                for figure in self._figures({column: found}, value).values()
+            }
+        extent = f"Measured at {_extent(self.of(SUMMARY, HOST))}."
+        columns = ("needed identifiers", "far ones", "Q")
+        heading = "at the size of the host's summary"
+        return Table("summaries", heading, columns, rows, "score", notes=(extent,))
+
+    @staticmethod
+    def _figures(
+        rows: Mapping[str, Sequence[Row]], value: Callable[[Sequence[Row]], float]
+    ) -> dict[str, Figure]:
+        """By column, where there is something to measure."""
+        found = {c: Figure(value(each), macro(each, of_original)) for c, each in rows.items()}
+        return {column: figure for column, figure in found.items() if not isnan(figure.value)}
+
+    def _notes(self) -> Iterator[str]:
+        """Where our views could not be small enough, and where tools gave none."""
+        ours = {budget: self.of(budget, OURS) for budget in self.budgets}
+        floors = {b: sum(row.at_floor for row in rows) for b, rows in ours.items()}
+        told = [f"{n} of {len(ours[b])} at {b}" for b, n in floors.items() if n]
+        if told:
+            yield f"Places where the minimum size is above the target: {', '.join(told)}."
+        places = {row.place for rows in ours.values() for row in rows}
+        for method in self.methods:
+            budget = OWN if self.of(OWN, method) else self.budgets[0]
+            failed = len(places) - len(self.of(budget, method))
+            if failed and self.of(budget, method):
+                yield f"{method} gave no view at {failed} of {len(places)} places."
 
 
 def _extent(rows: Sequence[Row]) -> str:

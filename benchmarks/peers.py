@@ -1,27 +1,32 @@
-r"""Other ways to make a conversation smaller, called as their documentation says.
+"""Other ways to make a conversation smaller, called as their documentation says.
 
-They are needed only for benchmarks and require another version of `mcp` than our server, so they
-have a separate environment:
+They are needed only for benchmarks and require another version of `mcp` than our server, so each
+runs in an environment of its own: `peer_environments.py` makes it, `peer_processes.py` calls it.
 
-    python -m venv peers
-    peers/bin/pip install "headroom-ai==0.42.*" "langchain==1.4.*" "agent-framework-core==1.23.*" \
-        "strands-agents==1.62.*"
-    peers/bin/pip install --no-deps -e . && peers/bin/pip install tiktoken pydantic regex
-
-Peers that are not installed are left out. No model is called here: a peer that would let a model
-write a summary does only its other work.
+No model is called here: a peer that would let a model write a summary does only its other work.
 """
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from estimate import message_tokens
-from needs import groups
-from recordings import Block, Message, Messages
+from peer_messages import (
+    NEXT_REQUEST,
+    from_framework,
+    from_langchain,
+    from_pydantic,
+    from_strands,
+    langchain_tokens,
+    to_framework,
+    to_langchain,
+    to_pydantic,
+    to_strands,
+)  # fmt: skip
+from plain_rules import LAST, MASKING, PLAIN, TASK_AND_LAST, Rule
+from recordings import Messages
 
 TextCounter: TypeAlias = Callable[[str], int]
 
@@ -49,14 +54,14 @@ class Peer:
         return self.read(self.compress(self.write(messages), target))
 
 
-def last_messages(counter: TextCounter | None) -> Peer:
-    """The newest messages that fit; of the first that does not fit, the results that do."""
-    return Peer("last-N window", lambda messages, target: _newest(messages, target))
+def plain(name: str, rule: Rule) -> Callable[[TextCounter | None], Peer]:
+    """A plain rule as a peer that is always there."""
+    return lambda counter: Peer(name, rule)
 
 
 def trim_messages(counter: TextCounter | None) -> Peer:
     trim = import_module("langchain_core.messages").trim_messages
-    count = _langchain_tokens if counter else "approximate"
+    count = langchain_tokens if counter else "approximate"
 
     def compress(messages: Any, target: float) -> Any:
         return trim(
@@ -64,20 +69,20 @@ def trim_messages(counter: TextCounter | None) -> Peer:
             include_system=True, start_on=["human", "ai"],
         )  # fmt: skip
 
-    return Peer("LangChain trim_messages", compress, _to_langchain, _from_langchain)
+    return Peer("LangChain trim_messages", compress, to_langchain, from_langchain)
 
 
 def clear_tool_uses(counter: TextCounter | None) -> Peer:
     edit = import_module("langchain.agents.middleware").ClearToolUsesEdit
     approximately = import_module("langchain_core.messages.utils").count_tokens_approximately
-    count = _langchain_tokens if counter else approximately
+    count = langchain_tokens if counter else approximately
 
     def compress(messages: Any, target: float) -> Any:
         edit(trigger=int(target), keep=3).apply(messages, count_tokens=count)
         return messages
 
     name = "LangChain ClearToolUsesEdit"
-    return Peer(name, compress, _to_langchain, _from_langchain, has_budget=False)
+    return Peer(name, compress, to_langchain, from_langchain, has_budget=False)
 
 
 def token_budget(counter: TextCounter | None) -> Peer:
@@ -93,7 +98,7 @@ def token_budget(counter: TextCounter | None) -> Peer:
         return asyncio.run(run)
 
     name = "Agent Framework TokenBudget"
-    return Peer(name, compress, _to_framework, _from_framework)
+    return Peer(name, compress, to_framework, from_framework)
 
 
 def headroom(counter: TextCounter | None) -> Peer:
@@ -132,81 +137,60 @@ def strands_auto(counter: TextCounter | None) -> Peer:
 
     def compress(messages: Any, target: float) -> Any:
         model = Listener()
-        agent(model=model, messages=messages, context_manager="auto", callback_handler=None)(_NEXT)
+        agent(model=model, messages=messages, context_manager="auto", callback_handler=None)(
+            NEXT_REQUEST
+        )
         return model.sent
 
-    return Peer("Strands auto", compress, _to_strands, _from_strands, has_budget=False)
+    return Peer("Strands auto", compress, to_strands, from_strands, has_budget=False)
+
+
+def litellm_compress(counter: TextCounter | None) -> Peer:
+    litellm: Any = import_module("litellm")
+
+    def compress(messages: Any, target: float) -> Any:
+        found = litellm.compress(
+            messages, model="claude-sonnet-4-5-20250929", call_type="anthropic_messages",
+            compression_trigger=1, compression_target=int(target),
+        )  # fmt: skip
+        if reason := found.get("compression_skipped_reason"):
+            raise ValueError(reason)
+        return found["messages"]
+
+    return Peer("litellm.compress", compress)
+
+
+def harness_tiers(counter: TextCounter | None) -> Peer:
+    """Its tiers that need no model, from the cheapest to the one that drops messages."""
+    compaction: Any = import_module("pydantic_ai_harness.compaction")
+    model: Any = import_module("pydantic_ai.models.test").TestModel()
+
+    def compress(messages: Any, target: float) -> Any:
+        tiers = [
+            compaction.ClampOversizedMessages(max_part_tokens=4_000),
+            compaction.ClearToolResults(max_tokens=1),
+            compaction.SlidingWindowCompaction(
+                max_messages=1, keep_tokens=int(target), tokenizer=counter
+            ),
+        ]
+        tiered = compaction.TieredCompaction(tiers, target_tokens=int(target), tokenizer=counter)
+        return asyncio.run(compaction.compact_now(tiered, messages, model=model))
+
+    return Peer("pydantic-ai-harness tiers", compress, to_pydantic, from_pydantic)
 
 
 PEERS: dict[str, Callable[[TextCounter | None], Peer]] = {
-    "last-N window": last_messages,
+    **{name: plain(name, PLAIN[name]) for name in (LAST, TASK_AND_LAST, MASKING)},
     "LangChain trim_messages": trim_messages,
     "Agent Framework TokenBudget": token_budget,
+    "litellm.compress": litellm_compress,
+    "pydantic-ai-harness tiers": harness_tiers,
     "LangChain ClearToolUsesEdit": clear_tool_uses,
     "headroom compress": headroom,
     "Strands auto": strands_auto,
 }
-
-
-def installed(counter: TextCounter | None) -> tuple[list[Peer], list[str]]:
-    """The peers that can be called, and the names of the others."""
-    found: list[Peer] = []
-    missing: list[str] = []
-    for name, make in PEERS.items():
-        try:
-            found.append(make(counter))
-        except ImportError:
-            missing.append(name)
-    return found, missing
-
-
-def _newest(messages: Messages, target: float) -> Messages:
-    kept: list[Messages] = []
-    used = 0.0
-    for group in reversed(groups(messages)):
-        if used + group.tokens <= target:
-            kept.append(group.messages)
-            used += group.tokens
-            continue
-        room = target - used
-        if room > 150:
-            shortened = _shortened(group.messages, room)
-            kept += [shortened] if sum(map(message_tokens, shortened)) <= room else []
-        break
-    return [message for group in reversed(kept) for message in group]
-
-
-def _shortened(messages: Messages, target: float) -> Messages:
-    """The group with its texts, or the results and arguments of its tools, cut in the middle."""
-    if not any(block["type"] == "tool_result" for m in messages for block in m["content"]):
-        return _cut(messages, int(2.5 * target), "text")
-    length = max(200, int(2.2 * target))
-    shortened = _cut(messages, length, "tool_result", "tool_use")
-    while sum(map(message_tokens, shortened)) > target and length > 200:
-        length //= 2
-        shortened = _cut(messages, length, "tool_result", "tool_use")
-    return shortened
-
-
-def _cut(messages: Messages, length: int, *kinds: str) -> Messages:
-    def middle(value: Any) -> Any:
-        if not isinstance(value, str) or len(value) <= length:
-            return value
-        gap = f"\n[... {len(value) - length} chars omitted ...]\n"
-        return value[: length // 2] + gap + value[len(value) - (length - length // 2) :]
-
-    def cut(block: Block) -> Block:
-        match block:
-            case {"type": kind} if kind not in kinds:
-                return block
-            case {"type": "tool_use"}:
-                return {**block, "input": {k: middle(v) for k, v in block["input"].items()}}
-            case {"type": "tool_result"}:
-                return {**block, "content": middle(block.get("content") or "")}
-            case _:
-                return {**block, "text": middle(block["text"])}
-
-    return [{**message, "content": [*map(cut, message["content"])]} for message in messages]
+TOOLS = tuple(name for name in PEERS if name not in PLAIN)
+"""The peers that have to be installed."""
 
 
 @dataclass
@@ -217,158 +201,3 @@ class _Tokenizer:
 
     def count_tokens(self, text: str) -> int:
         return self.count(text)
-
-
-@dataclass
-class _Entry:
-    """A message where results are separate messages, as in OpenAI and most frameworks."""
-
-    role: str
-    texts: list[str] = field(default_factory=list[str])
-    calls: list[Block] = field(default_factory=list[Block])
-    result: Block | None = None
-
-
-def _entries(messages: Sequence[Message]) -> Iterator[_Entry]:
-    for message in messages:
-        blocks: list[Block] = message["content"]
-        texts = [block["text"] for block in blocks if block["type"] == "text"]
-        calls = [block for block in blocks if block["type"] == "tool_use"]
-        yield from (_Entry("tool", result=b) for b in blocks if b["type"] == "tool_result")
-        if texts or calls:
-            yield _Entry(message["role"], texts, calls)
-
-
-def _joined(entries: Iterable[_Entry]) -> Messages:
-    """The entries as Anthropic's messages; all entries after an answer become one user message."""
-    messages: Messages = []
-    for entry in entries:
-        role = "assistant" if entry.role == "assistant" else "user"
-        blocks = [{"type": "text", "text": text} for text in entry.texts if text] + entry.calls
-        blocks += [entry.result] if entry.result else []
-        if messages and messages[-1]["role"] == role:
-            messages[-1]["content"] += blocks
-        else:
-            messages.append({"role": role, "content": blocks})
-    return messages
-
-
-def _result(call: str, content: Any, *, failed: bool = False) -> Block:
-    block = {"type": "tool_result", "tool_use_id": call, "content": content}
-    return {**block, "is_error": True} if failed else block
-
-
-def _to_langchain(messages: Messages) -> list[Any]:
-    lc = import_module("langchain_core.messages")
-    found: list[Any] = []
-    for entry in _entries(messages):
-        texts = [{"type": "text", "text": text} for text in entry.texts]
-        if entry.result:
-            call, content = entry.result["tool_use_id"], entry.result.get("content") or ""
-            status = "error" if entry.result.get("is_error") else "success"
-            found.append(lc.ToolMessage(content, tool_call_id=call, status=status))
-        elif entry.role == "assistant":
-            calls = [{"id": c["id"], "name": c["name"], "args": c["input"]} for c in entry.calls]
-            found.append(lc.AIMessage(texts, tool_calls=calls))
-        else:
-            found.append(lc.HumanMessage(texts))
-    return found
-
-
-def _from_langchain(messages: Sequence[Any]) -> Messages:
-    return _joined(map(_langchain_entry, messages))
-
-
-def _langchain_entry(message: Any) -> _Entry:
-    if message.type == "tool":
-        failed = message.status == "error"
-        result = _result(message.tool_call_id, message.content, failed=failed)
-        return _Entry("tool", result=result)
-    content = message.content
-    texts = [content] if isinstance(content, str) else [block["text"] for block in content]
-    calls: list[Block] = [
-        {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]}
-        for call in getattr(message, "tool_calls", ())
-    ]
-    return _Entry("assistant" if message.type == "ai" else "user", texts, calls)
-
-
-def _langchain_tokens(messages: Sequence[Any]) -> int:
-    return int(sum(map(message_tokens, _from_langchain(messages))))
-
-
-def _to_framework(messages: Messages) -> list[Any]:
-    framework = import_module("agent_framework")
-    message, content = framework.Message, framework.Content
-    found: list[Any] = []
-    for entry in _entries(messages):
-        parts = [content.from_text(text) for text in entry.texts]
-        parts += [
-            content.from_function_call(call["id"], call["name"], arguments=call["input"])
-            for call in entry.calls
-        ]
-        if entry.result:
-            result = entry.result.get("content") or ""
-            parts = [content.from_function_result(entry.result["tool_use_id"], result=result)]
-        found.append(message(entry.role, parts))
-    return found
-
-
-def _from_framework(messages: Sequence[Any]) -> Messages:
-    return _joined(entry for message in messages for entry in _framework_entries(message))
-
-
-def _framework_entries(message: Any) -> Iterator[_Entry]:
-    entry = _Entry(str(getattr(message.role, "value", message.role)))
-    for part in message.contents:
-        match part.type:
-            case "text":
-                entry.texts.append(part.text)
-            case "function_call":
-                call = {"id": part.call_id, "name": part.name, "input": part.arguments}
-                entry.calls.append({"type": "tool_use", **call})
-            case "function_result":
-                yield _Entry("tool", result=_result(part.call_id, part.result))
-            case _:
-                pass
-    if entry.texts or entry.calls:
-        yield entry
-
-
-_NEXT = "(the next request)"
-
-
-def _to_strands(messages: Messages) -> list[Any]:
-    def block(block: Block) -> Any:
-        match block["type"]:
-            case "text":
-                return {"text": block["text"]}
-            case "tool_use":
-                call = {"toolUseId": block["id"], "name": block["name"], "input": block["input"]}
-                return {"toolUse": call}
-            case _:
-                status = "error" if block.get("is_error") else "success"
-                content = [{"text": block.get("content") or ""}]
-                call = block["tool_use_id"]
-                return {"toolResult": {"toolUseId": call, "status": status, "content": content}}
-
-    return [{"role": m["role"], "content": [*map(block, m["content"])]} for m in messages]
-
-
-def _from_strands(messages: Sequence[Any]) -> Messages:
-    def block(block: Any) -> Block:
-        if "toolUse" in block:
-            call = block["toolUse"]
-            fields = {"id": call["toolUseId"], "name": call["name"], "input": call["input"]}
-            return {"type": "tool_use", **fields}
-        if "toolResult" in block:
-            result = block["toolResult"]
-            text = "\n".join(item["text"] for item in result["content"] if "text" in item)
-            return _result(result["toolUseId"], text, failed=result["status"] == "error")
-        return {"type": "text", "text": block["text"]}
-
-    return [
-        {"role": m["role"], "content": blocks}
-        for m in messages
-        if (blocks := [block(b) for b in m["content"] if b != {"text": _NEXT}])
-    ]

@@ -1,7 +1,7 @@
 """How much of what an agent needs later is still in a compressed view, ours and others'.
 
     python benchmarks/quality.py [--budgets 0.25,0.1,0.05,8000] [--cuts 3] [--limit 10]
-        [--only NAME] [--points] [--processes 2] [--json FILE | --load FILE] [--markdown]
+        [--only NAME] [--points] [--peers] [--processes 2] [--json FILE | --load FILE] [--markdown]
         [--svg benchmarks/quality.svg]
 
 Recorded sessions are cut where an answer follows. The history before the cut is compressed to
@@ -12,8 +12,9 @@ and no project counts more than another. Tokens are those of `estimate.py`, for 
 With --points, sessions are also cut where the host compacted them. The summary that the host's
 model wrote is then compared with views of that size.
 
-Methods that take no budget are shown with the size they reached, next to our view of exactly that
-size. Peers that are not installed are left out; `peers.py` says how to install them.
+Plain rules stand beside ours; with --peers, other tools do, too, each in an environment that is
+made for it. Tools that take no budget are shown with the size they reached, next to views of
+exactly that size by ours and by plain rules.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -31,9 +33,13 @@ from typing import Any
 import estimate
 import recordings
 from chart import chart
+from comparison import block
+from field.view import View, share_of
 from needs import Need, groups, need, score
 from outcome import HOST, OURS, OWN, SUMMARY, TOLERANCE, Outcome, Row, macro, of_history, q
-from peers import Peer, installed
+from peer_processes import Failed, everyone, install
+from peers import Peer
+from plain_rules import MASKING, PLAIN, TASK_AND_LAST
 from recordings import Cut, Message, Messages, Recording
 from texts import Reader
 
@@ -48,6 +54,7 @@ class Task:
     Attributes:
         budgets: shares of the history up to 1, else tokens.
         only: parts of the names of the methods to run; empty for all.
+        peers: whether other tools are measured, too.
         again: make only our views, without scores, to see whether another process makes the same.
     """
 
@@ -55,6 +62,7 @@ class Task:
     cuts: int
     points: bool
     only: tuple[str, ...] = ()
+    peers: bool = False
     again: bool = False
 
     def wants(self, name: str) -> bool:
@@ -67,7 +75,7 @@ def measured(path: Path, task: Task) -> list[Row]:
     if not recording.uses_tools:
         return []
     reader = Reader(recording.folder)
-    peers = [] if task.again else installed(estimate.whole_tokens)[0]
+    peers = [] if task.again else everyone(tools_too=task.peers)
     peers = [peer for peer in peers if task.wants(peer.name)]
     cuts = recordings.cuts(recording, task.cuts)
     if task.points:
@@ -107,18 +115,31 @@ class Place:
                 yield self.ours(name, target)
             for peer in self.peers:
                 if peer.has_budget:
-                    yield self.row(name, peer.name, target, peer.view(self.copy(), target))
+                    yield from self.tried(name, peer, target)
         if summary is None:
             yield from self.loose(min(targets.values()))
 
     def loose(self, target: float) -> Iterator[Row]:
-        """The methods that take no budget, and our views of their sizes."""
+        """The tools that take no budget, and views of their sizes by ours and by plain rules."""
         for peer in self.peers:
-            if not peer.has_budget:
-                row = self.row(OWN, peer.name, target, peer.view(self.copy(), target))
+            if peer.has_budget:
+                continue
+            for row in self.tried(OWN, peer, target):
                 yield row
                 if self.task.wants(OURS):
                     yield self.ours(peer.name, row.size)
+                for rule in (TASK_AND_LAST, MASKING):
+                    view = PLAIN[rule](self.copy(), row.size)
+                    yield self.row(peer.name, rule, row.size, view)
+
+    def tried(self, name: str, peer: Peer, target: float) -> Iterator[Row]:
+        """The row of a peer's view; none if the peer failed."""
+        try:
+            view = peer.view(self.copy(), target)
+        except Failed as error:
+            print(f"\n{peer.name}: {error}", file=sys.stderr)
+        else:
+            yield self.row(name, peer.name, target, view)
 
     def ours(self, name: str, target: float) -> Row:
         """Our view, with any violation of the conditions it must meet."""
@@ -148,11 +169,16 @@ class Place:
             whole=tokens_of(self.cut.history),
             target=target,
             size=tokens_of(view),
+            share=share_of(View(view), self.whole),
             typed=sum(map(estimate.tokens, typed)),
             at_floor=False,
             faults=("invalid",) if recordings.problems(view) else (),
             scores=scores,
         )
+
+    @cached_property
+    def whole(self) -> View:
+        return View(self.cut.history)
 
     def copy(self) -> Messages:
         return json.loads(json.dumps(self.cut.history))
@@ -230,6 +256,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="so many recordings")
     parser.add_argument("--only", action="append", default=[], help="part of a name; repeatable")
     parser.add_argument("--points", action="store_true", help="also where hosts compacted")
+    parser.add_argument("--peers", action="store_true", help="install and measure other tools, too")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--json", type=Path, help="write the rows there")
     parser.add_argument("--load", type=Path, help="take the rows from there")
@@ -239,10 +266,11 @@ def main() -> None:
     if options.load:
         rows = [Row(**row) for row in json.loads(options.load.read_text(encoding="utf-8"))]
     else:
-        for name in installed(None)[1]:
-            print(f"{name}: not installed", file=sys.stderr)
+        for name, reason in (install() if options.peers else {}).items():
+            print(f"{name}: {reason}", file=sys.stderr)
         budgets = tuple(map(float, options.budgets.split(",")))
-        task = Task(budgets, options.cuts, options.points, tuple(options.only))
+        only = tuple(options.only)
+        task = Task(budgets, options.cuts, options.points, only, options.peers)
         rows = everything(recordings.paths()[: options.limit], task, options.processes)
     outcome = Outcome(rows)
     if options.json:
@@ -250,8 +278,10 @@ def main() -> None:
         options.json.write_text(json.dumps(written), encoding="utf-8")
     if options.svg:
         options.svg.write_text(drawing(outcome), encoding="utf-8")
-    lines = outcome.markdown() if options.markdown else (*outcome.tables(), *outcome.gates())
-    print("\n".join(lines))
+    if options.markdown:
+        print(block([*outcome.tables()]))
+    else:
+        print("\n".join((*outcome.details(), *outcome.gates())))
 
 
 if __name__ == "__main__":

@@ -27,13 +27,14 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 import recordings
+from comparison import Figure, Table, block
 from keeping import UNCOMPRESSED, Loop, loops, threshold_of
 from needs import FAR_TOKENS
 from recordings import Message, Messages
@@ -170,6 +171,34 @@ def run(loop: Loop, messages: Messages, ruler: Ruler, window: int) -> Tally:
     return total
 
 
+def tables(found: Mapping[int, Tallies]) -> Iterator[Table]:
+    """The tables for a README, given the totals by window; a column for each window."""
+    for heading, unit, lower_is_better, value in (
+        ("input cost, in tokens, with a window of", "millions", True, _cost),
+        ("% of repeated identifiers in the request, with a window of", "percent", False, _far),
+        ("requests larger than the window of", "count", True, _too_large),
+    ):
+        rows: dict[str, dict[str, Figure]] = {}
+        for window, tallies in found.items():
+            for name, tally in tallies.items():
+                if name != UNCOMPRESSED:
+                    rows.setdefault(name, {})[f"{window:,}"] = Figure(value(tally))
+        columns = [f"{window:,}" for window in found]
+        yield Table("replay", heading, columns, rows, unit, lower_is_better)
+
+
+def _cost(tally: Tally) -> float:
+    return tally.cost
+
+
+def _far(tally: Tally) -> float:
+    return tally.in_view_far / max(1, tally.repeated_far)
+
+
+def _too_large(tally: Tally) -> float:
+    return tally.too_large
+
+
 def table(tallies: Tallies, dollars: float | None) -> Iterator[list[str]]:
     """A row of headings, and one row for each loop."""
     money = [] if dollars is None else ["dollars"]
@@ -196,15 +225,40 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def lines(rows: Sequence[Sequence[str]], *, markdown: bool) -> Iterator[str]:
+def lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Rows as lines; all columns except the first are aligned right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for number, row in enumerate(rows):
+    for row in rows:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        yield f"| {' | '.join(cells)} |" if markdown else "  ".join(cells).rstrip()
-        if markdown and number == 0:
-            yield f"|---|{'--:|' * (len(row) - 1)}"
+        yield "  ".join(cells).rstrip()
+
+
+def everything(
+    paths: Sequence[Path], windows: Sequence[int], processes: int
+) -> dict[Path, dict[int, Tallies]]:
+    """The replays of all recordings."""
+    found: dict[Path, dict[int, Tallies]] = {}
+    with ProcessPoolExecutor(processes) as pool:
+        replays = pool.map(replayed, paths, [windows] * len(paths))
+        for number, (path, tallies) in enumerate(zip(paths, replays, strict=True), 1):
+            found[path] = tallies
+            print(f"\rreplayed: {number} of {len(paths)}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return found
+
+
+def totals(
+    found: Mapping[Path, Mapping[int, Tallies]], windows: Sequence[int]
+) -> dict[int, Tallies]:
+    """The sums over sessions by window, for windows whose threshold a session reaches."""
+    total: dict[int, Tallies] = {}
+    for window in windows:
+        taken = [each[window] for each in found.values() if window in each]
+        for name in taken[0] if taken else ():
+            tally = sum((tallies[name] for tallies in taken), Tally())
+            total.setdefault(window, {})[name] = tally
+    return total
 
 
 def main() -> None:
@@ -219,24 +273,20 @@ def main() -> None:
     options = parser.parse_args()
     windows = [int(window) for window in options.windows.split(",")]
     paths = [path for path in recordings.paths() if options.only in path.name][: options.limit]
-    found: dict[Path, dict[int, Tallies]] = {}
-    with ProcessPoolExecutor(options.processes) as pool:
-        replays = pool.map(replayed, paths, [windows] * len(paths))
-        for number, (path, tallies) in enumerate(zip(paths, replays, strict=True), 1):
-            found[path] = tallies
-            print(f"\rreplayed: {number} of {len(paths)}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+    found = everything(paths, windows, options.processes)
+    if options.markdown:
+        print(block([*tables(totals(found, windows))]))
+        return
     for window in windows:
         taken = {path: tallies[window] for path, tallies in found.items() if window in tallies}
-        names = dict.fromkeys(name for tallies in taken.values() for name in tallies)
-        total = {n: sum((each[n] for each in taken.values()), Tally()) for n in names}
+        total = totals(found, [window]).get(window, {})
         requests = max((tally.requests for tally in total.values()), default=0)
         fit = sum(not each[UNCOMPRESSED].too_large for each in taken.values())
         title = (
             f"Window of {window:,} tokens: {requests:,} requests of {len(taken)} sessions that "
             f"reach the threshold; {fit} would fit uncompressed"
         )
-        print(f"**{title}**\n" if options.markdown else f"\n{title}\n")
+        print(f"\n{title}\n")
         shown = {title: total} if taken else {}
         if options.each:
             shown |= {path.name.removesuffix(".json.gz"): each for path, each in taken.items()}
@@ -244,7 +294,7 @@ def main() -> None:
             if name != title:
                 print(f"\n{name}: {next(iter(tallies.values())).requests:,} requests\n")
             rows = [*table(tallies, options.dollars)]
-            print("\n".join(lines(rows, markdown=options.markdown)))
+            print("\n".join(lines(rows)))
         print()
 
 

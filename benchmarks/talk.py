@@ -1,6 +1,6 @@
 """How much of what people ask later about meetings and chats is in a compressed view of them.
 
-    python benchmarks/talk.py [--shares 0.5,0.25,0.1]
+    python benchmarks/talk.py [--shares 0.5,0.25,0.1] [--peers]
 
 Some recordings are talk, and come with questions that a person asked about them. For a meeting, the
 answers and the messages that contain them are known: the view should contain the words of an answer
@@ -9,29 +9,31 @@ words of the message that has most of the question's words, and of the next mess
 few messages count, weighted by rarity; in a script without spaces, pairs of characters are words.
 Means are taken over questions, then recordings.
 
-Our view and those of the installed peers (`peers.py`) are compared with a view of random messages:
-a method that is worse does not choose at all.
+Our view and those of plain rules (with --peers, those of other tools, too) are compared with a view
+of random messages: a method that is worse does not choose at all.
 """
 
 import argparse
 import gzip
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import log
 from pathlib import Path
-from random import Random
 from statistics import mean
 from typing import Any
 
-import estimate
 import recordings
+from comparison import OURS, Figure, Table, block
 from estimate import message_tokens
-from peers import Peer, installed
+from field.methods import ours
+from field.view import View, share_of
+from peer_processes import Failed, everyone, install
+from peers import Peer
+from plain_rules import PLAIN, RANDOM
 from recordings import Messages
-
-from context_compression import BudgetTooSmall, compress
 
 GO_ON = {"role": "user", "content": [{"type": "text", "text": "Go on."}]}
 WORD = re.compile(r"[a-z][a-z'-]{3,}|\d[\d.,]*\d|\d")
@@ -100,27 +102,8 @@ def share_in(view: Messages, talk: Talk) -> float:
     )
 
 
-def at_random(messages: Messages, target: float) -> Messages:
-    order = Random(1).sample(range(len(messages)), len(messages))
-    kept = set[int]()
-    for index in order:
-        tokens = message_tokens(messages[index])
-        if tokens <= target:
-            target -= tokens
-            kept.add(index)
-    return [messages[index] for index in sorted(kept)]
-
-
-def ours(messages: Messages, target: float) -> Messages:
-    counter = estimate.whole_tokens
-    try:
-        return [*compress(messages, target_tokens=int(target), counter=counter).messages]
-    except BudgetTooSmall as error:
-        return [*compress(messages, target_tokens=error.floor_tokens, counter=counter).messages]
-
-
-def talks() -> Iterator[Talk]:
-    for path in recordings.paths():
+def talks(limit: int | None = None) -> Iterator[Talk]:
+    for path in recordings.paths()[:limit]:
         recording = read(path)
         if recording.get("qa") or recording.get("questions"):
             yield Talk(recording)
@@ -131,32 +114,53 @@ def read(path: Path) -> dict[str, Any]:
         return json.load(file)
 
 
-def methods() -> Sequence[Peer]:
-    peers = (peer for peer in installed(estimate.whole_tokens)[0] if peer.has_budget)
-    return [Peer("ours", ours), *peers, Peer("messages at random", at_random)]
+def tables(
+    shares: Sequence[float], *, tools_too: bool = False, limit: int | None = None
+) -> Iterator[Table]:
+    """One table of all methods; a column for each kind of talk and each share."""
+    found = [*talks(limit)]
+    peers = [peer for peer in everyone(tools_too=tools_too) if peer.has_budget]
+    methods = [Peer(OURS, ours), *peers, Peer(RANDOM, PLAIN[RANDOM])]
+    columns = {
+        f"{kind}, {100 * share:g} %": (kind, share)
+        for kind in sorted({talk.kind for talk in found})
+        for share in shares
+    }
+    rows: dict[str, dict[str, Figure]] = {}
+    notes: list[str] = []
+    for method in methods:
+        print(f"talk: {method.name}", file=sys.stderr, flush=True)
+        rows[method.name] = {}
+        for column, (kind, share) in columns.items():
+            those = [talk for talk in found if talk.kind == kind]
+            try:
+                figures = [shown(method, talk, share) for talk in those]
+            except Failed as error:
+                notes.append(f"{method.name} gave no view ({column}): {error}.")
+                continue
+            size = mean(figure.size or 0 for figure in figures)
+            rows[method.name][column] = Figure(mean(f.value for f in figures), size)
+    if columns:
+        yield Table("talk", "% of what is asked later", [*columns], rows, notes=notes)
+
+
+def shown(method: Peer, talk: Talk, share: float) -> Figure:
+    """What a view of a talk holds, and its size."""
+    messages: Messages = json.loads(json.dumps(talk.messages))
+    target = share * sum(map(message_tokens, messages))
+    view = recordings.plain(method.view(messages, target))
+    return Figure(share_in(view, talk), share_of(View(view), View(talk.messages)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="What of meetings and chats stays in view.")
     parser.add_argument("--shares", default="0.5,0.25,0.1", help="of the tokens, for views")
-    shares = [float(share) for share in parser.parse_args().shares.split(",")]
-    found = [*talks()]
-    kinds = sorted({talk.kind for talk in found})
-    print(f"| | {' | '.join(f'{kind} {share:.0%}' for share in shares for kind in kinds)} |")
-    print(f"|---|{'--:|' * len(shares) * len(kinds)}")
-    for method in methods():
-        cells: list[str] = []
-        for share in shares:
-            for kind in kinds:
-                those = [talk for talk in found if talk.kind == kind]
-                cells.append(f"{mean(shown(method, talk, share) for talk in those):.2f}")
-        print(f"| {method.name} | {' | '.join(cells)} |", flush=True)
-
-
-def shown(method: Peer, talk: Talk, share: float) -> float:
-    messages: Messages = json.loads(json.dumps(talk.messages))
-    target = share * sum(map(message_tokens, messages))
-    return share_in(recordings.plain(method.view(messages, target)), talk)
+    parser.add_argument("--peers", action="store_true", help="install and measure other tools, too")
+    options = parser.parse_args()
+    if options.peers:
+        install()
+    shares = [float(share) for share in options.shares.split(",")]
+    print(block([*tables(shares, tools_too=options.peers)]))
 
 
 if __name__ == "__main__":

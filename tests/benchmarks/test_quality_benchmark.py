@@ -1,32 +1,26 @@
 """What the quality benchmark's numbers mean, on a session of our own."""
 
-import sys
-from collections.abc import Iterator
-from importlib import import_module
-from pathlib import Path
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+Script = Callable[[str], ModuleType]
+
 FILLER = "The quick brown fox jumps over the lazy dog and runs through the wide green wood. "
 ASKED = "Please keep every timeout in the settings file below ninety seconds."
 
 
 @pytest.fixture
-def needs() -> Iterator[Any]:
-    before = {*sys.modules}
-    sys.path.insert(0, str(BENCHMARKS))
-    yield import_module("needs")
-    sys.path.remove(str(BENCHMARKS))
-    for name in {*sys.modules} - before:
-        del sys.modules[name]
+def needs(script: Script) -> Any:
+    return script("needs")
 
 
 @pytest.fixture
-def session(needs: Any) -> Any:
+def session(script: Script) -> Any:
     """A session whose last ten answers use eight names from its beginning."""
-    recordings = import_module("recordings")
+    recordings: Any = script("recordings")
     defined = "\n".join(f"def load_part_{n}(path): return open_part_{n}(path)" for n in range(8))
     history = [_message("user", ASKED), *_step(0, defined)]
     history += [m for n in range(1, 9) for m in _step(n, FILLER * 120)]
@@ -78,3 +72,58 @@ def test_a_bare_list_of_names_is_not_grounded(needs: Any, session: Any) -> None:
     scores = _score(needs, session, [_message("user", names)])
 
     assert (scores["FRR"], scores["GFRR"]) == (1, 0)
+
+
+def test_a_place_gives_a_row_of_every_method_with_its_true_size(
+    script: Script, session: Any
+) -> None:
+    quality: Any = script("quality")
+    peers = script("peer_processes").everyone(tools_too=False)
+    peers += [script("peers").Peer("a tool", _everything, has_budget=False)]
+    recording, cut = session
+    reader = script("texts").Reader(None)
+    need = script("needs").need(reader, recording, cut)
+    task = quality.Task((0.25,), 1, points=False)
+
+    rows = [*quality.Place(recording, cut, reader, need, peers, task).rows()]
+
+    methods = ("context-compression", "last-N", "task + last-N", "observation masking")
+    assert [row.method for row in rows if row.label == "25 %"] == [*methods]
+    assert {row.method for row in rows if row.label == "a tool"} == {*methods} - {"last-N"}
+    [whole] = [row for row in rows if row.label == "own"]
+    assert whole.share == 1
+    assert all(0 < row.share <= 0.4 for row in rows if row.label == "25 %")
+    assert not [row.faults for row in rows if row.method == methods[0] and row.faults]
+
+
+def test_the_tables_tell_q_what_takes_no_target_and_where_the_size_was_missed(
+    script: Script,
+) -> None:
+    outcome: Any = script("outcome")
+
+    rows = [
+        _row(outcome, "25 %", "context-compression", 0.5, at_floor=True),
+        _row(outcome, "25 %", "task + last-N", 0.25),
+        _row(outcome, "own", "a tool", 1.0),
+        _row(outcome, "a tool", "context-compression", 1.0),
+    ]
+
+    kept, tried, loose = outcome.Outcome(rows).tables()
+    assert "| **context-compression** | 0.50 (30 %) |" in [*kept.lines()]
+    assert "Places where the minimum size is above the target: 1 of 1 at 25 %." in kept.notes
+    assert tried.rows["task + last-N"]["failed calls, 25 %"].value == 0.25
+    assert {*loose.rows} >= {"the tool itself", "context-compression"}
+    assert loose.columns == ["a tool"]
+
+
+def _everything(messages: list[dict[str, Any]], target: float) -> list[dict[str, Any]]:
+    return messages
+
+
+def _row(outcome: Any, label: str, method: str, value: float, *, at_floor: bool = False) -> Any:
+    names = ("FRR", "FRR far", "GFRR", "GFRR far", "NGR", "VAR", "UIS", "failures", "decisions")
+    return outcome.Row(
+        recording="own", source="own", at=9, label=label, method=method, digest="", whole=100.0,
+        target=25.0, size=30.0, share=0.3, typed=1.0, at_floor=at_floor, faults=(),
+        scores=dict.fromkeys(names, value),
+    )  # fmt: skip
