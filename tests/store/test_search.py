@@ -132,7 +132,7 @@ def test_a_question_finds_what_its_rare_words_do(store: Store) -> None:
     chat = "what is the use of it when it is not what it was, and why is that in the way"
     offloaded(store, *(f"{n} {chat}" for n in range(200)))
     offloaded(store, *(f"{n} {chat}, okapi" for n in range(9)))
-    [wanted] = offloaded(store, "okapi zebra" + PADDING)
+    [wanted] = offloaded(store, "okapi zebra, and so it is")
 
     found = store.search("what is the zebra of the okapi when it is in use")
 
@@ -140,6 +140,113 @@ def test_a_question_finds_what_its_rare_words_do(store: Store) -> None:
     assert all("okapi" in says(hit) for hit in found.hits)
     assert {"zebra", "okapi"} < {*found.words}
     assert len(found.words) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("Which migrations were failing?", "the migration failed at last"),
+        ("migrations failing", "the migration failed at last"),
+        ("Who was painting horses?", "she paints a horse"),
+        ("Does parsing headers work?", "class HeaderParser: parseHeader"),
+    ],
+)
+def test_words_are_found_in_their_other_forms(store: Store, query: str, text: str) -> None:
+    wanted, _ = offloaded(store, text, "something else entirely")
+
+    found = store.search(query)
+
+    assert refs(found) == [wanted]
+    assert found.hits[0].held == 2
+    assert says(found.hits[0]) == text
+
+
+def test_a_word_as_it_is_written_goes_before_its_other_forms(store: Store) -> None:
+    exact, other = offloaded(store, "the migrations of the okapi", "the migration of the okapi")
+
+    assert refs(store.search("migrations")) == [exact, other]
+
+
+def test_a_name_is_not_found_in_another_form(store: Store) -> None:
+    exact, _ = offloaded(store, "parse_headers is here", "parsed_header is there")
+
+    assert refs(store.search("parse_headers")) == [exact]
+    assert refs(store.search('"parse headers"')) == [exact]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did the okapi and the zebra get there, and who was it that did it?",
+        "when did the okapi and the zebra get there",
+        "Wann war das okapi bei dem zebra, und wer hat das so gesehen?",
+        "Où est-ce que le zebra et le okapi ont été, et pourquoi ?",
+        "¿Dónde está el okapi y cuándo fue el zebra con los que son?",
+    ],
+)
+def test_function_words_of_a_question_do_not_decide(store: Store, question: str) -> None:
+    offloaded(store, *(f"{n} has nothing of that kind" for n in range(30)))
+    wanted, alike = offloaded(
+        store, "an okapi, a zebra", f"{question.replace('okapi', '').replace('zebra', '')} Okapi!"
+    )
+
+    found = store.search(question)
+
+    assert refs(found)[:2] == [wanted, alike]
+    assert {word.lower() for word in found.words} <= {
+        "okapi",
+        "zebra",
+        "get",
+        "gesehen",
+        "est-ce",
+        "ont",
+    }
+
+
+def test_a_question_of_function_words_alone_is_searched_for_them(store: Store) -> None:
+    wanted, _ = offloaded(store, "to be or not to be", "quite another thing")
+
+    assert refs(store.search("What is it to be, or not to be?")) == [wanted]
+
+
+def test_a_long_text_has_no_advantage_for_a_question(store: Store) -> None:
+    offloaded(store, *(f"{n} something else entirely, and more of it" for n in range(30)))
+    long = " ".join(f"word{n}" for n in range(3_000))
+    about, catchall = offloaded(
+        store, "The okapi was fed in the morning, with leaves.", f"{long} okapi {long} fed {long}"
+    )
+
+    assert refs(store.search("When was the okapi fed?")) == [about, catchall]
+
+
+def test_what_is_said_beside_a_hit_counts_for_it(store: Store) -> None:
+    filler = [message for n in range(20) for message in (user(f"{n}?"), assistant(f"{n}!"))]
+    archived(
+        store, "talk",
+        *filler[:20], user("Tell me of the leaves."), assistant("Well."), *filler[20:],
+        user("What do the okapi and the zebra eat?"), assistant("They eat leaves."), user("Good."),
+    )  # fmt: skip
+
+    found = store.search("Which leaves do an okapi and a zebra like?")
+
+    assert says(found.hits[0]).startswith("What do the okapi")
+    assert says(found.hits[1]).startswith("They eat leaves.")
+
+
+def test_a_name_in_a_question_still_stands_as_it_is_written(store: Store) -> None:
+    exact, _ = offloaded(
+        store,
+        "long before that, max_retries was five" + PADDING,
+        "the workers of the queue retry, at the max, retries of the worker",
+    )
+
+    assert refs(store.search("What was max_retries for the workers of the queue?"))[0] == exact
+
+
+def test_chinese_questions_are_searched_by_their_letters(store: Store) -> None:
+    wanted, _ = offloaded(store, "我们决定改用这个库，因为它更快", "今天天气很好")
+
+    assert refs(store.search("为什么决定改用这个库？"))[0] == wanted
 
 
 def test_words_that_most_texts_hold_are_looked_for_where_nothing_holds_the_others(

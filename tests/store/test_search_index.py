@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +16,7 @@ from full_disk import a_disk_that_takes
 from written import squeeze
 
 from context_compression import Session, Store
+from context_compression.store.catalog import Catalog
 from context_compression.testing import conversation
 
 INDEX = "search.sqlite"
@@ -58,6 +60,7 @@ def finds_all(store: Store) -> bool:
     database = sqlite3.connect(store.folder / INDEX)
     check = database.execute("PRAGMA integrity_check").fetchone()
     database.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    database.execute("INSERT INTO stems (stems) VALUES ('integrity-check')")
     database.close()
     return (
         found.note is None
@@ -204,6 +207,18 @@ def test_one_of_another_version_or_program_is_made_anew(store: Store) -> None:
         assert finds_all(store)
 
 
+def test_one_of_the_version_before_is_made_anew(store: Store) -> None:
+    store.search("okapi")
+    other = sqlite3.connect(store.folder / INDEX)
+    other.executescript(
+        "DROP TABLE stems; ALTER TABLE documents DROP COLUMN place; PRAGMA user_version = 6;"
+    )
+    other.close()
+
+    assert finds_all(store)
+    assert [hit.session for hit in store.search("Who was living in forests?").hits] == ["texts"]
+
+
 def test_bytes_changed_in_it_never_show_what_is_not_archived(store: Store) -> None:
     store.search("okapi")
     sound = (store.folder / INDEX).read_bytes()
@@ -313,11 +328,14 @@ def test_without_sqlite_the_same_is_found(store: Store, monkeypatch: pytest.Monk
 def test_a_session_that_another_process_made_meanwhile_is_found_and_stays_indexed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed = store.sessions()
+    stamps = Catalog(store.folder).stamps()
     Session(store, "late").offload("another okapi")
     assert store.search("okapi").total == 2
 
-    monkeypatch.setattr(store, "sessions", listed.copy)  # as it was read a moment before
+    def as_a_moment_before(_: Catalog) -> Mapping[str, tuple[int, int]]:
+        return stamps
+
+    monkeypatch.setattr(Catalog, "stamps", as_a_moment_before)
 
     assert {hit.session for hit in store.search("okapi").hits} == {"texts", "late"}
     with sqlite3.connect(store.folder / INDEX) as database:

@@ -6,6 +6,7 @@ hosts.
 
     folder              `Store`: the folder as an object
 
+    catalog             finds the owner of a ref, and the logs that have grown, in large stores
     pruning             what may be deleted
     sessions            the sessions of a store, and which of them archived a ref
     disk_usage          the disk space of the sessions and the index
@@ -16,6 +17,7 @@ hosts.
     verification        checks the archive of a session for damage
 
     originals           files with the messages that a compression archived
+    ref_list            the list of all refs of a store, and of the logs that have grown
     ref_entries         finds the entries of refs in a log without parsing the complete log
     json_lines          append-only files of JSON lines
     summaries           the file `summaries.json`

@@ -9,16 +9,12 @@ from typing import Any
 
 from context_compression.errors import NotOurs, StoreError
 from context_compression.store import disk_usage, files, pruning
+from context_compression.store.catalog import Catalog
 from context_compression.store.location import INDEX, store_folder_for
 from context_compression.store.log import SessionLog
 from context_compression.store.root_folder import LOCK_SECONDS, holding, when_made
 from context_compression.store.search import SearchResult, SearchScope, search
-from context_compression.store.sessions import (
-    has_compression,
-    newest_first,
-    owner_of,
-    session_folders,
-)
+from context_compression.store.sessions import has_compression, newest_first, session_folders
 from context_compression.store.summaries import SummaryFile, usable_part, without_repeats
 from context_compression.store.trust import PROMPTS, KnownFolders, check_owner, settings_and_prompts
 
@@ -49,6 +45,7 @@ class Store:
         self._config = self.folder / "config.json"
         self._summary_file = SummaryFile(self.folder)
         self._logs: dict[str, SessionLog] = {}
+        self._catalog = Catalog(self.folder)
         self._known_folders: KnownFolders | None = None
 
     @classmethod
@@ -194,6 +191,10 @@ class Store:
         """
         check_owner(self.folder)
         files.no_link(self.folder / "sessions")
+        return self._log(id)
+
+    def _log(self, id: str) -> SessionLog:
+        """As `session`, without a check of the folder."""
         if id not in self._logs:
             self._logs[id] = SessionLog(self.folder, id)
         return self._logs[id]
@@ -283,7 +284,8 @@ class Store:
             UnknownRef: several refs begin with these digits, or two sessions archived different
                 originals under the ref, which does not happen by chance.
         """
-        return self._owner(ref, lambda log: log.about(ref)) or self._owner(ref, SessionLog.refs)
+        check_owner(self.folder)
+        return self._catalog.owner(ref, self._log, by_list=self.is_ours)
 
     def search(
         self,
@@ -308,8 +310,9 @@ class Store:
         Raises:
             StoreError: the pattern is invalid or takes too long.
         """
-        logs = [self.session(id) for id in self.sessions()]
-        scope = SearchScope(self.folder, logs, session, self.is_ours)
+        check_owner(self.folder)
+        files.no_link(self.folder / "sessions")
+        scope = SearchScope(self.folder, self._catalog.stamps(), self._log, session, self.is_ours)
         return search(scope, query, pattern=pattern, limit=limit, skip=skip)
 
     def verify(self) -> list[str]:
@@ -331,11 +334,6 @@ class Store:
             if "n" in summary:
                 return has_compression(self.session(str(summary.get("session"))), summary["n"])
         return True
-
-    def _owner(
-        self, ref: str, refs_of: Callable[[SessionLog], Collection[str]]
-    ) -> SessionLog | None:
-        return owner_of(ref, map(self.session, self.sessions()), refs_of)
 
     def _session_folders(self) -> list[str]:
         check_owner(self.folder)

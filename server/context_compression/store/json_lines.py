@@ -151,7 +151,9 @@ class LineFile:
         """
         with files.reading(self.path), open(files.ordinary(self.path), "rb") as file:
             file.seek(mark.offset)
-            data = file.read(at_least) + file.readline()
+            left = os.fstat(file.fileno()).st_size - mark.offset
+            data = file.read(min(at_least, max(left, 0)))  # room for more costs time
+            data += file.readline()
         complete = data[: data.rfind(b"\n") + 1]
         lines: list[JsonLine] = []
         start = mark.offset

@@ -26,7 +26,7 @@ from context_compression.store.events import hashes_of_originals, messages_in, r
 from context_compression.store.json_lines import Events, JsonLine, LineFile, Mark
 from context_compression.store.names import checked_name
 from context_compression.store.root_folder import make_folder
-from context_compression.store.session_folder import SessionFolder
+from context_compression.store.session_folder import EVENTS, SessionFolder
 from context_compression.store.short_refs import complete_ref
 from context_compression.store.verification import damaged_originals, lost_refs
 
@@ -62,7 +62,7 @@ class SessionLog(SessionFolder):
         """The session `id` of the store at `root`. An invalid id raises `StoreError`."""
         super().__init__(root, id)
         self._folder_path = str(self.folder)
-        self._events = LineFile(self.folder / "events.jsonl", "session")
+        self._events = LineFile(self.folder / "events.jsonl", EVENTS)
         self._ledger = LineFile(self.folder / "ledger.jsonl", "ledger")
         self._known = _KnownEvents()
         self._entries: tuple[Any, dict[str, Mapping[str, Any]]] = (None, {})

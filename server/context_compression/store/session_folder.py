@@ -5,17 +5,24 @@ which a compression holds from start to end. Both are outside the session's fold
 folder can be deleted.
 """
 
+import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+from context_compression.conversation.refs import is_ref
 from context_compression.errors import StoreError
 from context_compression.store import files
+from context_compression.store.events import refs_in
 from context_compression.store.json_lines import Events, LineFile
 from context_compression.store.names import checked_name
+from context_compression.store.ref_list import noting, remove
 from context_compression.store.root_folder import LOCK_SECONDS, holding, make_folder
+
+EVENTS = "session"
+"""The kind of the file of events."""
 
 
 class SessionFolder:
@@ -92,6 +99,7 @@ class SessionFolder:
                 before()
                 if gone.exists():  # an earlier deletion was killed
                     shutil.rmtree(gone)
+                remove(self.root)  # the refs of what is deleted must not stay in it
                 if self.folder.exists():
                     self.folder.rename(gone)
                     shutil.rmtree(gone)
@@ -106,9 +114,20 @@ class SessionFolder:
     def _append(
         self, file: LineFile, values: Iterable[Mapping[str, Any]], created_at: str | None
     ) -> None:
+        added = list(values)
         with self._writing():
             make_folder(self.root, "sessions", self.id)
-            file.append(values, {"id": self.id, "created_at": created_at})
+            with self._noting(file, added):
+                file.append(added, {"id": self.id, "created_at": created_at})
+
+    def _noting(
+        self, file: LineFile, added: Sequence[Mapping[str, Any]]
+    ) -> AbstractContextManager[None]:
+        """Notes in the store's list of refs what is added to the log."""
+        if file.kind != EVENTS:
+            return nullcontext()
+        refs = [ref for event in added for ref in refs_in(event) if is_ref(ref)]
+        return noting(self.root, self.id, refs, is_new=not os.path.lexists(file.path))
 
     def _writing(self) -> AbstractContextManager[None]:
         busy = "another process is writing to this conversation"

@@ -19,24 +19,31 @@ def session_folders(folder: Path) -> list[str]:
         StoreDamaged: the folder cannot be read, or is a link.
     """
     sessions = files.no_link(folder / "sessions")
-    with files.reading(sessions), suppress(FileNotFoundError):
+    with (
+        files.reading(sessions),
+        suppress(FileNotFoundError),
+        os.scandir(sessions) as entries,  # they know what is a link without asking the disk
+    ):
         return sorted(
-            name
-            for name in os.listdir(sessions)
-            if FILE_NAME.fullmatch(name) and not os.path.islink(sessions / name)
+            entry.name
+            for entry in entries
+            if FILE_NAME.fullmatch(entry.name) and not entry.is_symlink()
         )
     return []
 
 
 def newest_first(folder: Path, names: Iterable[str]) -> list[str]:
     """The sessions that have recorded events, the most recently written first."""
-    times: dict[str, int] = {}
-    for name in names:
-        with suppress(OSError):
-            status = os.stat(f"{folder}/sessions/{name}/events.jsonl")
-            if status.st_size:
-                times[name] = status.st_mtime_ns
-    return sorted(times, key=lambda name: (-times[name], name))
+    stamps = {name: stamp for name in names if (stamp := log_stamp(folder, name))}
+    return sorted(stamps, key=lambda name: (-stamps[name][1], name))
+
+
+def log_stamp(folder: Path, name: str) -> tuple[int, int] | None:
+    """`SessionLog.stamp` of a session; `None` if it has no events."""
+    with suppress(OSError):
+        status = os.stat(f"{folder}/sessions/{name}/events.jsonl")
+        return (status.st_size, status.st_mtime_ns) if status.st_size else None
+    return None
 
 
 def has_compression(log: SessionLog, n: int) -> bool:

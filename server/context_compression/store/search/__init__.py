@@ -11,6 +11,7 @@ from them.
     ranking          the order of candidates
     index_file       the file of the index: opened, rebuilt if damaged, removed
 
+    fits             how well documents of the index fit a query or a question
     index            updates the index from the logs
     indexed_session  one session as stored in the index
     tables           the tables of the index, and their rows
@@ -23,6 +24,7 @@ from them.
     excerpt          the lines of a text that show why it was found
     patterns         regular expressions, limited in time
     query            words, names, and the limits of a query
+    function_words   the words of a question that say little
     results          hits, and the messages next to them
 
 A module imports only modules below it. The first search imports `sqlite3`.

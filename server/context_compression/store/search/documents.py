@@ -46,6 +46,7 @@ class IndexedDocument:
         failed: whether it reports a failure.
         by_us: whether this package wrote it.
         data: the bytes of its span, if they were read.
+        place: of its message in the conversation, from 1; `None` if that is not known.
     """
 
     ref: str
@@ -57,6 +58,7 @@ class IndexedDocument:
     failed: bool = False
     by_us: bool = False
     data: bytes | None = None
+    place: int | None = None
 
     @cached_property
     def text(self) -> str:
@@ -157,6 +159,7 @@ class _Compression:
         return IndexedDocument(
             ref, what, message_ref, span, block.text,
             call, _reports_failure(block), recorded is None,
+            place=recorded.at if recorded else None,
         )  # fmt: skip
 
     def _message(self, ref: str, what: str, position: int) -> IndexedDocument | None:
@@ -169,6 +172,7 @@ class _Compression:
         return IndexedDocument(
             ref, what, ref, self._span(position, None, texts), "\n".join(texts),
             CallLabel(tools, ""), any(map(_reports_failure, message.blocks)), recorded is None,
+            place=recorded.at if recorded else None,
         )  # fmt: skip
 
     def _is_covered(self, block: Block) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice
 
 from context_compression.store.search.patterns import Pattern
+from context_compression.store.search.query import shortened
 
 BEST_LINES = 3
 """How many lines an excerpt has."""
@@ -46,15 +47,17 @@ def _with_terms(
 ) -> tuple[Iterator[int], list[str]]:
     """The indexes of the lines that contain terms, the best first; and the terms that were found.
 
-    If the text does not contain a term, the parts of the term are searched instead. A term counts
-    once for a line that contains it, and once more for a line where it is a word by itself. A term
-    in many lines counts less in each.
+    If the text does not contain a term, another form of it counts, or else the parts of the term.
+    A term counts once for a line that contains it, and once more for a line where it is a word by
+    itself. A term in many lines counts less in each.
     """
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     lowered = _lowered(text)
     lines_with: defaultdict[tuple[str, bool], set[int]] = defaultdict(set)
     needles: list[str] = []
-    for term in terms:
+    for asked in terms:
+        forms = (asked, shortened(asked))
+        term = next((form for form in forms if form and _places(lowered, form)), asked)
         places = _places(lowered, term)
         parts = [term] if places else re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+", term)
         for part in parts:

@@ -1,12 +1,12 @@
 """The open search index of a store, and its update from the logs.
 
 The index records how far it has read each log. Later events are read in batches, each in its own
-transaction. So several processes can search and index at once, and archiving never waits for the
-index.
+transaction; a batch is a part of a large log, or many small logs. So several processes can search
+and index at once, and archiving never waits for the index.
 """
 
 import sqlite3
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, lru_cache, partial
@@ -20,14 +20,15 @@ from context_compression.store.search import tables
 from context_compression.store.search.documents import BATCH_BYTES, IndexedDocument, documents
 from context_compression.store.search.indexed_session import IndexedSession, stamp_of
 from context_compression.store.search.messages import ConversationReader
-from context_compression.store.search.spans import OriginalsFile, checksum, events_in
+from context_compression.store.search.sources import Stamps
+from context_compression.store.search.spans import OriginalsFile, Span, checksum, events_in
 
 FEW_BYTES = 2**16
 """If fewer bytes of a log contain nothing to index, they are read again later, not noted as read.
 """
 CHUNK = 512
 """How many messages one row of the table of messages holds."""
-IS_KNOWN = "SELECT 1 FROM documents WHERE log = ? AND ref = ?"
+KNOWN = "SELECT ref FROM documents WHERE log = ?"
 
 
 class Index:
@@ -37,7 +38,7 @@ class Index:
         """The index in a database, for the store at `root`."""
         self._do = database.execute
         self._root = root
-        self._logs: dict[str, SessionLog] = {}
+        self._log_of: Callable[[str], SessionLog] = partial(SessionLog, root)
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a query returns."""
@@ -65,22 +66,31 @@ class Index:
                 for statement in () if self._is_made() else tables.TABLES:  # perhaps made meanwhile
                     self._do(statement)
 
-    def catch_up(self, logs: Sequence[SessionLog]) -> None:
-        """Add the new events of all logs of the store. `logs` has at least one.
+    def catch_up(self, stamps: Stamps, log_of: Callable[[str], SessionLog]) -> None:
+        """Add the new events of all logs of the store.
+
+        Args:
+            stamps: of all logs; there is at least one.
+            log_of: returns the log of a session.
 
         Raises:
             LookupError: a log that the index knows is gone or was replaced. Its words can be
                 removed only while its texts exist, so a new index must be made.
         """
-        self._logs = {log.id: log for log in logs}
-        known = {name: stamp for name, *stamp in self.rows("SELECT name, size, time FROM logs")}
-        for name in known.keys() - self._logs.keys():
+        self._log_of = log_of
+        rows = self.rows("SELECT name, size, time FROM logs")
+        known = {name: (size, time) for name, size, time in rows}
+        if known == stamps:
+            return
+        for name in known.keys() - stamps.keys():
             if _is_gone(self._root, name):  # otherwise it is newer than the list of logs
                 raise LookupError(f"session {name} is gone")
-        for log in reversed(logs):
-            with suppress(ContextCompressionError):  # an unreadable log must not hide the others
-                while [*(log.stamp or ())] != known.get(log.id):
-                    known[log.id] = self._read_on(log)
+        grown = [log_of(id) for id in reversed([*stamps]) if known.get(id) != stamps[id]]
+        for batch in _batches(grown, stamps):
+            if not self._read_together(batch):
+                for log in batch:
+                    with suppress(ContextCompressionError):  # it must not hide the others
+                        self._read_all(log, [*known.get(log.id, ())])
 
     def forget(self, logs: Iterable[SessionLog]) -> None:
         """Remove all documents of these sessions, and their bytes from the file."""
@@ -90,14 +100,15 @@ class Index:
                     self._clear(id, log)
                     self._do("DELETE FROM logs WHERE id = ?", (id,))
             self._do("DELETE FROM kinds WHERE id NOT IN (SELECT kind FROM documents)")
-            self._do("INSERT INTO words (words) VALUES ('optimize')")
+            for table in ("words", "stems"):
+                self._do(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         with suppress(sqlite3.OperationalError):  # another process reads, or there is no room
             self._do("VACUUM")
 
     def session(self, id: int) -> IndexedSession:
         """The session with an id in the table of logs."""
         [(name,)] = self.rows("SELECT name FROM logs WHERE id = ?", id)
-        return IndexedSession(self.rows, id, self._logs.get(name) or SessionLog(self._root, name))
+        return IndexedSession(self.rows, id, self._log_of(name))
 
     def _is_made(self) -> bool:
         [(version,)] = self.rows("PRAGMA user_version")
@@ -105,26 +116,47 @@ class Index:
             raise sqlite3.DatabaseError("it is of another version")
         return version == tables.VERSION
 
+    def _read_together(self, logs: Sequence[SessionLog]) -> bool:
+        """Read small logs in one transaction; whether all of them were read to their ends."""
+        if len(logs) < 2:
+            return False
+        try:
+            with self.transaction("IMMEDIATE"):
+                stamps = [self._read_on(log) for log in logs]
+                return all(stamps)
+        except ContextCompressionError:  # nothing was changed
+            return False
+
+    def _read_all(self, log: SessionLog, stamp: list[int]) -> None:
+        """Read a log to its end, in batches.
+
+        Args:
+            log: of a session.
+            stamp: of the log when it was last read completely.
+        """
+        while [*(log.stamp or ())] != stamp:
+            with self.transaction("IMMEDIATE"):
+                stamp = self._read_on(log)
+
     def _read_on(self, log: SessionLog) -> list[int]:
         """Add one batch; returns the log's stamp if it is read completely, else `[]`."""
         stamp = [*(log.stamp or ())]
-        with self.transaction("IMMEDIATE"):
-            self._do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
-            query = "SELECT id, offset, ending, reading FROM logs WHERE name = ?"
-            [(id, *progress)] = self.rows(query, log.id)
-            mark, reader = tables.progress_from_row(*progress)
-            if not log.has(mark):
-                raise LookupError(f"the log of {log.id} was replaced")
-            lines, next_mark = log.lines_after(mark, BATCH_BYTES)
-            added = self._add(id, log, lines, reader)
-            if next_mark != mark and next_mark.offset < stamp[0]:
-                stamp = []
-            if added or not stamp or next_mark.offset - mark.offset > FEW_BYTES:
-                self._do(
-                    "UPDATE logs SET size = ?, time = ?, offset = ?, ending = ?, reading = ?"
-                    " WHERE id = ?",
-                    (*(stamp or (None, None)), *tables.progress_to_row(next_mark, reader), id),
-                )
+        self._do("INSERT OR IGNORE INTO logs (name) VALUES (?)", (log.id,))
+        query = "SELECT id, offset, ending, reading FROM logs WHERE name = ?"
+        [(id, *progress)] = self.rows(query, log.id)
+        mark, reader = tables.progress_from_row(*progress)
+        if mark.offset and not log.has(mark):
+            raise LookupError(f"the log of {log.id} was replaced")
+        lines, next_mark = log.lines_after(mark, BATCH_BYTES)
+        added = self._add(id, log, lines, reader)
+        if next_mark != mark and next_mark.offset < stamp[0]:
+            stamp = []
+        if added or not stamp or next_mark.offset - mark.offset > FEW_BYTES:
+            self._do(
+                "UPDATE logs SET size = ?, time = ?, offset = ?, ending = ?, reading = ?"
+                " WHERE id = ?",
+                (*(stamp or (None, None)), *tables.progress_to_row(next_mark, reader), id),
+            )
         return stamp
 
     def _add(
@@ -136,6 +168,7 @@ class Index:
         lexicon = tables.lexicon()
         length, added = reader.length, False
         session = IndexedSession(self.rows, id, log)
+        known = {ref.hex() for (ref,) in self.rows(KNOWN, id)}
         new: list[tables.MessageRow] = []
         for line in lines:
             for event, span in events_in(line, originals):
@@ -147,15 +180,17 @@ class Index:
                     new.append(tables.MessageRow(message.ref, message.at, back, *where))
                     session.add(message)
             for document in documents(line, originals, session.recorded):
-                if self.rows(IS_KNOWN, id, bytes.fromhex(document.ref)):
+                if document.ref in known:
                     continue
+                known.add(document.ref)
                 span, words = document.span, tables.words_of(document, lexicon)
-                data = log.part(span.file, span.start, span.length)
+                data = _data_of(line, span) or log.part(span.file, span.start, span.length)
                 sums = (checksum(document.ref, data), tables.sum_of(words))
                 kind, number = self._kind(document)
                 row = tables.document_to_row(document, kind, number, file(span.file), sums)
                 inserted = self._do(tables.ADD_DOCUMENT, (id, *row))
                 self._do(tables.ADD_WORDS, (inserted.lastrowid, *words))
+                self._do(tables.ADD_STEMS, (inserted.lastrowid, *tables.stems_of(words)))
                 added = True
         for at in range(0, len(new), CHUNK):
             add = "INSERT INTO messages (log, refs, packed) VALUES (?, ?, ?)"
@@ -191,8 +226,30 @@ class Index:
             if tables.sum_of(words) != row.words:
                 raise ValueError(f"the words of {document.ref} are not known any more")
             self._do(tables.REMOVE_WORDS, (row.id, *words))
+            self._do(tables.REMOVE_STEMS, (row.id, *tables.stems_of(words)))
         for table in ("documents", "messages", "files"):
             self._do(f"DELETE FROM {table} WHERE log = ?", (id,))
+
+
+def _data_of(line: JsonLine, span: Span) -> bytes:
+    """The bytes of a span that is in a line of the log; b"" if it is in another file."""
+    start = span.start - line.start
+    return b"" if span.file else line.data[start : start + span.length]
+
+
+def _batches(logs: Iterable[SessionLog], stamps: Stamps) -> Iterator[list[SessionLog]]:
+    """The logs in groups that have at most `BATCH_BYTES` together; a larger log is alone."""
+    batch: list[SessionLog] = []
+    left = BATCH_BYTES
+    for log in logs:
+        size, _ = stamps[log.id]
+        if batch and size > left:
+            yield batch
+            batch, left = [], BATCH_BYTES
+        batch.append(log)
+        left -= size
+    if batch:
+        yield batch
 
 
 def _is_gone(root: Path, name: str) -> bool:

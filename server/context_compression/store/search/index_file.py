@@ -17,6 +17,7 @@ from context_compression.store import files
 from context_compression.store.location import INDEX, JOURNAL_ENDINGS
 from context_compression.store.log import SessionLog
 from context_compression.store.search.index import Index
+from context_compression.store.search.sources import Stamps
 
 BUSY_SECONDS = 10.0
 """How long SQLite waits for other processes."""
@@ -39,12 +40,18 @@ that point to missing rows; values of another type.
 T = TypeVar("T")
 
 
-def using(folder: Path, logs: Sequence[SessionLog], work: Callable[[Index], T]) -> T:
+def using(
+    folder: Path,
+    stamps: Stamps,
+    log_of: Callable[[str], SessionLog],
+    work: Callable[[Index], T],
+) -> T:
     """Update the index of a store, and return the result of `work`.
 
     Args:
         folder: of the store.
-        logs: all logs of the store, the newest first.
+        stamps: of all logs of the store.
+        log_of: returns the log of a session.
         work: called with the index, and once more with a new index if the first was damaged.
 
     Raises:
@@ -53,12 +60,12 @@ def using(folder: Path, logs: Sequence[SessionLog], work: Callable[[Index], T]) 
     """
     try:
         try:
-            return _using(folder, logs, work)
+            return _using(folder, stamps, log_of, work)
         except DAMAGED as error:
             if getattr(error, "sqlite_errorcode", 1) & 0xFF in SOUND or "fts5" in str(error):
                 raise
             remove(folder)
-            return _using(folder, logs, work)
+            return _using(folder, stamps, log_of, work)
     except (*DAMAGED, OSError) as error:
         raise StoreUnwritable(f"{folder / INDEX} cannot be used: {error}") from error
 
@@ -99,9 +106,14 @@ def remove(folder: Path) -> None:
             (folder / f"{INDEX}{ending}").unlink(missing_ok=True)
 
 
-def _using(folder: Path, logs: Sequence[SessionLog], work: Callable[[Index], T]) -> T:
+def _using(
+    folder: Path,
+    stamps: Stamps,
+    log_of: Callable[[str], SessionLog],
+    work: Callable[[Index], T],
+) -> T:
     with _opened(folder) as index:
-        index.catch_up(logs)
+        index.catch_up(stamps, log_of)
         return work(index)
 
 

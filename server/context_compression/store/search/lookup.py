@@ -2,40 +2,25 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import groupby, islice
-from typing import Any, TypeAlias
+from typing import Any
 
 from context_compression.store.search import tables
 from context_compression.store.search.documents import IndexedDocument
+from context_compression.store.search.fits import Fit, Fits, paths, phrase_of
 from context_compression.store.search.index import Index
 from context_compression.store.search.messages import CallLabel, RecordedMessage
 from context_compression.store.search.patterns import Pattern
-from context_compression.store.search.query import (
-    LONGEST_WORD,
-    Query,
-    humps,
-    indexable,
-    is_humped,
-    weight_of,
-)
+from context_compression.store.search.query import Query
 from context_compression.store.search.results import Neighbour
 from context_compression.store.search.sources import CandidateDocument
 from context_compression.store.search.spellings import Spellings
 
-WEIGHTS = "1.0, 0.5, 0.5, 0.5"
-"""BM25 weights of the columns of the table `words`: text, humps, paths, about."""
-SHORTEST_BEGINNING = 3
-"""If no text contains a word of at least this many letters, longer words that begin with it count.
-"""
 MOST_SCANNED = 4
 """If no document fits a query, all texts are read for this many of its words."""
 READ_AT_ONCE = 64
 """Documents read at once. A few may be read in vain, but each file is opened once for all of them.
-"""
-Fit: TypeAlias = tuple[bool, float, float, int]
-"""How well a document fits a query: whether it contains a name of the query, its weight and score
-as in `CandidateDocument`, and its id.
 """
 
 
@@ -50,12 +35,10 @@ class IndexLookup:
             session: search only the session with this id; `None` for all.
         """
         self._rows = index.rows
-        self._names: dict[int, str] = dict(index.rows("SELECT id, name FROM logs"))
-        self._logs = {name: id for id, name in self._names.items()}
         self._session = cache(index.session)
-        self._phrases = lru_cache(self._phrases_of)  # each is needed several times
-        self._within = "1" if session is None else f"documents.log = {self._logs.get(session, -1)}"
+        self._within = "1" if session is None else f"documents.log = {self._log(session)}"
         [(self._all,)] = index.rows("SELECT count(*) FROM documents")
+        self._fits = Fits(index.rows, self._within, self._all)
 
     def count(self) -> int:
         """How many documents there are to search."""
@@ -64,8 +47,10 @@ class IndexLookup:
 
     def without_common_words(self, query: Query) -> Query:
         """The query without words that are too common here, see `Query.without_common_words`."""
-        less = query.without_common_words(lambda term: self._number(self._phrases(term)), self._all)
-        return less if less == query or self._scores(less) else query
+        about = query.without_function_words
+        query = about if about == query or self._fits.any_of(about) else query
+        less = query.without_common_words(self._fits.number, self._all)
+        return less if less == query or self._fits.any_of(less) else query
 
     def with_words(
         self, query: Query, most: int, pattern: Pattern | None = None
@@ -78,7 +63,7 @@ class IndexLookup:
         Raises:
             StoreError: the pattern takes too long.
         """
-        fits = self._fits(query)
+        fits = self._fits.of(query)
         ids = sorted(fits, key=fits.__getitem__, reverse=True) or self._with_parts(query)
         if pattern:
             return self._blocks(self._in_which(pattern, ids), fits, most), None
@@ -97,7 +82,7 @@ class IndexLookup:
         first: list[int] = []
         literal = pattern.literal or ""
         order = f"AND {self._within} ORDER BY ours, id DESC"
-        if phrase := _phrase(literal):  # most matches are complete words
+        if phrase := phrase_of(literal):  # most matches are complete words
             matching = "id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             ids = self._ids(
                 f"SELECT id FROM documents WHERE {matching} {order}", f"text : {phrase} *"
@@ -108,7 +93,7 @@ class IndexLookup:
             else:
                 first = []
         where, values = "1", list[Any]()
-        if rest := _phrase(_after_first_word(literal)):
+        if rest := phrase_of(_after_first_word(literal)):
             where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             values.append(f"text : {rest} *")
         ids = self._ids(f"SELECT id FROM documents WHERE {where} {order}", *values)
@@ -132,7 +117,7 @@ class IndexLookup:
 
     def neighbours(self, candidate: CandidateDocument) -> tuple[Neighbour | None, Neighbour | None]:
         """The messages right before and right after a candidate."""
-        log = self._logs[candidate.session]
+        log = self._log(candidate.session)
         before, after = self._session(log).neighbours(candidate.document.message)
         return self._neighbour(log, before), self._neighbour(log, after)
 
@@ -142,18 +127,6 @@ class IndexLookup:
         [columns] = self._rows(query, candidate.key)
         row = tables.DocumentRow(*columns)
         return self._session(row.log).call(row) or candidate.document.call
-
-    def _phrases_of(self, term: str) -> str:
-        """A term in the language of FTS5; a name in camel case also as its parts."""
-        parts = humps([term]) if is_humped(term) else ""
-        phrases = [phrase for phrase in (_phrase(term), _phrase(parts)) if phrase]
-        complete = " OR ".join(phrases)
-        if len(term) < SHORTEST_BEGINNING or not complete:
-            return complete
-        is_held = "SELECT 1 FROM words WHERE words MATCH ? LIMIT 1"
-        if len(term) < LONGEST_WORD and self._rows(is_held, complete):
-            return complete
-        return " OR ".join(f"{phrase} *" for phrase in phrases)
 
     def _neighbour(self, log: int, message: RecordedMessage | None) -> Neighbour | None:
         """A message with the ref of its first archived text, or else its own ref."""
@@ -167,69 +140,23 @@ class IndexLookup:
                 return Neighbour(archived.hex(), message.role, message.glimpse)
         return Neighbour(None, message.role, message.glimpse)
 
+    def _log(self, session: str) -> int:
+        """The id of a session in the table of logs; -1 if it has none."""
+        found = self._rows("SELECT id FROM logs WHERE name = ?", session)
+        return found[0][0] if found else -1
+
     def _with_parts(self, query: Query) -> list[int]:
         """All documents with a word as a part of others; without words, all within the limits."""
         terms = [term.casefold() for term in query.terms[:MOST_SCANNED]]
-        limits, values = self._limits(query)
+        limits, values = self._fits.limits(query)
         if query.paths:
             limits += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
-            values = [*values, _paths(query)]
+            values = [*values, paths(query)]
         ids = self._ids(f"SELECT id FROM documents WHERE {limits} ORDER BY ours, id DESC", *values)
         if not terms:
             return ids
         texts = ((id, document.text.casefold()) for id, _, document in self._documents(ids))
         return [id for id, text in texts if any(term in text for term in terms)]
-
-    def _fits(self, query: Query) -> dict[int, Fit]:
-        """How well each document that contains words of the query fits, by id."""
-        scores = self._scores(query)
-        weights = dict.fromkeys(scores, 0.0)
-        named = set[int]()
-        for term in query.terms if scores else ():
-            holding = self._holding(self._phrases(term))
-            weight = weight_of(len(holding), self._all)
-            for id in holding & scores.keys():
-                weights[id] += weight
-            if term in query.names:
-                named |= holding
-        return {id: (id in named, weights[id], score, id) for id, score in scores.items()}
-
-    def _scores(self, query: Query) -> dict[int, float]:
-        """The BM25 of each document that is within a query's limits and has its words, by id."""
-        words = " OR ".join(filter(None, map(self._phrases, query.terms)))
-        if not words:
-            return {}
-        where, values = self._where(query, words)
-        return dict(
-            self._rows(f"SELECT rowid, -bm25(words, {WEIGHTS}) FROM words WHERE {where}", *values)
-        )
-
-    def _holding(self, words: str) -> set[int]:
-        """The ids of the documents that match `words`, an FTS5 expression."""
-        query = "SELECT rowid FROM words WHERE words MATCH ?"
-        return {*self._ids(query, words)} if words else set()
-
-    def _number(self, words: str) -> int:
-        """How many documents match `words`, an FTS5 expression."""
-        query = "SELECT count(*) FROM words WHERE words MATCH ?"
-        return self._rows(query, words)[0][0] if words else 0
-
-    def _where(self, query: Query, words: str) -> tuple[str, list[Any]]:
-        """The condition for words within the limits of a query, and its values."""
-        match = f"({words}) AND {_paths(query)}" if query.paths else words
-        limits, values = self._limits(query)
-        if limits == "1":
-            return "words MATCH ?", [match]
-        within = f"+rowid IN (SELECT id FROM documents WHERE {limits})"
-        return f"words MATCH ? AND {within}", [match, *values]
-
-    def _limits(self, query: Query) -> tuple[str, list[Any]]:
-        """The condition for the limits of a query, except its paths; and the condition's values."""
-        limits = [self._within] + ["failed"] * query.failed
-        if query.tools:
-            any_tool = " OR ".join(["tool LIKE ? ESCAPE '\\'"] * len(query.tools))
-            limits.append(f"kind IN (SELECT id FROM kinds WHERE {any_tool})")
-        return " AND ".join(limits), [f"%{_escaped(tool)}%" for tool in query.tools]
 
     def _blocks(
         self, ids: Iterable[int], fits: Mapping[int, Fit], most: int
@@ -240,7 +167,7 @@ class IndexLookup:
 
     def _candidates(self, ids: Iterable[int], fits: Mapping[int, Fit]) -> list[CandidateDocument]:
         return [
-            CandidateDocument(id, self._names[log], document, *fits.get(id, ())[1:3])
+            CandidateDocument(id, self._session(log).log.id, document, *fits.get(id, ())[1:3])
             for id, log, document in self._documents(ids)
         ]
 
@@ -285,23 +212,3 @@ def _after_first_word(text: str) -> str:
     """
     match = re.match(r"[\W_]*[^\W_]+", text) if text.isascii() else None
     return text[match.end() :] if match else ""
-
-
-def _phrase(text: str) -> str:
-    """Consecutive words, in the quotation marks of FTS5; "" if there are none."""
-    words = indexable(text).replace('"', " ").strip()
-    return f'"{words}"' if any(map(str.isalnum, words)) else ""
-
-
-def _paths(query: Query) -> str:
-    """The condition for all paths of a query; a bare name may also occur in a call."""
-    return " AND ".join(
-        f"(paths : {phrase} *{'' if '/' in path else f' OR about : {phrase}'})"
-        for path in query.paths
-        if (phrase := _phrase(path))
-    )
-
-
-def _escaped(text: str) -> str:
-    r"""For LIKE: `"a_b"` -> `"a\_b"`."""
-    return re.sub(r"([%_\\])", r"\\\1", text)

@@ -74,12 +74,23 @@ class ConversationReader:
 
     def __init__(
         self, length: int = 0, calls: Mapping[str, CallLabel] | None = None, number: int = 0,
-        caller: int = 0,
+        caller: int = 0, *, described: bool = True,
     ) -> None:  # fmt: skip
+        """A reader that continues after `number` messages.
+
+        Args:
+            length: how many messages the conversation has.
+            calls: the calls that wait for results, by their ids.
+            number: how many messages were read.
+            caller: the number of the message with these calls.
+            described: whether the messages are read with their roles and glimpses, which takes
+                time; otherwise these are "".
+        """
         self.length = length
         self.calls = dict(calls or {})
         self.number = number
         self.caller = caller
+        self._described = described
 
     def read(self, event: Event) -> RecordedMessage | None:
         """The message that an event records; `None` for other events and unreadable messages."""
@@ -99,9 +110,8 @@ class ConversationReader:
             self.calls, self.caller = calls_of(message), self.number
         self.number += 1
         answers = answers_in(message, self.calls)
-        return RecordedMessage(
-            self.length, ref_of(raw), speaker(message), glimpse_of(message), answers
-        )
+        about = (speaker(message), glimpse_of(message)) if self._described else ("", "")
+        return RecordedMessage(self.length, ref_of(raw), *about, answers)
 
 
 def parse_message(raw: Any) -> Message:

@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from context_compression.evidence.words import kind_of, trimmed
+from context_compression.store.search.function_words import function_words
 
 MOST_WORDS = 32
 """How many words of a query are searched."""
@@ -47,6 +48,11 @@ _RUN = re.compile(f"({_CJK.pattern}+)")
 _HUMPED = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _BETWEEN = re.compile(r"[\s'\"`()\[\]{}<>,;=|，。、；：？！（）《》「」“”‘’…]+")
+_ENDING = re.compile(
+    r"([a-z]{4,}?)(?:ations?|ates?|ated|ating|ings?|ers?|ed|ly|ies|ied|ily|es|e|s|y|ions?)", re.I
+)
+_SENTENCE_SIGNS = "?!¿¡؟"
+_QUESTION_MARKS = ("?", "？", "؟")
 _AROUND = "'\"`()[]{}<>,;:!?*"
 
 Parts: TypeAlias = defaultdict[str, list[str]]
@@ -63,6 +69,8 @@ class Query:
         paths: parts of paths; a document must name all of them.
         tools: parts of tool names; a document must belong to one of these tools.
         failed: whether a document must report a failure.
+        function_words: those of its words that say how a question is asked; if it has any, the
+            query is a question or a sentence.
     """
 
     names: tuple[str, ...] = ()
@@ -70,6 +78,7 @@ class Query:
     paths: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     failed: bool = False
+    function_words: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, text: str) -> "Query":
@@ -88,7 +97,13 @@ class Query:
                 _sort(plain, parts)
         names, words = _kept(parts)
         paths, tools = (tuple(_clipped(parts[limit]))[:MOST_WORDS] for limit in ("path", "tool"))
-        return cls(names, words, paths, tools, failed)
+        asked = text.rstrip().endswith(_QUESTION_MARKS)
+        if asked or not any(map(_is_exact, names)):  # "the parse_header of it" is about a name
+            known = function_words(map(str.lower, words), asked=asked)
+            little = frozenset(word for word in words if word.lower() in known)
+        else:
+            little = frozenset[str]()
+        return cls(names, words, paths, tools, failed, little)
 
     @property
     def empty(self) -> bool:
@@ -101,6 +116,16 @@ class Query:
         return self.names + self.words
 
     @property
+    def exact_names(self) -> tuple[str, ...]:
+        """The names that a hit should contain exactly as written.
+
+        In a question these are phrases and identifiers. A year or an abbreviation is a word there.
+        """
+        if not self.function_words:
+            return self.names
+        return tuple(filter(_is_exact, self.names))
+
+    @property
     def apart(self) -> "Query | None":
         """The query with its phrases split into words; `None` if it has no phrase."""
         if not any(len(name.split()) > 1 for name in self.names):
@@ -110,6 +135,12 @@ class Query:
             _sort(word.strip(_AROUND), parts)
         names, words = _kept(parts)
         return replace(self, names=names, words=words)
+
+    @property
+    def without_function_words(self) -> "Query":
+        """The query without its function words; unchanged if it has no other terms."""
+        words = tuple(word for word in self.words if word not in self.function_words)
+        return replace(self, words=words) if words or self.names else self
 
     def without_common_words(self, holding: Callable[[str], int], among: int) -> "Query":
         """The query without words that are too common to help, such as "is" and "the".
@@ -144,7 +175,7 @@ def _apart(word: str) -> Iterator[str]:
     for part in filter(None, _BETWEEN.split(word)):
         for run in filter(None, _RUN.split(part)):
             if not _CJK.match(run):
-                yield trimmed(run[:LONGEST_WORD]) or run
+                yield trimmed(run[:LONGEST_WORD].strip(_SENTENCE_SIGNS)) or run
             elif len(run) == 1:
                 yield run
             else:
@@ -166,6 +197,11 @@ def _kept(parts: Parts) -> tuple[tuple[str, ...], tuple[str, ...]]:
     words = tuple(_clipped(parts["word"] or (() if names else parts["sign"])))
     longest = set(sorted(words, key=len, reverse=True)[: MOST_WORDS - len(names)])
     return names, tuple(word for word in words if word in longest)
+
+
+def _is_exact(name: str) -> bool:
+    """Whether a name is a phrase or an identifier; not a year or an abbreviation."""
+    return " " in name or not (name.isalnum() or kind_of(name) in (None, "number"))
 
 
 def _clipped(words: Iterable[str]) -> dict[str, None]:
@@ -192,6 +228,16 @@ def indexable(text: str) -> str:
     if text.isascii():
         return text.replace("\0", " ")
     return _CJK.sub(r" \g<0> ", _UNSENDABLE.sub(" ", text))
+
+
+def shortened(word: str) -> str:
+    """A word without its English ending, as its other forms contain it; "" if that is too short.
+
+    `shortened("migrations")` -> `"migrat"`, which is in "migrated", too. It is only for showing
+    where a form of the word is; the index has its own stems.
+    """
+    match = _ENDING.fullmatch(word)
+    return match[1] if match else ""
 
 
 def is_humped(word: str) -> bool:

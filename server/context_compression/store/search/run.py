@@ -4,7 +4,7 @@ Words are looked up in an index (BM25). If there can be no index, the complete a
 the best candidates are ranked.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,11 +13,11 @@ from context_compression.evidence.ledger.outcomes import reported_errors
 from context_compression.store.log import SessionLog
 from context_compression.store.search.excerpt import BEST_LINES, best_lines
 from context_compression.store.search.patterns import Pattern
-from context_compression.store.search.query import Query
+from context_compression.store.search.query import Query, shortened
 from context_compression.store.search.ranking import ranked
 from context_compression.store.search.results import Hit, SearchResult
 from context_compression.store.search.scan import Scan
-from context_compression.store.search.sources import CandidateDocument, CandidateSource
+from context_compression.store.search.sources import CandidateDocument, CandidateSource, Stamps
 
 MOST_RANKED = 60
 """How many candidates are ranked together."""
@@ -31,14 +31,16 @@ class SearchScope:
 
     Attributes:
         folder: of the store.
-        logs: of all its sessions, the newest first.
+        stamps: size and time of the log of each session, as `SessionLog.stamp`, the newest first.
+        log_of: returns the log of a session.
         session: search only the session with this id; `None` for all.
         may_index: whether an index may be opened and written. It is `False` for a folder that
             another user made, because SQLite would replay a journal next to the index.
     """
 
     folder: Path
-    logs: Sequence[SessionLog]
+    stamps: Stamps
+    log_of: Callable[[str], SessionLog]
     session: str | None
     may_index: bool
 
@@ -65,7 +67,7 @@ def search(
 
 def _run(search: "_Search", scope: SearchScope) -> SearchResult:
     """The result from the index, or from a scan if there can be no index."""
-    if not scope.logs:
+    if not scope.stamps:
         return SearchResult((), 0, 0, search.query.terms)
     try:
         if not scope.may_index:
@@ -78,9 +80,9 @@ def _run(search: "_Search", scope: SearchScope) -> SearchResult:
             with index.transaction():
                 return search.run(IndexLookup(index, scope.session))
 
-        return index_file.using(scope.folder, scope.logs, look_up)
+        return index_file.using(scope.folder, scope.stamps, scope.log_of, look_up)
     except (StoreUnwritable, ImportError) as error:
-        result = search.run(Scan(scope.logs, scope.session))
+        result = search.run(Scan([*map(scope.log_of, scope.stamps)], scope.session))
         return replace(result, note=f"searched without an index, which is slower: {error}")
 
 
@@ -95,7 +97,7 @@ class _Search:
     def names(self) -> tuple[str, ...]:
         """The names that a hit should contain exactly as written."""
         literal = self.pattern.literal if self.pattern else None
-        return (*self.query.names, *((literal,) if literal else ()))
+        return (*self.query.exact_names, *((literal,) if literal else ()))
 
     def run(self, source: CandidateSource) -> SearchResult:
         """The result, from candidates of a source."""
@@ -132,9 +134,11 @@ class _Search:
         return source.with_words(self.query, most, self.pattern)
 
     def _held(self, source: CandidateSource, candidate: CandidateDocument) -> int:
-        """How many words of the query are in its text or in the call it answers."""
+        """How many words of the query, in any form, are in its text or in the call it answers."""
         text = candidate.document.text.casefold()
-        terms = [term.casefold() for term in self.query.terms]
+        words = map(str.casefold, self.query.words)
+        terms = [name.casefold() for name in self.query.names]
+        terms += [word if word in text else shortened(word) or word for word in words]
         elsewhere = [term for term in terms if term not in text]
         call = str(source.call(candidate)).casefold() if elsewhere else ""
         return len(terms) - sum(term not in call for term in elsewhere)

@@ -42,6 +42,8 @@ class Scan:
 
     def without_common_words(self, query: Query) -> Query:
         """The query without words that are too common here, see `Query.without_common_words`."""
+        about = query.without_function_words
+        query = about if about == query or self.with_words(about, 1)[1] else query
         holding = self._holding(query)
         less = query.without_common_words(lambda term: len(holding[term]), len(self._candidates))
         return less if less == query or self.with_words(less, 1)[1] else query

@@ -19,7 +19,7 @@ from context_compression.store.search.messages import CallLabel, ConversationRea
 from context_compression.store.search.query import humps, indexable
 from context_compression.store.search.spans import Span, checksum, text_from
 
-VERSION = 6
+VERSION = 7
 """Version of the tables. An index of another version is rebuilt from the plain files."""
 NUMBER = "#"
 """Replaces the number of the message in a kind."""
@@ -36,23 +36,32 @@ TABLES = (
     "CREATE TABLE documents (id INTEGER PRIMARY KEY, log INTEGER, ref BLOB, message BLOB,"
     " kind INTEGER, number INTEGER, failed INTEGER, ours INTEGER, file INTEGER, start INTEGER,"
     " length INTEGER, position INTEGER, block INTEGER, parts TEXT, checksum INTEGER,"
-    " words INTEGER, UNIQUE (log, ref))",
+    " words INTEGER, place INTEGER, UNIQUE (log, ref))",
     "CREATE INDEX documents_by_message ON documents (log, message) WHERE message > x''",
     "CREATE VIRTUAL TABLE words USING fts5 (text, humps, paths, about, content = '',"
     " tokenize = 'unicode61 remove_diacritics 2')",
+    "CREATE VIRTUAL TABLE stems USING fts5 (text, beside, content = '',"
+    " tokenize = 'porter unicode61 remove_diacritics 2')",
     f"INSERT INTO words (words, rank) VALUES ('pgsz', {PAGE_BYTES - 48})",
+    f"INSERT INTO stems (stems, rank) VALUES ('pgsz', {PAGE_BYTES - 48})",
     f"PRAGMA user_version = {VERSION}",
 )
-"""`words` keeps no text of its own: removing a row needs the words it was made from."""
+"""`words` and `stems` keep no text of their own: removing a row needs the words it was made from.
+
+`words` has words as they are written, for names and patterns. `stems` has the same texts with each
+English word as its stem ("migrations" -> "migrat"), for questions.
+"""
 ADD_DOCUMENT = (
     "INSERT INTO documents (log, ref, message, kind, number, failed, ours, file, start,"
-    " length, position, block, parts, checksum, words)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " length, position, block, parts, checksum, words, place)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 ADD_WORDS = "INSERT INTO words (rowid, text, humps, paths, about) VALUES (?, ?, ?, ?, ?)"
 REMOVE_WORDS = (
     "INSERT INTO words (words, rowid, text, humps, paths, about) VALUES ('delete', ?, ?, ?, ?, ?)"
 )
+ADD_STEMS = "INSERT INTO stems (rowid, text, beside) VALUES (?, ?, ?)"
+REMOVE_STEMS = "INSERT INTO stems (stems, rowid, text, beside) VALUES ('delete', ?, ?, ?)"
 SELECT_DOCUMENT = (
     "SELECT documents.id, documents.log, ref, message, about, number, failed, ours,"
     " files.name, stamp, start, length, position, block, parts, checksum, words FROM documents"
@@ -157,7 +166,8 @@ def progress_from_row(offset: int, ending: bytes, reading: str) -> tuple[Mark, C
     """How far a log was read, and a reader that continues from there."""
     length, calls, number, caller = json.loads(reading)
     waiting = {key: CallLabel(*call) for key, call in calls.items()}
-    return Mark(offset, ending), ConversationReader(length, waiting, number, caller)
+    reader = ConversationReader(length, waiting, number, caller, described=False)
+    return Mark(offset, ending), reader
 
 
 def progress_to_row(mark: Mark, reader: ConversationReader) -> tuple[int, bytes, str]:
@@ -220,6 +230,7 @@ def document_to_row(
         ref, None if document.message == document.ref else bytes.fromhex(document.message),
         kind, number, document.failed, document.by_us, file, span.start, span.length,
         span.position, span.block, json.dumps(span.parts) if span.parts else None, *sums,
+        document.place,
     )  # fmt: skip
 
 
@@ -245,6 +256,12 @@ def words_of(document: IndexedDocument, lexicon: Lexicon) -> tuple[str, ...]:
         f"{about} error" if document.failed else about,
     )
     return tuple(map(indexable, columns))
+
+
+def stems_of(words: Sequence[str]) -> tuple[str, str]:
+    """The columns of `stems` for a document, from its columns of `words`."""
+    text, humps_in_it, _, about = words
+    return text, f"{humps_in_it} {about}"
 
 
 def sum_of(words: Sequence[str]) -> int:
