@@ -1,0 +1,128 @@
+"""`RuleWords`: the rule words of all languages in the sentences of one text."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from context_compression.evidence.rule_words import (
+    african,
+    east_asian,
+    european,
+    germanic,
+    indian,
+    romance,
+    slavic,
+    southeast_asian,
+    western_asian,
+)
+from context_compression.evidence.rule_words.index import USES, Index, Use
+from context_compression.evidence.rule_words.scripts import MARKED, Script, folded, scripts_in
+
+LANGUAGES = tuple(
+    language
+    for module in (
+        germanic, romance, slavic, european, western_asian, indian, southeast_asian, east_asian,
+        african,
+    )
+    for language in module.LANGUAGES
+)  # fmt: skip
+"""All languages of the table."""
+
+WORD, ASCII_WORD = re.compile(rf"{MARKED}+"), re.compile(r"\w+")
+OPENING = r"""[\s"'«“„¿¡(（「『>*•·–—-]*(?:\d{1,3}[.)]\s+)?"""
+"""What may stand before the first word of a sentence."""
+JOINING = (
+    "and|but|also|please|then|just|so|und|aber|bitte|y|pero|e|mas|et|mais|ma|però|i|a|ale|en|maar"
+    "|og|och|men|ve|ama|dan|tapi|và|nhưng|na|lakini|ja|mutta|és|și|dar|и|но|а|і|але|та|или|و|لكن"
+    "|और|लेकिन|আর|এবং|কিন্তু|اور|لیکن|ولی|اما|και|αλλά|आणि|பண|மற்றும்|మరియు|그리고|하지만|por favor"
+    "|s'il te plaît|s'il vous plaît|per favore|пожалуйста|будь ласка|proszę|prosím|lütfen|tolong"
+    "|कृपया|لطفا|من فضلك"
+)
+"""Words after which a clause begins."""
+BEGINNING = re.compile(OPENING)
+CLAUSE = re.compile(rf"(?:\A|[^\w\s']\s*|\b(?:{folded(JOINING)})\s+){OPENING}")
+"""The beginning of a clause in a sentence."""
+POSSIBLE: Sequence[Use] = ("sure", "first", "maybe")
+
+
+@cache
+def index_of(script: Script) -> Index:
+    """The rule words of one script in all languages."""
+    return Index(LANGUAGES, script)
+
+
+class RuleWords:
+    """Searches sentences of one text for rule words, in the languages of its scripts."""
+
+    def __init__(self, text: str) -> None:
+        """A search in a text, of which sentences are named by `(start, stop)`."""
+        self._text = folded(text)
+        self._word = ASCII_WORD if text.isascii() else WORD
+        self._indexes = [*map(index_of, {Script.LATIN, *scripts_in(text)})]
+        joined = {sign for script in scripts_in(text) for sign in script.value.joined}
+        self._known: dict[Use, dict[str, list[tuple[int, re.Pattern[str]]]]]
+        self._known = {use: {} for use in USES}  # with the number of joined letters
+        for word in {*self._word.findall(self._text)}:
+            for at in [0, 1] if word[0] in joined else [0]:
+                self._look_up(word, at)
+        self._anywhere = {
+            use: [
+                found
+                for each in self._indexes
+                if (found := each.anywhere(use)) and found.search(self._text)
+            ]
+            for use in USES
+        }
+        self._possible = {word for use in POSSIBLE for word in self._known[use]}
+
+    def _look_up(self, word: str, at: int) -> None:
+        for index in self._indexes:
+            for key in index.keys(word[at:]):
+                for use in USES:
+                    if expression := index.expression(key, use):
+                        self._known[use].setdefault(word, []).append((at, expression))
+
+    def possible(self, start: int, stop: int) -> bool:
+        """Whether a sentence has words that may state a rule."""
+        if not self._possible.isdisjoint(self._word.findall(self._text, start, stop)) and any(
+            self._search(use, start, stop) for use in POSSIBLE
+        ):
+            return True
+        if any(self._search_within(use, start, stop) for use in POSSIBLE):
+            return True
+        opening = BEGINNING.match(self._text, start, stop)
+        return opening is not None and self._begins("start", opening.end(), stop)
+
+    def sure(self, start: int, stop: int) -> bool:
+        """Whether a sentence has the form of a rule."""
+        if self._search("sure", start, stop) or self._search_within("sure", start, stop):
+            return True
+        clauses = {start + clause.end() for clause in CLAUSE.finditer(self._text[start:stop])}
+        return any(self._begins("first", at, stop) for at in clauses)
+
+    def asks(self, start: int, stop: int) -> bool:
+        """Whether a sentence has words that address somebody."""
+        return self._search("asks", start, stop) or self._search_within("asks", start, stop)
+
+    def _search(self, use: Use, start: int, stop: int) -> bool:
+        """Whether a word of a sentence begins one of the phrases with a use."""
+        known = self._known[use]
+        words = self._word.finditer(self._text, start, stop) if known else ()
+        return any(self._is(use, word, stop) for word in words if word[0] in known)
+
+    def _search_within(self, use: Use, start: int, stop: int) -> bool:
+        """Whether one of the phrases that need not begin a word stands in a sentence."""
+        return any(each.search(self._text, start, stop) for each in self._anywhere[use])
+
+    def _begins(self, use: Use, start: int, stop: int) -> bool:
+        """Whether one of the phrases with a use begins at a place."""
+        word = self._word.match(self._text, start, stop)
+        if word and word[0] in self._known[use] and self._is(use, word, stop):
+            return True
+        return any(each.match(self._text, start, stop) for each in self._anywhere[use])
+
+    def _is(self, use: Use, word: re.Match[str], stop: int) -> bool:
+        return any(
+            expression.match(self._text, word.start() + at, stop)
+            for at, expression in self._known[use][word[0]]
+        )
