@@ -147,6 +147,9 @@ RULE_LABEL_TOKENS = 8
 """The tokens of the label of a quoted constraint."""
 PASTED_RULES = 3
 """How many constraints of a pasted text count like typed constraints."""
+TYPED_SHARE = 0.1
+"""The share of the room after the kept messages up to which all that the user typed in dropped
+messages stays, because a rule may have any words in any language."""
 UNSURE_RULES_SHARE = 1 / 3
 """The share of the room after the kept messages for sentences that may be constraints. Further
 sentences of this kind compete like all other pieces."""

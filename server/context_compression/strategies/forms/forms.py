@@ -1,8 +1,8 @@
 """`Form`, how much of a message stays, and `Forms`, which puts a plan's messages into forms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
-from functools import cached_property
+from functools import cache, cached_property
 
 from context_compression.conversation.authors import holds_excerpts, is_answer
 from context_compression.conversation.labels import label_quotes
@@ -15,7 +15,7 @@ from context_compression.conversation.messages import (
     ToolResult,
 )
 from context_compression.conversation.rendering import Span, render
-from context_compression.evidence.constraints import constraints_in
+from context_compression.evidence.constraints import Constraint, constraints_of_user
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import own_ref, tool_names
@@ -59,11 +59,14 @@ class Forms:
     Attributes:
         plan: the plan of the conversation.
         quoting: the texts of its messages that may be quoted.
+        constraints_of: the user's constraints in a text; each text is searched once.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.quoting = Quoting(plan)
+        self.constraints_of: Callable[[str], Sequence[Constraint]]
+        self.constraints_of = cache(lambda text: (*constraints_of_user(text),))
         self._tool_names: Mapping[str, str] = tool_names(plan)
         self._results = ShortResults(self.quoting)
         self._user_texts = UserTexts(plan)
@@ -142,7 +145,7 @@ class Forms:
             if block is before and isinstance(block, Text) and len(block.text) > limit:
                 spans = outer_parts(block.text, limit)
                 if message.role == "user":
-                    spans += constraints_in(block.text)
+                    spans += ((rule.start, rule.stop) for rule in self.constraints_of(block.text))
                 if holds_excerpts(block.text):
                     spans = label_quotes(block.text, spans, self.quoting.label_begins)
                 spans += slots.get((slot, ""), ())
