@@ -7,14 +7,14 @@ it is the only prose among lines of code, data or a log.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from context_compression.conversation.rendering import Span
 from context_compression.evidence.rule_words import Script, folded, script_of
 
-LEAST_SENTENCES = 12
-"""The fewest sentences and lines of a text in which one can stand apart."""
+LEAST_CHARS, LEAST_SENTENCES = 6_000, 12
+"""The fewest characters, and sentences and lines, of a text in which one can stand apart."""
 MOST_SENTENCES = 4_000
 """How many sentences of a text are compared; of a longer text the first and last ones."""
 MOST_ASIDES = 6
@@ -26,6 +26,8 @@ STRANGE, FAMILIAR = 0.4, 0.6
 like them."""
 LEAST_OFTEN, COMMON = 3, 0.05
 """In how many sentences, and in which share of them, a word must occur to be common."""
+MOST_PROSE = 3
+"""The most sentences in prose that stand apart from other lines by their kind."""
 LEAST_WORDS, LEAST_PROSE_WORDS = 3, 4
 """The fewest words of a sentence that stands apart by its words or script, and by its kind. Two
 letters of a script without blanks count as a word."""
@@ -64,7 +66,7 @@ def asides(text: str, sentences: Sequence[Span]) -> set[Span]:
         text: a text of the user.
         sentences: the spans of its sentences and lines, in order.
     """
-    if len(sentences) < LEAST_SENTENCES:
+    if len(text) < LEAST_CHARS or len(sentences) < LEAST_SENTENCES:
         return set()
     if len(sentences) > MOST_SENTENCES:
         half = MOST_SENTENCES // 2
@@ -120,31 +122,23 @@ def _in_another_script(looks: Sequence[Look]) -> set[int]:
     """The few sentences in another script than the others."""
     scripts = Counter(look.script for look in looks if look.script)
     main = scripts.most_common(1)
-    return _few(
-        (
-            number
-            for number, look in enumerate(looks)
-            if look.script
-            and look.script is not main[0][0]
-            and look.speaks
-            and look.size >= LEAST_WORDS
-        ),
-        looks,
-    )
+    found = {
+        number
+        for number, look in enumerate(looks)
+        if look.script
+        and look.script is not main[0][0]
+        and look.speaks
+        and look.size >= LEAST_WORDS
+    }
+    return found if len(found) <= RARE * len(looks) else set()
 
 
 def _only_prose(looks: Sequence[Look]) -> set[int]:
     """The few sentences in prose, if the other lines are not."""
-    return _few(
-        (
-            number
-            for number, look in enumerate(looks)
-            if look.speaks and look.stops and look.size >= LEAST_PROSE_WORDS
-        ),
-        looks,
-    )
+    found = {
+        number
+        for number, look in enumerate(looks)
+        if look.speaks and look.stops and look.size >= LEAST_PROSE_WORDS
+    }
+    return found if len(found) <= min(MOST_PROSE, RARE * len(looks)) else set()
 
-
-def _few(numbers: Iterable[int], looks: Sequence[Look]) -> set[int]:
-    found = {*numbers}
-    return found if len(found) <= RARE * len(looks) else set()

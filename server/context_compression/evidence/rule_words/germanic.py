@@ -8,31 +8,31 @@ LANGUAGES = (
         sure=r"from (?:now|here|today|this point|here on|now on) (?:on|in|onwards?|forwards?|out)"
         r"|(?:as )?of now,? (?:always|never|every|all|only|use|write)|going forwards?|henceforth"
         r"|under no circumstances?|(?:at|in) no (?:time|case|event) (?:may|must|should|shall|can)"
-        r"|by no means (?:may|change|touch|use)|on no account|without exceptions?|no matter what"
+        r"|by no means (?:may|change|touch|use)|on no account|without exceptions?"
         r"|not ever|(?:is|are) (?:strictly )?(?:forbidden|prohibited|mandatory|off[- ]limits|taboo)"
         r"|(?:is|are) not (?:to be|allowed|permitted)|(?:may|shall|must) (?:not|only)"
         r"|(?:hands|keep|stay) (?:off|out of|away from|clear of)|leave … (?:alone|untouched|as is)"
         r"|leave … as (?:it|they) (?:is|are)|for the rest of (?:this|the|our) \w+"
         r"|until i (?:say|tell)|unless i (?:say|tell|ask|explicitly)|without (?:asking me|my)"
-        r"|(?:each|every) time|whenever you|stick (?:to|with)|refrain from|steer clear of"
-        r"|keep in mind that|remember (?:to|that|never|not)|be sure to|take care (?:to|not)"
+        r"|refrain from|steer clear of|take care (?:to|not)"
         r"|you (?:may|can|shall|must|need to|have to|are to|have) (?:not|never|only|always)"
         r"|as a rule|rule of thumb|standing (?:rule|order)|(?:hard|house|ground|golden) rules?"
         r"|no (?:commits?|push(?:es)?|merges?|emojis?|comments?|new dependenc\w+|force[- ]push\w*)"
         r" (?:to|on|in|at|into|without|before|unless|until|please)",
-        first=r"dont|no (?:more|exceptions)|never|always|only|whenever|cannot"
-        r"|keep|treat … as|nothing (?:may|must|should|goes)|nobody|no one|forbidden"
+        first=r"dont|no (?:more|exceptions)|never|always|only|stick (?:to|with)|be sure to"
+        r"|remember (?:to|never|not)|whenever you|(?:every|each) time you|keep (?:all|every|each|your"
+        r"|any|to)|treat … as|nothing (?:may|must|should|goes)|forbidden"
         r"|(?:use|write|answer|reply|respond|speak|name|call|put|run|keep|work|stay) (?:… )?"
         r"(?:only|always|every|each|everywhere|exclusively|throughout|instead of|rather than)",
         maybe=r"must(?:n't)?|never|always|only|should(?:n't)?|make sure|ensure|avoid|prefer"
         r"|(?:do not|don't)(?! (?:\w+ly )?(?:know|think|understand|see|remember|recall|believe|mind"
-        r"|care|feel)(?!\w))(?!$)|no longer|required?s?|at (?:most|least)|ha(?:s|ve) to|needs? to|ought to|shall|may not|can(?:no|')t|has got to|supposed to"
-        r"|is important that|i (?:want|expect|need|insist)|i'd (?:like|prefer)|strictly|mandatory"
-        r"|forbidden|prohibited|not allowed|instead of|rather than|by default|throughout",
+        r"|care|feel)(?!\w))(?!$)|no longer|required?s?|at (?:most|least)|has to|shall|may not|keep the|you (?:cannot|can't)"
+        r"|i (?:want|expect|need) (?:you|all|every|each|no|everything|nothing)|i insist|strictly"
+        r"|mandatory|forbidden|prohibited|not allowed",
         asks=r"you|please",
-        start=r"(?:every|each|all|any|no) (?:\w+ ){1,4}?(?:starts?|begins?|ends?|gets?|goes|go|use"
-        r"|uses|needs?|comes?|carry|carries|stays?|includes?|contains?|belongs?|lives?|has|have|may"
-        r"|is (?:to|written|named|called)|are (?:to|written|named|called)|in|with|without|under)",
+        start=r"(?:every|each|all|any|no) (?!(?:you|i|we|it|that|this|of) )(?:\w+ ){1,4}?(?:starts?|begins?|ends?|gets?|goes|go|use"
+        r"|uses|needs?|comes?|carry|carries|stays?|includes?|contains?|belongs?|lives?|may"
+        r"|is (?:to|written|named|called)|are (?:to|written|named|called))",
         common="the and of to is in it that for with this not are was on you be have from at as by",
     ),
     Language(
@@ -73,7 +73,7 @@ LANGUAGES = (
         r"|(?:raak|gebruik|wijzig|verander|verwijder|schrijf|maak|doe|commit|push|pas|zet|voeg|ga"
         r"|installeer|antwoord|werk|kom|bewerk|hernoem|start|noem) … "
         r"(?:niet|nooit|geen|alleen|altijd|enkel|uitsluitend|overal)",
-        maybe=r"nooit|altijd|moet|moeten|mag|mogen|hoort|behoort|uitsluitend|vermijd|verboten"
+        maybe=r"nooit|altijd|moet|moeten|hoort|behoort|uitsluitend|vermijd|verboten"
         r"|verplicht|liever|in plaats van|alleen maar|minstens|hoogstens|ten minste|niet aanraken",
         start=r"elke?|iedere?|alle|telkens",
         asks=r"alsjeblieft|alstublieft|graag|jij|je|u|kun|kunt",

@@ -32,7 +32,7 @@ WORD, ASCII_WORD = re.compile(rf"{MARKED}+"), re.compile(r"\w+")
 OPENING = r"""[\s"'«“„¿¡(（「『>*•·–—-]*(?:\d{1,3}[.)]\s+)?"""
 """What may stand before the first word of a sentence."""
 JOINING = (
-    "and|but|also|please|then|just|so|und|aber|bitte|y|pero|e|mas|et|mais|ma|però|i|a|ale|en|maar"
+    "and|but|also|please|then|just|so|und|aber|bitte|y|pero|e|mas|et|mais|ma|però|ale|en|maar"
     "|og|och|men|ve|ama|dan|tapi|và|nhưng|na|lakini|ja|mutta|és|și|dar|и|но|а|і|але|та|или|و|لكن"
     "|और|लेकिन|আর|এবং|কিন্তু|اور|لیکن|ولی|اما|και|αλλά|आणि|பண|மற்றும்|మరియు|그리고|하지만|por favor"
     "|s'il te plaît|s'il vous plaît|per favore|пожалуйста|будь ласка|proszę|prosím|lütfen|tolong"
@@ -40,7 +40,7 @@ JOINING = (
 )
 """Words after which a clause begins."""
 BEGINNING = re.compile(OPENING)
-CLAUSE = re.compile(rf"(?:\A|[^\w\s']\s*|\b(?:{folded(JOINING)})\s+){OPENING}")
+CLAUSE = re.compile(rf"(?:\A|[^\w\s']\s*|(?<![\w'])(?:{folded(JOINING)})\s+){OPENING}")
 """The beginning of a clause in a sentence."""
 POSSIBLE: Sequence[Use] = ("sure", "first", "maybe")
 

@@ -17,7 +17,7 @@ LANGUAGES = (
         first=r"jangan|selalu|sentiasa|senantiasa|hanya|cuma|tidak pernah|wajib|gunakan … (?:hanya|selalu|setiap)|s"
         r"emua \w+ (?:harus|wajib)",
         maybe=r"jangan|selalu|sentiasa|hanya|harus|wajib|mesti|perlu|sebaiknya|seharusnya|tidak pernah|daripada|se"
-        r"bagai ganti|minimal|maksimal|setidaknya|paling (?:sedikit|banyak)",
+        r"bagai ganti|setidaknya|paling (?:sedikit|banyak)",
         start=r"setiap|tiap|semua|seluruh|segala",
         asks=r"tolong|mohon|silakan|sila|kamu|anda|bisakah|ya",
         common="yang dan di ini itu dengan untuk dari ke pada tidak ada dalam akan juga saya adalah bisa atau",

@@ -82,7 +82,7 @@ LANGUAGES = (
         sure=r"ji niha û pê ve|êdî|qet|tu carî|bi tu awayî|qedexe ye|له ئێستاوە|هەرگیز|قەدەغە\w*|له دې وروسته|هېڅکل"
         r"ه|هیڅکله|منع ده|مه \w+",
         first=r"her tim|hertim|tenê|هەمیشە|تەنها|تل|یوازې",
-        maybe=r"divê|pêwîst e|دەبێت|باید|تل|یوازې",
+        maybe=r"pêwîst e|دەبێت|باید|تل|یوازې",
         asks=r"ji kerema xwe|تکایە|مهرباني",
         common="û di de ji bo ku ev ye li bi و له که ئەم بۆ د په چې دی کې",
     ),
