@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, cast
 
 from context_compression.compression.accounting import Accounting, first_difference, layout
-from context_compression.compression.loss import loss_report
+from context_compression.compression.loss import loss_report, user_sentences
 from context_compression.compression.prepared import PreparedConversation
 from context_compression.compression.result import Ref, Result, Step
 from context_compression.conversation.formats import Conversation
@@ -135,6 +135,7 @@ def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after
         notes=notes,
         summary=summary,
         evidence=partial(loss_report, planned.messages, view, accounting.gone_of_planned),
+        said=partial(user_sentences, planned.messages, view, accounting.gone_of_planned),
     )
 
 

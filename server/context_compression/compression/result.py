@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from context_compression.compression.loss import Loss
+from context_compression.compression.loss import Loss, UserSentences
 from context_compression.evidence.facts import Class
 from context_compression.summaries.record import SummaryRecord
 
@@ -93,6 +93,7 @@ class Result:
         method: how the tokens were counted.
         summary: the summary that was written, if there is one.
         evidence: makes the loss report; use `loss`.
+        said: counts the user's sentences; use `user_sentences`.
     """
 
     messages: list[dict[str, Any]]
@@ -124,10 +125,28 @@ class Result:
     summary: SummaryRecord | None = field(default=None, repr=False)
     evidence: Callable[[], Mapping[Class, Loss]] = field(default=dict, repr=False, compare=False)
 
+    said: Callable[[], UserSentences] = field(default=UserSentences, repr=False, compare=False)
+
     @cached_property
     def loss(self) -> Mapping[Class, Loss]:
         """How much evidence of each class was kept; computed at the first access."""
         return self.evidence()
+
+    @cached_property
+    def user_sentences(self) -> UserSentences:
+        """How many sentences of the user were kept; computed at the first access."""
+        return self.said()
+
+    @property
+    def unjudged(self) -> str:
+        """A sentence on words of the user that may be constraints in unknown languages, or `""`."""
+        said = self.user_sentences
+        if not said.unjudged:
+            return ""
+        return (
+            f"{said.unjudged:,} of {said.total:,} sentences of the user are not in the compacted "
+            "context and in a language that could not be judged, so they may be constraints"
+        )
 
     @property
     def constraints_gone(self) -> str:

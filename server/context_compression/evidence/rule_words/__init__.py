@@ -12,7 +12,12 @@ now on", "must" and "only". `language.py` says what the tables hold.
     matching.py          searching the sentences of a text for the words
 """
 
-from context_compression.evidence.rule_words.matching import LANGUAGES, RuleWords, index_of
+from context_compression.evidence.rule_words.matching import (
+    LANGUAGES,
+    RuleWords,
+    index_of,
+    is_known_language,
+)
 from context_compression.evidence.rule_words.scripts import Script, folded, script_of, scripts_in
 
 __all__ = [
@@ -21,6 +26,7 @@ __all__ = [
     "Script",
     "folded",
     "index_of",
+    "is_known_language",
     "script_of",
     "scripts_in",
 ]

@@ -16,7 +16,13 @@ from context_compression.evidence.rule_words import (
     western_asian,
 )
 from context_compression.evidence.rule_words.index import USES, Index, Use
-from context_compression.evidence.rule_words.scripts import MARKED, Script, folded, scripts_in
+from context_compression.evidence.rule_words.scripts import (
+    MARKED,
+    Script,
+    folded,
+    script_of,
+    scripts_in,
+)
 
 LANGUAGES = tuple(
     language
@@ -42,6 +48,8 @@ JOINING = (
 BEGINNING = re.compile(OPENING)
 CLAUSE = re.compile(rf"(?:\A|[^\w\s']\s*|(?<![\w'])(?:{folded(JOINING)})\s+){OPENING}")
 """The beginning of a clause in a sentence."""
+LEAST_WORDS = 3
+"""With fewer words a sentence says too little of its language."""
 POSSIBLE: Sequence[Use] = ("sure", "first", "maybe")
 
 
@@ -49,6 +57,32 @@ POSSIBLE: Sequence[Use] = ("sure", "first", "maybe")
 def index_of(script: Script) -> Index:
     """The rule words of one script in all languages."""
     return Index(LANGUAGES, script)
+
+
+@cache
+def common_words(script: Script) -> frozenset[str]:
+    """Frequent words of the languages of a script, as `folded`; empty if the script is enough."""
+    words = (word for language in LANGUAGES for word in folded(language.common).split())
+    return frozenset(word for word in words if len(word) > 1 and script_of(word[0]) is script)
+
+
+def is_known_language(sentence: str) -> bool:
+    """Whether a sentence seems to be in a language of which rule words are known.
+
+    A sentence without words is, too. In a script that many languages share, a sentence of three or
+    more words needs a frequent word of one of the known languages.
+    """
+    words = [word for word in WORD.findall(folded(sentence)) if word[0].isalpha()]
+    by_script: dict[Script | None, list[str]] = {}
+    for word in words:
+        by_script.setdefault(script_of(word[0]), []).append(word)
+    if not by_script:
+        return True
+    script, found = max(by_script.items(), key=lambda item: sum(map(len, item[1])))
+    if script is None:
+        return False
+    common = common_words(script)
+    return len(found) < LEAST_WORDS or not common or not common.isdisjoint(found)
 
 
 class RuleWords:
