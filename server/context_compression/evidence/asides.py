@@ -15,7 +15,7 @@ from context_compression.evidence.rule_words import Script, folded, script_of
 
 LEAST_CHARS, LEAST_SENTENCES = 6_000, 12
 """The fewest characters, and sentences and lines, of a text in which one can stand apart."""
-MOST_SENTENCES = 4_000
+MOST_SENTENCES = 2_000
 """How many sentences of a text are compared; of a longer text the first and last ones."""
 MOST_ASIDES = 6
 """The most sentences of a text that stand apart; of more, the first and last ones are taken."""
@@ -79,12 +79,12 @@ def asides(text: str, sentences: Sequence[Span]) -> set[Span]:
 
 
 def _look(sentence: str) -> Look:
-    letters = Counter[Script | None]()
+    letters: dict[Script | None, int] = {}
     words = set[str]()
     size = 0.0
     for run in LETTER_RUN.findall(folded(sentence)):
-        script = script_of(run[0])
-        letters[script] += len(run)
+        script = Script.LATIN if run.isascii() else script_of(run[0])
+        letters[script] = letters.get(script, 0) + len(run)
         blanks = script is None or script.value.blanks
         words.update([run] if blanks else run)
         size += 1 if blanks else len(run) / 2
@@ -95,7 +95,7 @@ def _look(sentence: str) -> Look:
         and CODE.search(sentence) is None
         and total >= LETTERS * len("".join(sentence.split()))
     )
-    script = letters.most_common(1)[0][0] if letters else None
+    script = max(letters, key=lambda each: letters[each]) if letters else None
     return Look(frozenset(words), script, size, speaks, STOPS.search(sentence) is not None)
 
 
@@ -112,9 +112,7 @@ def _unlike(looks: Sequence[Look]) -> set[int]:
     return {
         number
         for number in worded
-        if shares[number] <= STRANGE
-        and looks[number].speaks
-        and looks[number].size >= LEAST_WORDS
+        if shares[number] <= STRANGE and looks[number].speaks and looks[number].size >= LEAST_WORDS
     }
 
 
@@ -141,4 +139,3 @@ def _only_prose(looks: Sequence[Look]) -> set[int]:
         if look.speaks and look.stops and look.size >= LEAST_PROSE_WORDS
     }
     return found if len(found) <= min(MOST_PROSE, RARE * len(looks)) else set()
-

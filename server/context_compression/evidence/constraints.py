@@ -31,8 +31,8 @@ RULE = re.compile(
     r"|\byou should(?:n't)?\b|(?-i:\b(?:NOT|NEVER|ALWAYS|ONLY|DON'T|SHOULD)\b)",
     re.IGNORECASE,
 )
-"""A certain constraint in English: in the imperative, or addressed to the agent. Other sentences may be talk
-(`it should be fun`, `I always get lost`)."""
+"""A certain constraint in English: in the imperative, or addressed to the agent. Other sentences
+may be talk (`it should be fun`, `I always get lost`)."""
 SENTENCE = re.compile(r"(?<=[.!?。！？।۔؟።။])\s+|(?<=[。！？])|\n+")
 LONGEST_LINE = 400
 """The most characters of a sentence or line that counts as one statement."""
@@ -83,21 +83,21 @@ def constraints_in(text: str) -> Iterator[tuple[int, int]]:
     return ((found.start, found.stop) for found in constraints_of_user(text))
 
 
-def constraints_of_user(text: str) -> Iterator[Constraint]:
+def constraints_of_user(text: str) -> list[Constraint]:
     """The constraints in a text of role user, each distinct one once.
 
     In a note of this package, constraints are searched in the quotes of the user; they still apply.
     Sentences that stand apart in a long text are included, whatever their words.
     """
+    found = list[Constraint]()
     seen = set[str]()
-    quotes = holds_excerpts(text)
+    quotes, words = holds_excerpts(text), RuleWords(text)
     for start, stop in quotes_of("User", text) if quotes else user_spans(text):
         spans = [*_sentences(text, start, stop)]
-        apart = set() if quotes else asides(text, spans)
-        words = RuleWords(text) if spans else None
+        apart = set[tuple[int, int]]() if quotes else asides(text, spans)
         for begin, end in spans:
             stands_apart = (begin, end) in apart
-            if words is None or not (
+            if not (
                 _is_constraint(text, begin, end, words)
                 or (stands_apart and _may_be_one(text, begin, end))
             ):
@@ -105,7 +105,8 @@ def constraints_of_user(text: str) -> Iterator[Constraint]:
             if (sentence := text[begin:end]) not in seen:
                 seen.add(sentence)
                 sure = _is_rule(sentence, begin, end, words)
-                yield Constraint(begin, end, sure, stands_apart)
+                found.append(Constraint(begin, end, sure, stands_apart))
+    return found
 
 
 def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:

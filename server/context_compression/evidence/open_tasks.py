@@ -52,9 +52,7 @@ MOST_HEADINGS = 24
 class Due:
     """Finds open tasks in calls, and in notes of this package that quote calls."""
 
-    def __init__(
-        self, outdated: Outdated, notes: Sequence[str], texts: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, outdated: Outdated, notes: Sequence[str], texts: Sequence[str] = ()) -> None:
         """A finder for the calls in `outdated`, and for some texts.
 
         Args:

@@ -1,7 +1,7 @@
 """Checklists in texts: lines with a box, which is empty or ticked.
 
-    - [ ] port the letters
-    - [x] read the code
+- [ ] port the letters
+- [x] read the code
 """
 
 import json
@@ -91,7 +91,7 @@ def open_boxes(texts: Sequence[str]) -> Mapping[str, Sequence[Span]]:
     known: set[str] = set()
     found: dict[str, Sequence[Span]] = {}
     for text in reversed(texts):
-        boxes = [] if text in found else boxes_in(text)
+        boxes = () if text in found else boxes_in(text)
         if boxes and known.isdisjoint(box.what for box in boxes):
             found[text] = [box.span for box in boxes if not box.ticked]
         known.update(box.what for box in boxes)

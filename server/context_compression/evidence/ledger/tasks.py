@@ -31,7 +31,11 @@ WITH_ANY_TOOL = "taskprogress"
 """The name of an argument of any tool with a list of tasks (Cline)."""
 WHAT = ("content", "step", "subject", "title", "text", "task", "todo", "name", "description")
 """The keys of a task's title, those with the shortest texts first."""
-STATUS, NUMBERS, TICKS = ("status", "state"), ("taskid", "id"), words("done completed finished checked ticked isdone iscompleted")
+STATUS, NUMBERS, TICKS = (
+    ("status", "state"),
+    ("taskid", "id"),
+    words("done completed finished checked ticked isdone iscompleted"),
+)
 LEFT_OUT = words("activeform priority")
 """Keys of a task that repeat its title in other words, or add little."""
 CREATES = re.compile(r"task_?create|(?:create|add|new)_?task", re.IGNORECASE)

@@ -38,10 +38,11 @@ PLAIN = str.maketrans("ıøłđæœß", "ioldaos")
 
 
 class Phrase(NamedTuple):
-    """An expression of a `Language` without its short forms."""
+    """An expression of a `Language`, and what must not follow it."""
 
     use: Use
-    expression: str
+    word: str
+    end: str = ""
 
 
 class Index:
@@ -49,6 +50,7 @@ class Index:
 
     def __init__(self, languages: Iterable[Language], script: Script) -> None:
         """An index of the words of these languages that are in a script."""
+        self._script = script
         self._phrases: dict[Key, list[Phrase]] = {}
         self._anywhere: list[Phrase] = []  # phrases that need not begin a word
         for language in languages:
@@ -62,13 +64,12 @@ class Index:
         letter = MARKED if script.value.marks else r"\w"
         end = "" if word.endswith("*") and not word.endswith(r"\w*") else rf"(?!{letter})"
         if not script.value.blanks:
-            self._anywhere.append(Phrase(use, written(word, script)))
+            self._anywhere.append(Phrase(use, word))
         elif word.startswith("*"):
-            self._anywhere.append(Phrase(use, written(word[1:], script) + end))
+            self._anywhere.append(Phrase(use, word[1:], end))
         else:
             for opened in openings(word):
-                phrase = Phrase(use, written(opened, script) + end)
-                self._phrases.setdefault(key_of(opened), []).append(phrase)
+                self._phrases.setdefault(key_of(opened), []).append(Phrase(use, opened, end))
 
     def keys(self, word: str) -> Sequence[Key]:
         """The keys of the phrases that may begin with a word of a text."""
@@ -77,16 +78,15 @@ class Index:
 
     def _expression(self, key: Key, use: Use) -> re.Pattern[str] | None:
         """The phrases of a key with one use, to be matched at a word; `None` if there are none."""
-        return _any_of(phrase for phrase in self._phrases[key] if phrase.use == use)
+        return self._any_of(phrase for phrase in self._phrases[key] if phrase.use == use)
 
     def _any_anywhere(self, use: Use) -> re.Pattern[str] | None:
         """The phrases with one use that are searched within words, too."""
-        return _any_of(phrase for phrase in self._anywhere if phrase.use == use)
+        return self._any_of(phrase for phrase in self._anywhere if phrase.use == use)
 
-
-def _any_of(phrases: Iterable[Phrase]) -> re.Pattern[str] | None:
-    expressions = dict.fromkeys(phrase.expression for phrase in phrases)
-    return re.compile("|".join(expressions)) if expressions else None
+    def _any_of(self, phrases: Iterable[Phrase]) -> re.Pattern[str] | None:
+        expressions = [f"{written(word, self._script)}{end}" for _, word, end in phrases]
+        return re.compile("|".join(dict.fromkeys(expressions))) if expressions else None
 
 
 def _expressions(given: str, script: Script, *, folds: bool) -> Iterator[str]:

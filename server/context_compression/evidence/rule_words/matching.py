@@ -1,8 +1,9 @@
 """`RuleWords`: the rule words of all languages in the sentences of one text."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import TypeAlias
 
 from context_compression.evidence.rule_words import (
     african,
@@ -51,6 +52,10 @@ CLAUSE = re.compile(rf"(?:\A|[^\w\s']\s*|(?<![\w'])(?:{folded(JOINING)})\s+){OPE
 LEAST_WORDS = 3
 """With fewer words a sentence says too little of its language."""
 POSSIBLE: Sequence[Use] = ("sure", "first", "maybe")
+PhrasesAt: TypeAlias = tuple[int, re.Pattern[str]]
+"""Phrases that begin with a word, and the number of joined letters before them in it."""
+Phrases: TypeAlias = Mapping[str, Sequence[PhrasesAt]]
+"""Phrases by the word of a text with which they may begin."""
 
 
 @cache
@@ -94,8 +99,7 @@ class RuleWords:
         self._word = ASCII_WORD if text.isascii() else WORD
         self._indexes = [*map(index_of, {Script.LATIN, *scripts_in(text)})]
         joined = {sign for script in scripts_in(text) for sign in script.value.joined}
-        self._known: dict[Use, dict[str, list[tuple[int, re.Pattern[str]]]]]
-        self._known = {use: {} for use in USES}  # with the number of joined letters
+        self._known: dict[Use, dict[str, list[PhrasesAt]]] = {use: {} for use in USES}
         for word in {*self._word.findall(self._text)}:
             for at in [0, 1] if word[0] in joined else [0]:
                 self._look_up(word, at)
@@ -107,7 +111,11 @@ class RuleWords:
             ]
             for use in USES
         }
-        self._possible = {word for use in POSSIBLE for word in self._known[use]}
+        self._possible: dict[str, list[PhrasesAt]] = {}
+        for use in POSSIBLE:
+            for word, phrases in self._known[use].items():
+                self._possible.setdefault(word, []).extend(phrases)
+        self._can_start = bool(self._known["start"] or self._anywhere["start"])
 
     def _look_up(self, word: str, at: int) -> None:
         for index in self._indexes:
@@ -118,31 +126,37 @@ class RuleWords:
 
     def possible(self, start: int, stop: int) -> bool:
         """Whether a sentence has words that may state a rule."""
-        if not self._possible.isdisjoint(self._word.findall(self._text, start, stop)) and any(
-            self._search(use, start, stop) for use in POSSIBLE
-        ):
+        if self._search(self._possible, start, stop):
             return True
         if any(self._search_within(use, start, stop) for use in POSSIBLE):
             return True
-        opening = BEGINNING.match(self._text, start, stop)
+        opening = BEGINNING.match(self._text, start, stop) if self._can_start else None
         return opening is not None and self._begins("start", opening.end(), stop)
 
     def sure(self, start: int, stop: int) -> bool:
         """Whether a sentence has the form of a rule."""
-        if self._search("sure", start, stop) or self._search_within("sure", start, stop):
+        if self._search(self._known["sure"], start, stop) or self._search_within(
+            "sure", start, stop
+        ):
             return True
         clauses = {start + clause.end() for clause in CLAUSE.finditer(self._text[start:stop])}
         return any(self._begins("first", at, stop) for at in clauses)
 
     def asks(self, start: int, stop: int) -> bool:
         """Whether a sentence has words that address somebody."""
-        return self._search("asks", start, stop) or self._search_within("asks", start, stop)
+        return self._search(self._known["asks"], start, stop) or self._search_within(
+            "asks", start, stop
+        )
 
-    def _search(self, use: Use, start: int, stop: int) -> bool:
-        """Whether a word of a sentence begins one of the phrases with a use."""
-        known = self._known[use]
-        words = self._word.finditer(self._text, start, stop) if known else ()
-        return any(self._is(use, word, stop) for word in words if word[0] in known)
+    def _search(self, known: Phrases, start: int, stop: int) -> bool:
+        """Whether a word of a sentence begins one of some phrases."""
+        if not known or known.keys().isdisjoint(self._word.findall(self._text, start, stop)):
+            return False
+        return any(
+            self._is(known[word[0]], word, stop)
+            for word in self._word.finditer(self._text, start, stop)
+            if word[0] in known
+        )
 
     def _search_within(self, use: Use, start: int, stop: int) -> bool:
         """Whether one of the phrases that need not begin a word stands in a sentence."""
@@ -151,12 +165,10 @@ class RuleWords:
     def _begins(self, use: Use, start: int, stop: int) -> bool:
         """Whether one of the phrases with a use begins at a place."""
         word = self._word.match(self._text, start, stop)
-        if word and word[0] in self._known[use] and self._is(use, word, stop):
+        if word and self._is(self._known[use].get(word[0], ()), word, stop):
             return True
         return any(each.match(self._text, start, stop) for each in self._anywhere[use])
 
-    def _is(self, use: Use, word: re.Match[str], stop: int) -> bool:
-        return any(
-            expression.match(self._text, word.start() + at, stop)
-            for at, expression in self._known[use][word[0]]
-        )
+    def _is(self, phrases: Iterable[PhrasesAt], word: re.Match[str], stop: int) -> bool:
+        begin = word.start()
+        return any(phrase.match(self._text, begin + at, stop) for at, phrase in phrases)

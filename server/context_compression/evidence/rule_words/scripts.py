@@ -1,4 +1,4 @@
-"""`Script`, the writing systems of the rule words, and `folded`, a text as the words are compared."""
+"""`Script`, the writing systems of the rule words, and `folded`, the form of a compared text."""
 
 from enum import Enum
 from functools import cache
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """How a script is written.
+    r"""How a script is written.
 
     Attributes:
         ranges: the code points of its letters, as `(first, last)`.
         blanks: whether blanks stand between its words.
         joined: letters that may be written before a word without a blank, as `and`.
-        marks: whether its words hold marks that `\\w` does not match, such as vowel signs.
+        marks: whether its words hold marks that `\w` does not match, such as vowel signs.
     """
 
     ranges: tuple[tuple[int, int], ...]
@@ -53,29 +53,31 @@ class Script(Enum):
 
 MARKED = r"[\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0e7f\u200c\u200d]"
 """A letter, or a mark that belongs to one."""
-FOLDS = str.maketrans(
-    {
-        "İ": "i", "’": "'", "ʼ": "'", "‘": "'", "\u00a0": " ", "\u202f": " ", "ё": "е", "Ё": "е",
-        "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ہ": "ه",
-        "ۃ": "ه", "\u3000": " ",
-    }
-)  # fmt: skip
+SPELLINGS = {
+    "İ": "i", "’": "'", "ʼ": "'", "‘": "'", "\u00a0": " ", "\u202f": " ", "ё": "е", "Ё": "е",
+    "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ہ": "ه",
+    "ۃ": "ه", "\u3000": " ",
+}  # fmt: skip
 """Characters that are written differently in the same words; each becomes one other character."""
+FOLDS = str.maketrans(SPELLINGS)
+RANGES = [(first, last, script) for script in Script for first, last in script.value.ranges]
 
 
 def folded(text: str) -> str:
     """A text in lower case, with one spelling of some letters, and of the same length."""
-    return text.lower() if text.isascii() else text.translate(FOLDS).lower()
+    if not text.isascii() and not SPELLINGS.keys().isdisjoint(text):
+        text = text.translate(FOLDS)
+    return text.lower()
 
 
 @cache
 def script_of(letter: str) -> Script | None:
     """The script of a letter; `None` for other characters and for letters of other scripts."""
+    if letter.isascii():
+        return Script.LATIN if letter.isalpha() else None
     code = ord(letter)
-    for script in Script:
-        if any(first <= code <= last for first, last in script.value.ranges):
-            return script if letter.isalpha() or code > 0x2FF else None
-    return None
+    found = next((script for first, last, script in RANGES if first <= code <= last), None)
+    return found if found is not Script.LATIN or letter.isalpha() else None
 
 
 def scripts_in(text: str) -> set[Script]:

@@ -1,6 +1,6 @@
 """`Form`, how much of a message stays, and `Forms`, which puts a plan's messages into forms."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from functools import cache, cached_property
 
@@ -15,7 +15,7 @@ from context_compression.conversation.messages import (
     ToolResult,
 )
 from context_compression.conversation.rendering import Span, render
-from context_compression.evidence.constraints import Constraint, constraints_of_user
+from context_compression.evidence.constraints import constraints_of_user
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
 from context_compression.planning.selection import own_ref, tool_names
@@ -65,8 +65,7 @@ class Forms:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.quoting = Quoting(plan)
-        self.constraints_of: Callable[[str], Sequence[Constraint]]
-        self.constraints_of = cache(lambda text: (*constraints_of_user(text),))
+        self.constraints_of = cache(constraints_of_user)
         self._tool_names: Mapping[str, str] = tool_names(plan)
         self._results = ShortResults(self.quoting)
         self._user_texts = UserTexts(plan)
