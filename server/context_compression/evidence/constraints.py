@@ -91,8 +91,12 @@ def constraints_of_user(text: str) -> list[Constraint]:
     """
     found = list[Constraint]()
     seen = set[str]()
-    quotes, words = holds_excerpts(text), RuleWords(text)
-    for start, stop in quotes_of("User", text) if quotes else user_spans(text):
+    quotes = holds_excerpts(text)
+    parts = [*(quotes_of("User", text) if quotes else user_spans(text))]
+    if not parts:
+        return found
+    words = RuleWords(text)
+    for start, stop in parts:
         spans = [*_sentences(text, start, stop)]
         apart = set[tuple[int, int]]() if quotes else asides(text, spans)
         for begin, end in spans:

@@ -64,32 +64,6 @@ def index_of(script: Script) -> Index:
     return Index(LANGUAGES, script)
 
 
-@cache
-def common_words(script: Script) -> frozenset[str]:
-    """Frequent words of the languages of a script, as `folded`; empty if the script is enough."""
-    words = (word for language in LANGUAGES for word in folded(language.common).split())
-    return frozenset(word for word in words if len(word) > 1 and script_of(word[0]) is script)
-
-
-def is_known_language(sentence: str) -> bool:
-    """Whether a sentence seems to be in a language of which rule words are known.
-
-    A sentence without words is, too. In a script that many languages share, a sentence of three or
-    more words needs a frequent word of one of the known languages.
-    """
-    words = [word for word in WORD.findall(folded(sentence)) if word[0].isalpha()]
-    by_script: dict[Script | None, list[str]] = {}
-    for word in words:
-        by_script.setdefault(script_of(word[0]), []).append(word)
-    if not by_script:
-        return True
-    script, found = max(by_script.items(), key=lambda item: sum(map(len, item[1])))
-    if script is None:
-        return False
-    common = common_words(script)
-    return len(found) < LEAST_WORDS or not common or not common.isdisjoint(found)
-
-
 class RuleWords:
     """Searches sentences of one text for rule words, in the languages of its scripts."""
 
@@ -172,3 +146,31 @@ class RuleWords:
     def _is(self, phrases: Iterable[PhrasesAt], word: re.Match[str], stop: int) -> bool:
         begin = word.start()
         return any(phrase.match(self._text, begin + at, stop) for at, phrase in phrases)
+
+
+@cache
+def common_words(script: Script) -> frozenset[str]:
+    """Frequent words of the languages of a script, as `folded`; empty if the script is enough."""
+    words = (word for language in LANGUAGES for word in folded(language.common).split())
+    return frozenset(word for word in words if len(word) > 1 and script_of(word[0]) is script)
+
+
+def is_known_language(sentence: str) -> bool:
+    """Whether a sentence seems to be in a language of which rule words are known.
+
+    A sentence without words is, too. In a script that many languages share, a sentence of three or
+    more words needs a frequent word, or a rule word, of one of the known languages.
+    """
+    words = [word for word in WORD.findall(folded(sentence)) if word[0].isalpha()]
+    by_script: dict[Script | None, list[str]] = {}
+    for word in words:
+        by_script.setdefault(script_of(word[0]), []).append(word)
+    if not by_script:
+        return True
+    script, found = max(by_script.items(), key=lambda item: sum(map(len, item[1])))
+    if script is None:
+        return False
+    common = common_words(script)
+    if len(found) < LEAST_WORDS or not common or not common.isdisjoint(found):
+        return True
+    return RuleWords(sentence).possible(0, len(sentence))
