@@ -100,6 +100,18 @@ def test_every_expression_of_the_table_can_be_searched(script: Script) -> None:
     assert not any(each.fullmatch("") for each in found if each)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Модуль 7 должен вернуть таблицу 21.",
+        "Das Feld 7 muss einen Wert haben.",
+        "该字段必须大于7。",
+    ],
+)
+def test_a_line_with_must_may_be_a_rule(line: str) -> None:
+    assert constraints(line) == [line]
+
+
 def test_every_language_has_words_for_certain_rules() -> None:
     assert len({language.name for language in LANGUAGES}) == len(LANGUAGES)
     assert all(language.sure and language.maybe for language in LANGUAGES)
