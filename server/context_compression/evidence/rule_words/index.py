@@ -23,6 +23,8 @@ Key: TypeAlias = tuple[str, bool]
 PREFIX = 3
 """The most letters of a key that is not a whole word."""
 END = r"""(?=[\s"'»”)\]]*(?:[.!?;…。！？।؟۔]|\n|\Z))"""
+NOTHING_MORE = re.compile("")
+"""The phrases of a key that is a phrase itself: its word is there, and nothing need follow."""
 FIRST_WORD = re.compile(r"[^\W\d_]+")
 COMPOSED = {
     unicodedata.normalize("NFC", letter): letter
@@ -83,7 +85,11 @@ class Index:
 
     def _expression(self, key: Key, use: Use) -> re.Pattern[str] | None:
         """The phrases of a key with one use, to be matched at a word; `None` if there are none."""
-        return self._any_of(phrase for phrase in self._phrases[key] if phrase.use == use)
+        phrases = [phrase for phrase in self._phrases[key] if phrase.use == use]
+        first, is_whole = key
+        if is_whole and any(phrase.word == first for phrase in phrases):
+            return NOTHING_MORE
+        return self._any_of(phrases)
 
     def _any_anywhere(self, use: Use) -> re.Pattern[str] | None:
         """The phrases with one use that are searched within words, too."""

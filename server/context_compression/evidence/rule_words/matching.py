@@ -16,7 +16,7 @@ from context_compression.evidence.rule_words import (
     southeast_asian,
     western_asian,
 )
-from context_compression.evidence.rule_words.index import USES, Index, Use
+from context_compression.evidence.rule_words.index import Index, Use
 from context_compression.evidence.rule_words.scripts import (
     MARKED,
     Script,
@@ -73,30 +73,37 @@ class RuleWords:
         self._word = ASCII_WORD if text.isascii() else WORD
         self._indexes = [*map(index_of, {Script.LATIN, *scripts_in(text)})]
         joined = {sign for script in scripts_in(text) for sign in script.value.joined}
-        self._known: dict[Use, dict[str, list[PhrasesAt]]] = {use: {} for use in USES}
-        for word in {*self._word.findall(self._text)}:
-            for at in [0, 1] if word[0] in joined else [0]:
-                self._look_up(word, at)
-        self._anywhere = {
-            use: [
-                found
-                for each in self._indexes
-                if (found := each.anywhere(use)) and found.search(self._text)
-            ]
-            for use in USES
-        }
+        self._keys = [
+            (word, at, index, key)
+            for word in {*self._word.findall(self._text)}
+            for at in ([0, 1] if word[0] in joined else [0])
+            for index in self._indexes
+            for key in index.keys(word[at:])
+        ]
+        self._by_use: dict[Use, Mapping[str, list[PhrasesAt]]] = {}
+        self._within: dict[Use, list[re.Pattern[str]]] = {}
         self._possible: dict[str, list[PhrasesAt]] = {}
         for use in POSSIBLE:
-            for word, phrases in self._known[use].items():
+            for word, phrases in self._known(use).items():
                 self._possible.setdefault(word, []).extend(phrases)
-        self._can_start = bool(self._known["start"] or self._anywhere["start"])
+        self._can_start = bool(self._known("start") or self._anywhere("start"))
 
-    def _look_up(self, word: str, at: int) -> None:
-        for index in self._indexes:
-            for key in index.keys(word[at:]):
-                for use in USES:
-                    if expression := index.expression(key, use):
-                        self._known[use].setdefault(word, []).append((at, expression))
+    def _known(self, use: Use) -> Mapping[str, list[PhrasesAt]]:
+        """The phrases with a use by the words of the text with which they may begin."""
+        if use not in self._by_use:
+            found: dict[str, list[PhrasesAt]] = {}
+            for word, at, index, key in self._keys:
+                if expression := index.expression(key, use):
+                    found.setdefault(word, []).append((at, expression))
+            self._by_use[use] = found
+        return self._by_use[use]
+
+    def _anywhere(self, use: Use) -> Sequence[re.Pattern[str]]:
+        """The phrases with a use that need not begin a word, if the text holds any of them."""
+        if use not in self._within:
+            found = (each.anywhere(use) for each in self._indexes)
+            self._within[use] = [each for each in found if each and each.search(self._text)]
+        return self._within[use]
 
     def possible(self, start: int, stop: int) -> bool:
         """Whether a sentence has words that may state a rule."""
@@ -109,18 +116,17 @@ class RuleWords:
 
     def sure(self, start: int, stop: int) -> bool:
         """Whether a sentence has the form of a rule."""
-        if self._search(self._known["sure"], start, stop) or self._search_within(
-            "sure", start, stop
-        ):
+        if self._search(self._known("sure"), start, stop):
+            return True
+        if self._search_within("sure", start, stop):
             return True
         clauses = {start + clause.end() for clause in CLAUSE.finditer(self._text[start:stop])}
         return any(self._begins("first", at, stop) for at in clauses)
 
     def asks(self, start: int, stop: int) -> bool:
         """Whether a sentence has words that address somebody."""
-        return self._search(self._known["asks"], start, stop) or self._search_within(
-            "asks", start, stop
-        )
+        known = self._known("asks")
+        return self._search(known, start, stop) or self._search_within("asks", start, stop)
 
     def _search(self, known: Phrases, start: int, stop: int) -> bool:
         """Whether a word of a sentence begins one of some phrases."""
@@ -134,14 +140,14 @@ class RuleWords:
 
     def _search_within(self, use: Use, start: int, stop: int) -> bool:
         """Whether one of the phrases that need not begin a word stands in a sentence."""
-        return any(each.search(self._text, start, stop) for each in self._anywhere[use])
+        return any(each.search(self._text, start, stop) for each in self._anywhere(use))
 
     def _begins(self, use: Use, start: int, stop: int) -> bool:
         """Whether one of the phrases with a use begins at a place."""
         word = self._word.match(self._text, start, stop)
-        if word and self._is(self._known[use].get(word[0], ()), word, stop):
+        if word and self._is(self._known(use).get(word[0], ()), word, stop):
             return True
-        return any(each.match(self._text, start, stop) for each in self._anywhere[use])
+        return any(each.match(self._text, start, stop) for each in self._anywhere(use))
 
     def _is(self, phrases: Iterable[PhrasesAt], word: re.Match[str], stop: int) -> bool:
         begin = word.start()
