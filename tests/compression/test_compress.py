@@ -930,3 +930,29 @@ def test_where_the_user_never_spoke_the_floor_says_that_a_note_has_to_go_first()
         "last message": 8,
     }
     assert int(count_tokens(messages)) == 8  # as it came, which Anthropic refuses
+
+
+def test_the_report_counts_sentences_of_the_user_that_it_cannot_judge() -> None:
+    unknown = [f"Zuqat{n} metilo{n} bar{n} quma{n} frelle{n}." for n in range(40)]
+    messages: Messages = []
+    for n, said in enumerate(unknown):
+        messages += [
+            {"role": "user", "content": f"{said} " + "The loader is as slow as it was. " * 20},
+            {"role": "assistant", "content": f"All right, {n}. " * 40},
+        ]
+    messages.append({"role": "user", "content": "Go on."})
+
+    result = compress(messages, target_tokens=600)
+    said = result.user_sentences
+
+    assert said.total == len(unknown) + 2
+    assert 0 < said.unjudged <= said.total - said.retained
+    assert said.retained + said.recoverable + said.lost == said.total
+    assert "could not be judged" in result.unjudged
+
+
+def test_the_report_on_sentences_is_empty_where_all_of_them_stay() -> None:
+    result = compress([{"role": "user", "content": "Hello. How are you?"}], target_tokens=600)
+
+    assert result.user_sentences.total == 0  # an unchanged conversation has no report
+    assert result.unjudged == ""

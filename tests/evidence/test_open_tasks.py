@@ -365,3 +365,92 @@ def test_the_view_says_what_is_still_to_be_done() -> None:
     assert "# The plan" in shown
     assert "## Second half" in shown
     assert "a task" in shown
+
+
+OTHER_LISTS: list[tuple[str, dict[str, Any]]] = [
+    ("update_todo_list", {"todos": f"[x] {DONE}\n[ ] {OPEN}"}),
+    ("update_todo_list", {"todos": f"1. [x] {DONE}\n2. [-] {OPEN}"}),
+    ("todo", {"todos": f"☑ {DONE}\n☐ {OPEN}"}),
+    ("todo_write", {"todos": f'[{{"content": "{OPEN}", "status": "pending"}}]'}),
+    ("task_list", {"tasks": [{"title": DONE, "completed": True}, {"title": OPEN}]}),
+    ("task_list", {"task_list": f"- [x] {DONE}\n- [ ] {OPEN}"}),
+    ("task_tracker", {"command": "plan", "task_list": [{"title": OPEN, "status": "todo"}]}),
+    ("manage_todo_list", {"todoList": [{"title": OPEN, "status": "not-started"}]}),
+    ("update_plan", {"steps": [{"step": DONE, "status": "completed"}, {"step": OPEN}]}),
+    ("todo_write", {"title": "Importer", "todo": [{"title": OPEN, "done": False}]}),
+    ("read_file", {"path": "a.py", "task_progress": f"- [x] {DONE}\n- [ ] {OPEN}"}),
+    ("todo", {"todos": f"- {OPEN}\n- Merge"}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), OTHER_LISTS)
+def test_tasks_are_found_in_lists_of_other_shapes(name: str, arguments: dict[str, Any]) -> None:
+    ((first, *_),) = due(calls((name, arguments, "ok")))
+
+    assert OPEN in first
+    assert DONE not in first
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("spawn_agents", {"tasks": ["Look at a.py", "Look at b.py"]}),
+        ("fill_form", {"items": [{"title": "a", "status": "new"}]}),
+        ("todo", {"todos": "Nothing in particular, as far as I can see."}),
+        ("write", {"path": "a.md", "list": "- a\n- b"}),
+    ],
+)
+def test_other_arguments_are_no_lists_of_tasks(name: str, arguments: dict[str, Any]) -> None:
+    assert due(calls((name, arguments, "ok"))) == [[]]
+
+
+def test_a_later_list_replaces_one_that_any_tool_passed() -> None:
+    first = "read_file", {"path": "a.py", "task_progress": f"- [ ] {DONE}\n- [ ] {OPEN}"}, "ok"
+    then = "write_file", {"path": "b.py", "task_progress": f"- [x] {DONE}\n- [ ] {OPEN}"}, "ok"
+
+    assert due(calls(first, then)) == [[], [f"- [ ] {OPEN}"]]
+
+
+def open_in(*texts: str) -> list[list[str]]:
+    known = Due(Outdated([]), (), texts)
+    return [[text[a:b] for a, b in known.spans(Text(text), text)] for text in texts]
+
+
+def test_the_open_boxes_of_a_checklist_in_a_text_are_due() -> None:
+    text = f"Status:\n\n- [x] {DONE}\n- [ ] {OPEN}\n  * [ ] Deeper\n\nThat is all."
+
+    assert open_in(text) == [[f"- [ ] {OPEN}", "* [ ] Deeper"]]
+
+
+def test_the_newest_box_of_a_task_counts() -> None:
+    first, then = f"- [ ] {DONE}\n- [ ] {OPEN}", f"- [x] {DONE}\n- [ ] {OPEN}"
+
+    assert open_in(first, then) == [[], [f"- [ ] {OPEN}"]]
+    assert open_in(first, then, "- [ ] Another\n- [ ] list")[1:] == [
+        [f"- [ ] {OPEN}"], ["- [ ] Another", "- [ ] list"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["See [ ] there.", "```\n- [ ] a\n- [ ] b\n```", "array[ ] = [x]", "Done: ✅ and ✅"]
+)
+def test_a_text_without_a_checklist_has_no_open_tasks(text: str) -> None:
+    assert open_in(text) == [[]]
+
+
+def test_the_last_checklist_that_a_tool_for_tasks_printed_is_due() -> None:
+    printed = f"1. [x] {DONE}\n2. [ ] {OPEN}"
+    messages = calls(("task_list", {}, "1. [ ] a\n2. [ ] b"), ("task_list", {}, printed))
+    known = Due(Outdated(messages), ())
+    results = [result for message in messages for result in message.results]
+
+    found = [[each.text[a:b] for a, b in known.spans(each, each.text)] for each in results]
+
+    assert found == [[], [f"2. [ ] {OPEN}"]]
+
+
+def test_a_checklist_that_a_note_quotes_is_due() -> None:
+    text = note_with(f"[update_todo_list; todos]\n[x] {DONE}\n[ ] {OPEN}")
+    known = Due(Outdated([]), [text])
+
+    assert [text[a:b] for a, b in known.spans(Text(text), text)] == [f"[ ] {OPEN}"]

@@ -48,6 +48,7 @@ def report(result: Result, forecast: Forecast | None = None, *, not_counted: int
         "floor_tokens": result.floor_tokens,
         "floor": dict(result.floor),
         "loss": {name: asdict(loss) for name, loss in result.loss.items()},
+        "user_sentences": asdict(result.user_sentences),
         "refs": {
             ref: {"what": about.what, "messages": list(about.indices)}
             for ref, about in result.refs.items()

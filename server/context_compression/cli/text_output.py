@@ -56,6 +56,7 @@ def report(
             if (gone := result.constraints_gone)
             else []
         ),
+        *([f"note     {unjudged}"] if (unjudged := result.unjudged) else []),
         "",
         *loss(result),
         "",
@@ -125,7 +126,7 @@ def loss(result: Result) -> list[str]:
     """Where the evidence is now, as a table; empty classes are left out."""
     rows = [
         (name, *(f"{n:,}" for n in (of.total, of.retained, of.recoverable, of.lost)))
-        for name, of in result.loss.items()
+        for name, of in (*result.loss.items(), ("user sentences", result.user_sentences))
         if of.total
     ]
     return table([("evidence", "total", "in context", "restorable", "lost"), *rows])

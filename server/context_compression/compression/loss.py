@@ -3,10 +3,12 @@
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from context_compression.conversation.authors import question_calls
+from context_compression.conversation.authors import question_calls, words_of_user
 from context_compression.conversation.messages import Message, texts_of
+from context_compression.evidence.constraints import sentences
 from context_compression.evidence.facts import CLASSES, Class, Facts, facts
 from context_compression.evidence.lexicon import Lexicon
+from context_compression.evidence.rule_words import is_known_language
 from context_compression.planning.edits import View
 
 NEVER_QUOTED = ("paths", "numbers")
@@ -28,6 +30,21 @@ class Loss:
     retained: int = 0
     recoverable: int = 0
     lost: int = 0
+
+
+@dataclass(frozen=True)
+class UserSentences(Loss):
+    """How many sentences and lines of the user a compression kept, whatever they say.
+
+    Constraints are recognised by words and position, which can fail. So the report also counts what
+    the user wrote in all.
+
+    Attributes:
+        unjudged: how many of those that are not retained are in a language of which no words of
+            rules are known, so that they may be constraints that are not counted as such.
+    """
+
+    unjudged: int = 0
 
 
 def loss_report(
@@ -65,6 +82,41 @@ def loss_report(
         lost = len(total[name]) - len(retained) - len(recoverable)
         report[name] = Loss(len(total[name]), len(retained), len(recoverable), lost)
     return report
+
+
+def user_sentences(
+    messages: Sequence[Message], view: View, archived: Container[int]
+) -> UserSentences:
+    """How many distinct sentences and lines of the user are retained, recoverable, or lost.
+
+    A sentence is retained if the view holds it word for word.
+
+    Args:
+        messages: the conversation before the compression.
+        view: the conversation after the compression.
+        archived: the indices of the messages whose originals are kept.
+    """
+    covered = {index for edit in view.edits for index in range(edit.start, edit.stop)}
+    questions = question_calls(messages)
+    total, shown, kept = set[str](), set[str](), set[str]()
+    for index, message in enumerate(messages):
+        if message.source is None:
+            continue  # a repair added it
+        said = sentences(words_of_user(message, questions))
+        total.update(said)
+        if index not in covered:
+            shown.update(said)
+        if index in archived:
+            kept.update(said)
+    quotations = Quotations(message for edit in view.edits for message in edit.becomes)
+    gone = {sentence for sentence in total - shown if sentence not in quotations}
+    return UserSentences(
+        total=len(total),
+        retained=len(total) - len(gone),
+        recoverable=len(gone & kept),
+        lost=len(gone - kept),
+        unjudged=sum(not is_known_language(sentence) for sentence in gone),
+    )
 
 
 class Quotations:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from context_compression.compression.explanation import Explains, Explanation, InFull
-from context_compression.compression.loss import Loss
+from context_compression.compression.loss import Loss, UserSentences
 from context_compression.errors import NoSuchMessage
 from context_compression.evidence.facts import Class
 from context_compression.summaries.record import SummaryRecord
@@ -99,6 +99,7 @@ class Result:
         summary: the summary that was written, if there is one.
         evidence: makes the loss report; use `loss`.
         explaining: makes the explanations; use `explain`.
+        said: counts the user's sentences; use `user_sentences`.
     """
 
     messages: list[dict[str, Any]]
@@ -131,10 +132,28 @@ class Result:
     evidence: Callable[[], Mapping[Class, Loss]] = field(default=dict, repr=False, compare=False)
     explaining: Callable[[], Explains] = field(default=InFull, repr=False, compare=False)
 
+    said: Callable[[], UserSentences] = field(default=UserSentences, repr=False, compare=False)
+
     @cached_property
     def loss(self) -> Mapping[Class, Loss]:
         """How much evidence of each class was kept; computed at the first access."""
         return self.evidence()
+
+    @cached_property
+    def user_sentences(self) -> UserSentences:
+        """How many sentences of the user were kept; computed at the first access."""
+        return self.said()
+
+    @property
+    def unjudged(self) -> str:
+        """A sentence on words of the user that may be constraints in unknown languages, or `""`."""
+        said = self.user_sentences
+        if not said.unjudged:
+            return ""
+        return (
+            f"{said.unjudged:,} of {said.total:,} sentences of the user are not in the compacted "
+            "context and in a language that could not be judged, so they may be constraints"
+        )
 
     def explain(self, index: int) -> Explanation:
         """Why a message of the input is shown as it is: what stayed, what paid for it, what lost.

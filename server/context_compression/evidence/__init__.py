@@ -11,7 +11,9 @@ This package only finds evidence. `planning` and `strategies` choose which evide
     numbering.py        numbers for the evidence words of a conversation
     facts.py            facts by class: commands, errors, decisions, constraints, requests
     constraints.py      the user's standing constraints
-    open_tasks.py       tasks that are still open, and the headings of the last plan
+    rule_words/         the words with which languages state rules
+    asides.py           sentences that stand apart in pasted texts
+    open_tasks.py       open tasks in calls and checklists, and the headings of the last plan
     outdated.py         outdated parts: replaced lines of files, older lists of tasks
     file_history.py     the changes of files by the calls
     replaced_lines.py   the lines of a text that later changes replaced

@@ -1,46 +1,40 @@
-"""The user's standing constraints: sentences with `must`, `never`, `always` and similar words."""
+"""The user's standing constraints: sentences with `must`, `never`, `always` and similar words.
+
+The words of other languages are in `rule_words`. A sentence that stands apart in a long text may be
+a constraint without such words (`asides`).
+"""
 
 import re
 from collections.abc import Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from context_compression.conversation.authors import holds_excerpts, user_spans
 from context_compression.conversation.digest_notes import is_digest, rule_spans
 from context_compression.conversation.labels import quotes_of
+from context_compression.evidence.asides import asides
+from context_compression.evidence.rule_words import RuleWords
 
+NUMBERED = re.compile(r"\d+(?::(?!\s\w|\d)|→|\t)")
+"""The beginning of a file's numbered line, which is not a sentence of the user."""
+QUESTION = re.compile(r"[?？؟՞][\s\"'”’)）]*\Z")
+TAG = re.compile(r"[,;，、،]\s*(?:all |got |d'|n'est-ce )?[^\W\d]+[\s]*[?？؟][\s\"'”’)）]*\Z")
+"""A tag question at the end of a sentence that is still a constraint: `Never push to main, ok?`"""
 NO_RULE = (
     r"(?! (?:\w+ly )?(?:know|think|understand|see|remember|recall|believe|mind|care|feel)\b"
     r"|\s*(?:[.!?;。]|\Z))"
 )
 """After `don't`: `I don't know` is no constraint, nor is `don't` at the end of a sentence."""
-CONSTRAINT = re.compile(
-    rf"\b(?:must(?:n't)?|never|always|(?:do not|don't){NO_RULE}|only|should(?:n't)?|make sure"
-    r"|ensure|avoid|prefer|no longer|require[sd]?|at (?:most|least))\b"
-    r"|不要|必须|禁止|务必|只能|不能|不得|始终|避免|确保",
-    re.IGNORECASE,
-)
-NUMBERED = re.compile(r"\d+(?::(?!\s\w|\d)|→|\t)")
-"""The beginning of a file's numbered line, which is not a sentence of the user."""
-QUESTION = re.compile(r"[?？][\s\"'”’)）]*\Z")
-TAG = re.compile(
-    r"[,;，]\s*(?:ok(?:ay)?|(?:all ?)?right|alright|yes|deal|please|understood|got it"
-    r"|好吗|好吧|行吗)\s*[?？]",
-    re.IGNORECASE,
-)
-"""A tag question at the end of a sentence that is still a constraint: `Never push to main, ok?`"""
-TO_MODEL = re.compile(r"\b(?:you|please)\b|你|请", re.IGNORECASE)
-"""A question without these words requests nothing: `Should it only run here?`"""
 RULE = re.compile(
     r"(?:\A|[^\w\s'’]\s*|\b(?:and|but|also|please|then|just)\s+)"
     rf"(?:(?:do not|don't){NO_RULE}|never|always|only|make sure|ensure|avoid|prefer)\b"
     r"|(?<!\bI )\bmust(?:n't)?\b|\b(?:we|you|should|shall|may|will|can|to|be) (?:never|always)\b"
-    r"|\byou should(?:n't)?\b|(?-i:\b(?:NOT|NEVER|ALWAYS|ONLY|DON'T|SHOULD)\b)"
-    r"|不要|(?<!我)必须|禁止|务必|只能|不得|始终|避免|确保",
+    r"|\byou should(?:n't)?\b|(?-i:\b(?:NOT|NEVER|ALWAYS|ONLY|DON'T|SHOULD)\b)",
     re.IGNORECASE,
 )
-"""A certain constraint: in the imperative, or addressed to the agent. Other sentences may be talk
-(`it should be fun`, `I always get lost`)."""
-SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
+"""A certain constraint in English: in the imperative, or addressed to the agent. Other sentences
+may be talk (`it should be fun`, `I always get lost`)."""
+SENTENCE = re.compile(r"(?<=[.!?。！？।۔؟።။])\s+|(?<=[。！？])|\n+")
 LONGEST_LINE = 400
 """The most characters of a sentence or line that counts as one statement."""
 
@@ -69,18 +63,56 @@ def constraints(text: str) -> list[str]:
     return [text[start:stop] for start, stop in _constraints(text, 0, len(text))]
 
 
+class Constraint(NamedTuple):
+    """A sentence of the user that may be a standing constraint.
+
+    Attributes:
+        start: where it begins in its text.
+        stop: where it ends, exclusive.
+        sure: whether it has the form of a rule.
+        apart: whether it stands apart from the other sentences of a long text.
+    """
+
+    start: int
+    stop: int
+    sure: bool
+    apart: bool
+
+
 def constraints_in(text: str) -> Iterator[tuple[int, int]]:
-    """`(start, stop)` of the constraints in a text of role user, each distinct one once.
+    """`(start, stop)` of the constraints in a text of role user, each distinct one once."""
+    return ((found.start, found.stop) for found in constraints_of_user(text))
+
+
+def constraints_of_user(text: str) -> list[Constraint]:
+    """The constraints in a text of role user, each distinct one once.
 
     In a note of this package, constraints are searched in the quotes of the user, and in a digest
-    also in its section of constraints; they still apply.
+    also in its section of constraints; they still apply. Sentences that stand apart in a long text
+    are included, whatever their words.
     """
+    found = list[Constraint]()
     seen = set[str]()
-    for start, stop in _spans_of_user(text):
-        for begin, end in _constraints(text, start, stop):
-            if text[begin:end] not in seen:
-                seen.add(text[begin:end])
-                yield begin, end
+    quotes = holds_excerpts(text) or is_digest(text)
+    parts = [*_spans_of_user(text)]
+    if not parts:
+        return found
+    words = RuleWords(text)
+    for start, stop in parts:
+        spans = [*_sentences(text, start, stop)]
+        apart = set[tuple[int, int]]() if quotes else asides(text, spans)
+        for begin, end in spans:
+            stands_apart = (begin, end) in apart
+            if not (
+                _is_constraint(text, begin, end, words)
+                or (stands_apart and _may_be_one(text, begin, end))
+            ):
+                continue
+            if (sentence := text[begin:end]) not in seen:
+                seen.add(sentence)
+                sure = _is_rule(sentence, begin, end, words)
+                found.append(Constraint(begin, end, sure, stands_apart))
+    return found
 
 
 def _spans_of_user(text: str) -> Iterator[tuple[int, int]]:
@@ -90,16 +122,33 @@ def _spans_of_user(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _constraints(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    if not CONSTRAINT.search(text, start, stop):  # most texts have no constraint
-        return
+    words = RuleWords(text)
     for begin, end in _sentences(text, start, stop):
-        if end - begin <= LONGEST_LINE and CONSTRAINT.search(text, begin, end):
-            sentence = text[begin:end]
-            binds = TO_MODEL.search(sentence) or (TAG.search(sentence) and is_rule(sentence))
-            if (binds or not QUESTION.search(sentence)) and not NUMBERED.match(sentence):
-                yield begin, end
+        if _is_constraint(text, begin, end, words):
+            yield begin, end
+
+
+def _is_constraint(text: str, begin: int, end: int, words: RuleWords) -> bool:
+    """Whether the words of a sentence may state a constraint."""
+    if end - begin > LONGEST_LINE or not words.possible(begin, end):
+        return False
+    sentence = text[begin:end]
+    if NUMBERED.match(sentence):
+        return False
+    if not QUESTION.search(sentence) or words.asks(begin, end):
+        return True
+    return TAG.search(sentence) is not None and _is_rule(sentence, begin, end, words)
+
+
+def _may_be_one(text: str, begin: int, end: int) -> bool:
+    """Whether a sentence that stands apart may be a constraint: it is no question."""
+    return end - begin <= LONGEST_LINE and not QUESTION.search(text[begin:end])
+
+
+def _is_rule(sentence: str, begin: int, end: int, words: RuleWords) -> bool:
+    return RULE.search(sentence) is not None or words.sure(begin, end)
 
 
 def is_rule(constraint: str) -> bool:
     """Whether a constraint is certain: `is_rule("Never push to main.")` -> `True`."""
-    return RULE.search(constraint) is not None
+    return _is_rule(constraint, 0, len(constraint), RuleWords(constraint))

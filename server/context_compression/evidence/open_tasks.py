@@ -1,4 +1,4 @@
-"""Open tasks: the open items in lists of tasks, and the headings of the last plan.
+"""Open tasks: the open items in lists of tasks, checklists in texts, and the last plan's headings.
 
 Without open tasks, an agent repeats finished work or forgets unfinished work. A plan that the user
 refused has no open tasks, nor has a list that a later list replaced.
@@ -9,10 +9,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from context_compression.conversation.labels import sections
-from context_compression.conversation.messages import Block, Text, ToolCall, is_object
+from context_compression.conversation.messages import (
+    Block,
+    Text,
+    ToolCall,
+    ToolResult,
+    is_object,
+)
 from context_compression.conversation.rendering import NEWLINE, Span
 from context_compression.evidence.facts import has_failed
+from context_compression.evidence.ledger.checklists import boxes_in, open_boxes
 from context_compression.evidence.ledger.file_actions import by_name, text_in, words
+from context_compression.evidence.ledger.tasks import TASK_TOOL
 from context_compression.evidence.outdated import Outdated
 
 PLAN = words("plan")
@@ -24,12 +32,16 @@ FAILED = re.compile(r"; (?:error|exit \d+)\Z")
 ARGUMENT = re.compile(r"contents?|file_?(?:text|content)|plan", re.IGNORECASE)
 """In the labels of calls in notes of this package: the end of a failed call's label, and the names
 of arguments that may hold a plan."""
-OPEN_TASK = re.compile(r"^(?:pending|in[_ ]progress|todo|open|blocked): .+$", re.MULTILINE)
+OPEN_TASK = re.compile(
+    r"^(?:(?:pending|in[_ -]progress|todo|open|blocked|not[_ -]started): "
+    r"|[ \t]*(?:(?:[-*+]|\d+[.)]) )?\[[ ~-]?\] ).+$",
+    re.MULTILINE,
+)
 """A line for an open task in a note of this package."""
 ASKS_FOR_PLAN = re.compile(r"exit_?plan", re.IGNORECASE)
 """Names of tools with which the model asks the user to agree to its plan."""
 HEADING = re.compile(r"\s*(#{1,6}) ")
-UNTICKED = re.compile(r"\s*(?:[-*+]|\d+[.)]) \[ \] ")
+UNTICKED = re.compile(r"\s*(?:(?:[-*+]|\d+[.)]) )?\[ ?\] |\s*(?:[-*+] )?[☐⬜🔲] ?")
 """The beginnings of a plan's lines that count as open tasks: a heading, an empty check box."""
 FENCE = re.compile(r"\s*(`{3,}|~{3,})([^`]*)\Z")
 """A line that opens or closes a quoted block."""
@@ -40,19 +52,28 @@ MOST_HEADINGS = 24
 class Due:
     """Finds open tasks in calls, and in notes of this package that quote calls."""
 
-    def __init__(self, outdated: Outdated, notes: Sequence[str]) -> None:
-        """A finder for the calls in `outdated`, and for the texts of notes, in order."""
+    def __init__(self, outdated: Outdated, notes: Sequence[str], texts: Sequence[str] = ()) -> None:
+        """A finder for the calls in `outdated`, and for some texts.
+
+        Args:
+            outdated: the outdated content of the conversation, with its calls.
+            notes: the texts of notes of this package, in order.
+            texts: the texts of user and model, which may hold checklists, in order.
+        """
         self._outdated = outdated
         self._notes = notes
+        self._texts = texts
 
     def spans(self, block: Block, text: str) -> Sequence[Span]:
-        """The spans of open tasks in a text of a call, or in a note of this package."""
+        """The spans of open tasks in a text of a call or result, a checklist, or a note of ours."""
         match block:
             case ToolCall(id=id):
                 tasks = self._plan.get(id) or self._outdated.tasks.open.get(id, ())
                 return [*in_order(tasks, text)]
+            case ToolResult(call_id=id):
+                return self._in_result.get(id, ())
             case Text():
-                return self._noted.get(text, ())
+                return self._noted.get(text) or self._checklists.get(text, ())
             case _:
                 return ()
 
@@ -77,6 +98,26 @@ class Due:
                 plan = {call.id: headings(text)}
             agreed = plan if asks else agreed
         return plan
+
+    @cached_property
+    def _in_result(self) -> Mapping[str, Sequence[Span]]:
+        """The spans of the open tasks in the last checklist that a tool for tasks printed.
+
+        They are given by the id of the call, unless a call wrote a full list.
+        """
+        if self._outdated.tasks.has_full_list:
+            return {}
+        for call in reversed(self._outdated.calls):
+            result = self._outdated.results.get(call.id)
+            boxes = boxes_in(result.text) if result and TASK_TOOL.search(call.name) else ()
+            if boxes:
+                return {call.id: [box.span for box in boxes if not box.ticked]}
+        return {}
+
+    @cached_property
+    def _checklists(self) -> Mapping[str, Sequence[Span]]:
+        """The spans of the open tasks in checklists that the user or the model wrote."""
+        return open_boxes(self._texts)
 
     def _was_refused(self, call: ToolCall) -> bool:
         result = self._outdated.results.get(call.id)

@@ -173,9 +173,13 @@ def _details(compression: ReportedCompression) -> dict[str, Any]:
         "first_changed_message": result.first_changed,
         "evidence": {
             name: {"in view": loss.retained, "restorable": loss.recoverable, "lost": loss.lost}
-            for name, loss in result.loss.items()
+            for name, loss in (
+                *result.loss.items(),
+                ("user sentences", result.user_sentences),
+            )
             if loss.total
         },
+        "user_sentences_unjudged": result.user_sentences.unjudged or None,
         "refs_total": len(result.refs),
         "refs": refs,
         "other_refs": others if rest else None,
@@ -263,6 +267,8 @@ def _warnings(compression: ReportedCompression) -> list[str]:
         warnings += result.notes
     if result.changed and (gone := result.constraints_gone):
         warnings.append(f"{gone}; context_restore brings them back, and a larger target keeps them")
+    if result.changed and (unjudged := result.unjudged):
+        warnings.append(f"{unjudged}; context_restore brings them back")
     return warnings
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
-from context_compression.conversation.authors import answer_of, holds_excerpts, user_words
+from context_compression.conversation.authors import answer_of, holds_excerpts, is_note, user_words
 from context_compression.conversation.authors.politeness import is_only_polite
 from context_compression.conversation.messages import (
     COMPRESSED,
@@ -291,8 +291,10 @@ class Plan:
     @cached_property
     def due(self) -> Due:
         """The open tasks in calls, and in calls that notes of this package quote."""
-        texts = (block.text for m in self.messages for block in m.blocks if isinstance(block, Text))
-        return Due(self.outdated, [*filter(holds_excerpts, texts)])
+        said = (m for m in self.messages if m.role in ("user", "assistant"))
+        texts = [block.text for m in said for block in m.blocks if isinstance(block, Text)]
+        own = [text for text in texts if not is_note(text)]
+        return Due(self.outdated, [*filter(holds_excerpts, texts)], own)
 
     @cached_property
     def used(self) -> bytearray:

@@ -29,6 +29,7 @@ from context_compression.planning.plan import Plan
 from context_compression.planning.selection import SUMMARY_MARKS, digest
 from context_compression.strategies.consequences import NOTE
 from context_compression.strategies.filling.rules import rules_in
+from context_compression.strategies.forms import Forms
 from context_compression.strategies.pictures import is_mark
 
 EMPTY_NOTES = (NO_START, NOTE.text, f"{COMPRESSED} Not shown here")
@@ -76,7 +77,7 @@ def rules_of_user(plan: Plan, room: int) -> list[RuleOf]:
         for text in _texts_of_user(plan.messages[index], questions)
     ]
     found: list[RuleOf] = []
-    for rule in rules_in(plan, enumerate(text for _, text in texts), room):
+    for rule in rules_in(Forms(plan), enumerate(text for _, text in texts), room):
         number, start, stop = rule.place
         if rule.sure:
             index, text = texts[number]

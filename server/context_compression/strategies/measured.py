@@ -161,6 +161,9 @@ PASTED_RULES = 3
 """How many constraints of a pasted text count like typed constraints."""
 TALK_RULES_SHARE = 0.1
 """The share of that room for sentences with the form of a constraint in a talk of two people."""
+TYPED_SHARE = 0.1
+"""The share of the room after the kept messages up to which all that the user typed in dropped
+messages stays, because a rule may have any words in any language."""
 UNSURE_RULES_SHARE = 1 / 3
 """The share of the room after the kept messages for sentences that may be constraints. Further
 sentences of this kind compete like all other pieces."""

@@ -219,3 +219,58 @@ def test_a_constraint_is_kept_at_every_target_that_holds_it() -> None:
 
     for share in (0.15, 0.12, 0.1, 0.08, 0.06, 0.05, 0.04, 0.03):
         assert rule in texts(extract(messages, share).messages)
+
+
+NOTES = [
+    f"Note {n} of part {n % 3}: the loader in src/load_{n}.py reads column {3 * n} of table {n}."
+    for n in range(120)
+]
+MUST = [f"Line {n}: the field {n} must never be null in the table number {n}." for n in range(150)]
+
+
+@pytest.mark.parametrize("place", [0, 60, 120])
+@pytest.mark.parametrize("pasted", [NOTES, MUST], ids=["notes", "lines with must"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "From now on every commit message starts with IMP-204.",
+        "Lass die Finger vom Ordner vendor.",
+        "इसे बिना पूछे मत बदलो।",
+        "ห้ามแก้ไขโฟลเดอร์ vendor",
+        "Zuqat metilo bar quma frelle.",
+    ],
+)
+def test_a_rule_amid_a_pasted_text_stays(pasted: list[str], rule: str, place: int) -> None:
+    text = "\n".join([*pasted[:place], rule, *pasted[place:]])
+    messages = session(
+        text_message("user", "Hello."),
+        text_message("assistant", "Hello. " * 20),
+        text_message("user", text),
+        *map(decided, range(60)),
+        text_message("user", "Go on."),
+    )
+
+    for target in (900, 1_500):
+        result = compress(messages, target_tokens=target)
+
+        assert rule.rstrip(".") in texts(result.messages)
+        assert result.loss["constraints"].total
+
+
+def test_little_that_the_user_typed_stays_whole_whatever_it_says() -> None:
+    said = ["Zuqat metilo bar.", "The tree is green today.", "Quma!"]
+    messages = session(
+        *(
+            text_message("user", words) + step(n, LONG) + text_message("assistant", LONG)
+            for n, words in enumerate(said)
+        ),
+        text_message("user", "\n".join(NOTES)),
+        *(step(9 + n, LONG) for n in range(9)),
+        text_message("assistant", "Done."),
+        text_message("user", "Go on."),
+    )
+
+    for target in (1_000, 2_000):
+        shown = texts(compress(messages, target_tokens=target).messages)
+
+        assert all(words in shown for words in said)

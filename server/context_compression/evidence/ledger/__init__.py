@@ -7,6 +7,7 @@ reading.py       entries from messages
 file_actions.py  actions on files by calls and patches
 changes.py       the texts that calls write into files, and the texts they replace
 tasks.py         tasks in calls, and which are open
+checklists.py    lines with a box in texts
 shell.py         actions on files by shell commands
 outcomes.py      test counts and error lines in tool results
 view.py          the part of the ledger that a view shows; lists of files

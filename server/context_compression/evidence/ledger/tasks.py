@@ -1,7 +1,7 @@
 """Tasks in calls, as full lists or one by one, and which of them are still open.
 
 Tasks are recognised by the names of tools and arguments, as in Claude Code, Codex, opencode, Gemini
-CLI and Cursor.
+CLI, Cursor, Roo Code, Cline and OpenHands. A list may be an array, or a text with one task a line.
 """
 
 import re
@@ -16,12 +16,26 @@ from context_compression.conversation.messages import (
     strings_in,
 )
 from context_compression.evidence.facts import has_failed
+from context_compression.evidence.ledger.checklists import TICKED, entries_of
 from context_compression.evidence.ledger.file_actions import by_name, plain_name, words
 
-LISTS = words("todos todolist plan")
+LISTS = words("todos todolist todoitems plan tasklist checklist taskprogress")
+OTHER_LISTS = words("tasks todo items steps list")
+"""The names of arguments with lists of tasks, and of arguments with such lists in `TASK_TOOL`s."""
+TASK_TOOL = re.compile(
+    r"todo|checklist|task_?(?:list|track|manage|progress|board)"
+    r"|(?:update|write|set|manage|create|add)_?(?:tasks|plan)",
+    re.IGNORECASE,
+)
+WITH_ANY_TOOL = "taskprogress"
+"""The name of an argument of any tool with a list of tasks (Cline)."""
 WHAT = ("content", "step", "subject", "title", "text", "task", "todo", "name", "description")
 """The keys of a task's title, those with the shortest texts first."""
-STATUS, NUMBERS, TICKS = ("status", "state"), ("taskid", "id"), words("done completed finished")
+STATUS, NUMBERS, TICKS = (
+    ("status", "state"),
+    ("taskid", "id"),
+    words("done completed finished checked ticked isdone iscompleted"),
+)
 LEFT_OUT = words("activeform priority")
 """Keys of a task that repeat its title in other words, or add little."""
 CREATES = re.compile(r"task_?create|(?:create|add|new)_?task", re.IGNORECASE)
@@ -29,13 +43,13 @@ UPDATES = re.compile(r"task_?update|update_?task", re.IGNORECASE)
 ENDS = re.compile(r"(?:complete|finish|delete|remove)_?task", re.IGNORECASE)
 """The full names of tools that create, update and end a task."""
 ENDED = re.compile(
-    r"\W*(?:(?:completed?|done|finished|closed|fixed|resolved|merged|passed|superseded|obsolete)\b"
-    r"|x\]|cancel|delet|remov|skip|abandon|success|已?完成|已?取消)|[✅☑✔]",
+    r"\W*(?:(?:completed?|done|finished|closed|fixed|resolved|merged|passed|superseded|obsolete"
+    r"|erledigt|fertig|terminée?|faite?|hech[oa]|completad[oa]|concluíd[oa]|feito|готово|выполнен\w*"
+    r"|zrobione|gedaan|klaar)\b"
+    r"|x\]|cancel|delet|remov|skip|abandon|success|已?完成|已?取消|完了|済|완료)|[✅☑✔]",
     re.IGNORECASE,
 )
 """The beginning of the status of a task that is not open."""
-TICKED = re.compile(r"\s*(?:[-*+] )?\[[xX]\]")
-"""The beginning of a text that is a finished task."""
 NUMBER = re.compile(r"#(\d+)")
 """The number of a new task in the result of the tool that created it."""
 MOST_OPEN = 60
@@ -83,9 +97,21 @@ def list_in(call: ToolCall) -> tuple[str, Sequence[Task | None]] | None:
     An item of the list that is not a task is `None`.
     """
     for name, value in call.arguments.items() if is_object(call.arguments) else ():
+        if entries := _entries(call.name, plain_name(name), value):
+            return name, [*map(_task, entries)]
         if plain_name(name) in LISTS and is_array(value):
-            return name, [*map(_task, value)]
+            return name, ()
     return None
+
+
+def _entries(tool: str, name: str, value: Any) -> Sequence[Any]:
+    """The items of a list of tasks in an argument of a tool; empty if it is no such list."""
+    if name not in LISTS and not (name in OTHER_LISTS and TASK_TOOL.search(tool)):
+        return ()
+    if is_array(value):
+        return value
+    is_plan = name == "plan"  # a plan in prose, of which `open_tasks` knows the headings
+    return () if is_plan or not isinstance(value, str) else entries_of(value)
 
 
 def tasks_of(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> Tasks:
@@ -107,12 +133,14 @@ def tasks_of(calls: Iterable[ToolCall], results: Mapping[str, ToolResult]) -> Ta
         if result is None or has_failed(result):
             continue
         if task_list := list_in(call):
+            name = plain_name(task_list[0])
+            tool = name if name == WITH_ANY_TOOL else call.name
             if call.arguments.get("merge") is not True:
                 has_full_list = True
-                replaced.update(since.pop(call.name, ()))
-                lists[call.name] = {}
-            since.setdefault(call.name, []).append(call.id)
-            known = lists.setdefault(call.name, {})
+                replaced.update(since.pop(tool, ()))
+                lists[tool] = {}
+            since.setdefault(tool, []).append(call.id)
+            known = lists.setdefault(tool, {})
             for task in filter(None, task_list[1]):
                 before = known.pop(task.number or task.what, None)
                 if task.is_open and (now := (call.id, task.line) if task.what else before):

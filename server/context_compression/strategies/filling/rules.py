@@ -3,17 +3,21 @@
 from collections.abc import Iterable
 from typing import NamedTuple, TypeGuard
 
-from context_compression.conversation.authors import holds_excerpts, is_answer
+from context_compression.conversation.authors import (
+    answer_in,
+    holds_excerpts,
+    is_answer,
+    user_spans,
+)
 from context_compression.conversation.messages import Block, Message, Text, ToolResult
-from context_compression.evidence.constraints import constraints_in, is_rule
 from context_compression.planning.pieces import Place, Pool
-from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
 from context_compression.strategies.filling.kept import KeptMessages
+from context_compression.strategies.forms import Forms
 
 
 class Rule(NamedTuple):
-    """A standing constraint of the user.
+    """A standing constraint of the user, or a whole text where the user typed little.
 
     Attributes:
         place: its place among the sources.
@@ -58,7 +62,7 @@ def rules_with_room(base: KeptMessages, pool: Pool, left: int) -> Rules:
     half = room / 2
     quoted: list[Rule] = []
     lacks_sure = False
-    for rule in sorted(rules_in(base.plan, texts, left), key=lambda rule: rule.tokens > half):
+    for rule in sorted(rules_in(base.forms, texts, left), key=lambda rule: rule.tokens > half):
         if rule.tokens <= room:
             room -= rule.tokens
             quoted.append(rule)
@@ -83,37 +87,45 @@ def tokens_owed(base: KeptMessages, left: int) -> int:
         for block in message.blocks
         if _is_by_user(block, message, base)
     ]
-    rules = rules_in(base.plan, texts, left)
+    rules = rules_in(base.forms, texts, left)
     if rules:
         return measured.NOTE_TOKENS + sum(rule.tokens for rule in rules)
     return measured.BARE_NOTE_TOKENS if dropped else 0
 
 
-def rules_in(plan: Plan, texts: Iterable[tuple[int, str]], room: float) -> list[Rule]:
+def rules_in(forms: Forms, texts: Iterable[tuple[int, str]], room: float) -> list[Rule]:
     """The constraints in numbered texts of role user.
 
-    The constraints that are most likely to still apply come first: rules that were typed, and the
-    first few rules of a pasted text, the newest text first. Then come sentences that may be rules,
-    and the other rules of pasted texts, because most sentences of a specification may be
+    If all that the user typed in these texts takes a small share of the room, all of it comes
+    first, because a rule may have any words in any language. Otherwise the constraints that are
+    most likely to still apply come first: rules that were typed, and the first few rules of a
+    pasted text, the newest text first. Then come sentences that stand apart in a pasted text or may
+    be rules, and the other rules of pasted texts, because most sentences of a specification may be
     constraints. Of these, the first of each text is taken, then the second of each, and so on,
     until their share of the room is used up. Of a repeated constraint the last sure one counts, or
     the first one if none is sure.
 
     Args:
-        plan: the plan of the conversation.
+        forms: the forms of the messages of a plan.
         texts: texts of dropped messages, each with its number.
         room: the tokens that the kept messages leave.
     """
+    plan = forms.plan
+    numbered = [*texts]
+    whole = _typed_if_little(forms, numbered, room)
     by_text: dict[str, tuple[tuple[int, int, int], Rule]] = {}
-    for number, text in texts:
+    for number, text in numbered:
+        if number in whole:
+            continue
         long = plan.counter.text(text) > measured.TYPED_TOKENS and not holds_excerpts(text)
-        for rank, (start, stop) in enumerate(constraints_in(text), 1):
-            sentence = text[start:stop]
+        for rank, found in enumerate(forms.constraints_of(text), 1):
+            sentence = text[found.start : found.stop]
             tokens = plan.counter.text(sentence) + measured.RULE_LABEL_TOKENS
-            sure = is_rule(sentence) and not (long and rank > measured.PASTED_RULES)
+            one_of_many = long and rank > measured.PASTED_RULES and not found.apart
+            sure = found.sure and not one_of_many
             if sure or sentence not in by_text:
-                order = 0 if sure else rank, -number, start
-                by_text[sentence] = order, Rule((number, start, stop), tokens, sure)
+                order = 0 if sure else 1 if found.apart else rank, -number, found.start
+                by_text[sentence] = order, Rule((number, found.start, found.stop), tokens, sure)
     rules = [rule for _, rule in sorted(by_text.values())]
     unsure = sum(rule.tokens for rule in rules if not rule.sure)
     left = measured.UNSURE_RULES_SHARE * room
@@ -122,12 +134,36 @@ def rules_in(plan: Plan, texts: Iterable[tuple[int, str]], room: float) -> list[
         left = measured.TALK_RULES_SHARE * room
     elif plan.cutter.prose and unsure > left:
         left = 0  # so many sentences are not constraints, but ordinary talk
-    chosen: list[Rule] = []
+    chosen = [rule for rules_of_text in whole.values() for rule in rules_of_text]
     for rule in rules:
         left -= 0 if rule.sure else rule.tokens
         if rule.sure or left >= 0:
             chosen.append(rule)
     return chosen
+
+
+def _typed_if_little(
+    forms: Forms, texts: Iterable[tuple[int, str]], room: float
+) -> dict[int, list[Rule]]:
+    """All that the user typed, by the number of its text, the newest first, if it is little.
+
+    Otherwise it is empty. Long texts and notes of this package are not typed.
+    """
+    count = forms.plan.counter.text
+    typed: dict[int, list[Rule]] = {}
+    left = measured.TYPED_SHARE * room
+    for number, text in texts:
+        if holds_excerpts(text) or count(text) > measured.TYPED_TOKENS:
+            continue
+        answer = answer_in(text)
+        sure = any(found.sure for found in forms.constraints_of(text))
+        for start, stop in [answer] if answer else user_spans(text):
+            tokens = count(text[start:stop]) + measured.RULE_LABEL_TOKENS
+            typed.setdefault(number, []).append(Rule((number, start, stop), tokens, sure))
+            left -= tokens
+            if left < 0:
+                return {}
+    return dict(reversed(typed.items()))
 
 
 def _is_by_user(block: Block, message: Message, base: KeptMessages) -> TypeGuard[Text | ToolResult]:

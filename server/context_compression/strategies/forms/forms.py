@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
-from functools import cached_property
+from functools import cache, cached_property
 
 from context_compression.conversation.authors import holds_excerpts, is_answer
 from context_compression.conversation.authors.task import general_spans, task_spans
@@ -16,7 +16,7 @@ from context_compression.conversation.messages import (
     ToolResult,
 )
 from context_compression.conversation.rendering import Span, render
-from context_compression.evidence.constraints import constraints_in
+from context_compression.evidence.constraints import constraints_of_user
 from context_compression.evidence.facts import outcome_lines
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.plan import Plan
@@ -63,11 +63,13 @@ class Forms:
     Attributes:
         plan: the plan of the conversation.
         quoting: the texts of its messages that may be quoted.
+        constraints_of: the user's constraints in a text; each text is searched once.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.quoting = Quoting(plan)
+        self.constraints_of = cache(constraints_of_user)
         self._tool_names: Mapping[str, str] = tool_names(plan)
         self._results = ShortResults(self.quoting)
         self._user_texts = UserTexts(plan)
@@ -151,7 +153,7 @@ class Forms:
             if block is before and isinstance(block, Text) and len(block.text) > limit:
                 spans = outer_parts(block.text, limit)
                 if message.role == "user":
-                    spans += constraints_in(block.text)
+                    spans += ((rule.start, rule.stop) for rule in self.constraints_of(block.text))
                 if holds_excerpts(block.text):
                     spans = label_quotes(block.text, spans, self.quoting.label_begins)
                 spans += slots.get((slot, ""), ())
