@@ -46,9 +46,14 @@ SURELY_LONG = 6
 because hardly any text has so many characters per token."""
 
 
-def with_text_protocol(conversation: Conversation) -> Conversation:
-    """The conversation with the calls and results of a text protocol as values."""
-    messages = text_protocol.read(with_reminders(conversation.messages))
+def as_a_harness_wrote(conversation: Conversation) -> Conversation:
+    """The conversation with calls and results of a text protocol, and with marked reminders.
+
+    Only a harness repeats itself with role user, so a chat without calls has no reminders.
+    """
+    messages = text_protocol.read(conversation.messages)
+    if any(message.calls for message in messages):
+        messages = text_protocol.read(with_reminders(conversation.messages))
     if all(map(is_, messages, conversation.messages)):
         return conversation
     return replace(conversation, messages=messages)
@@ -85,7 +90,7 @@ class PreparedConversation:
         """
         self.request, self.settings, self.strategy = request, settings, strategy
         self.counter = Counter(request.model, request.counter)
-        self.conversation = with_text_protocol(parse(request.messages))
+        self.conversation = as_a_harness_wrote(parse(request.messages))
         self.rules = self._rules()
         self.repaired = self._repaired()
         self.planned, self.prompt = carried(self.repaired, request.system)

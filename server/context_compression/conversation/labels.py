@@ -27,15 +27,15 @@ SPEAKERS = {
 def label_of(tools: Iterable[str]) -> re.Pattern[str]:
     """A pattern for the beginning of a label other than a speaker's: `[Result of …`, `[Bash] ls`.
 
-    It matches folded text. The labels of the lines at the end of a note, `[Files]` and `[More names
-    used]`, are included.
+    It matches folded text. The labels of the lines at the end of a note, `[Other files]` and
+    `[More names used]`, are included.
 
     Args:
         tools: names of the tools in the conversation.
     """
     calls = "|".join(sorted(re.escape(folded(tool)) for tool in tools)) or "(?!)"
     return re.compile(
-        r"\[\s*(?:result\s*(?:[;\]]|(?<=\s)of\b)|files\s*(?:\]|(?<=\s)in\b)|more\s+names\b"
+        r"\[\s*(?:result\s*(?:[;\]]|(?<=\s)of\b)|(?:other\s+)?files\s*(?:\]|(?<=\s)in\b)|more\s+names\b"
         rf"|(?:{calls})\s*(?:\]|[:;]\s))"
     )
 

@@ -190,8 +190,13 @@ class Message:
 
     @property
     def starts_turn(self) -> bool:
-        """Whether a turn begins here: it is the user's and has no tool results."""
-        return self.is_user and not self.results
+        """Whether a turn begins here: it is the user's, has no tool results, and is no reminder."""
+        return self.is_user and not self.results and not self.is_reminder
+
+    @property
+    def is_reminder(self) -> bool:
+        """Whether it holds only texts that a harness repeats."""
+        return bool(self.blocks) and all(isinstance(b, Text) and b.by_harness for b in self.blocks)
 
     @property
     def pattern(self) -> dict[str, Any]:

@@ -6,7 +6,8 @@ applies; `written` makes the same texts again, character by character.
 
 A message is a result if it begins like the results of widely used harnesses (`<returncode>`,
 `Observation:`, `[tool output]`), or if its beginning is repeated after commands in this
-conversation. A conversation with tool blocks has no text protocol.
+conversation. A reminder of the harness after a command is the result of a command that did not run.
+A conversation with tool blocks has no text protocol.
 """
 
 import re
@@ -74,14 +75,24 @@ def read(messages: Sequence[Message]) -> tuple[Message, ...]:
     learnt = _learnt([(messages[asked].text, messages[answered].text) for asked, answered in pairs])
     changed: dict[int, Message] = {}
     for asked, answered in pairs:
-        text = messages[answered].text
-        if KNOWN.match(text) or _beginning(text) in learnt:
+        message = messages[answered]
+        is_result = KNOWN.match(message.text) or _beginning(message.text) in learnt
+        if is_result or message.is_reminder:
             call_id = f"{KIND} {answered}"
             changed[asked] = _with_call(messages[asked], call_id)
             name = changed[asked].calls[-1].name
-            result = ToolResult(call_id, messages[answered].blocks, name=name, kind=KIND)
-            changed[answered] = replace(messages[answered], blocks=(result,))
+            result = ToolResult(
+                call_id, message.blocks, is_error=not is_result, name=name, kind=KIND
+            )
+            changed[answered] = replace(message, blocks=(result,))
+    if all(_has_only_reminders(message) for message in changed.values()):
+        return tuple(messages)
     return tuple(changed.get(index, message) for index, message in enumerate(messages))
+
+
+def _has_only_reminders(message: Message) -> bool:
+    """Whether all results in a message are reminders, after which no command ran."""
+    return all(result.is_error for result in message.results)
 
 
 def written(message: Message) -> Message:

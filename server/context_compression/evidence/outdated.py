@@ -16,9 +16,11 @@ from context_compression.conversation.messages import (
     strings_in,
 )
 from context_compression.conversation.rendering import NEWLINE, Span
+from context_compression.evidence.facts import commands_of
 from context_compression.evidence.file_history import FileHistory
 from context_compression.evidence.ledger.file_actions import FileAction, file_of, of_call
 from context_compression.evidence.ledger.reading import actions_of_calls
+from context_compression.evidence.ledger.shell import only_edits
 from context_compression.evidence.ledger.tasks import Tasks, tasks_of
 from context_compression.evidence.ledger.undoing import undone_by
 from context_compression.evidence.replaced_lines import lines_in, replaced, unnumbered
@@ -99,8 +101,13 @@ class Outdated:
 
     @cached_property
     def undone(self) -> frozenset[str]:
-        """The ids of the calls all of whose changes of files were taken back later."""
-        return undone_by([*actions_of_calls(self.calls, self.results)]).calls
+        """The ids of the calls that only changed files, all of whose changes were taken back."""
+        undone = undone_by([*actions_of_calls(self.calls, self.results)]).calls
+        return frozenset(
+            call.id
+            for call in self.calls
+            if call.id in undone and all(map(only_edits, commands_of(call)))
+        )
 
     @property
     def last_changes(self) -> frozenset[str]:

@@ -16,7 +16,7 @@ from context_compression.tokens.remembered import key_of
 
 HEADS = (
     "@@ ", "diff ", "#", "|", "def ", "class ", "func ", "function ", "export ", "FAIL", "===",
-    "- [ ] ", "[Files", "[More names",
+    "- [ ] ", "[Files", "[Other files", "[More names",
 )  # fmt: skip
 """The beginnings of lines that are not joined to the line before: a hunk, a file of a diff, a
 heading, a table row, a definition, the report of a test, an empty check box, and a line of files or

@@ -209,7 +209,7 @@ class Plan:
         kept = {*range(self.head), *self.pins, *(self.open_step or ()), *self.shown_since}
         if self.last_user is not None:
             kept.add(self.last_user)
-        if self.messages and self.messages[-1].starts_turn:
+        if self.messages and self.messages[-1].is_user and not self.messages[-1].results:
             kept.add(len(self.messages) - 1)
         if len(kept) == self.head and self.messages:
             kept.add(len(self.messages) - 1)

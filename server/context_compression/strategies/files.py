@@ -1,6 +1,6 @@
 """A line of the files that were worked on, because a small view of a long session names only few.
 
-`[Files in /srv/app] changed: src/a.py, src/b.py; deleted: c.py; read: docs/d.md; …`
+`[Other files in /srv/app] changed: src/a.py, src/b.py; deleted: c.py; read: docs/d.md; …`
 """
 
 import re
@@ -20,7 +20,8 @@ from context_compression.strategies import measured
 
 CHANGED, DELETED, READ = "changed", "deleted", "read"
 """The headings of a line, in their order: the state of a file after the last known call."""
-LINE = re.compile(r"^\[Files(?: in ([^\]\n]+))?\] (.+)$", re.MULTILINE)
+LABEL = "[Other files"
+LINE = re.compile(r"^\[(?:Other f|F)iles(?: in ([^\]\n]+))?\] (.+)$", re.MULTILINE)
 SEPARATOR = re.compile(r"[/\\]")
 DOUBLED = re.compile(r"(?<=[^/:])//+")
 ROOT = re.compile(r"(?:[A-Za-z]:|~)?[/\\]+")
@@ -29,6 +30,8 @@ OTHERS = "; …"
 """The end of a line that does not name all files."""
 UNFIT = re.compile(r'[,;*?"<>|]|: |\A\W*\Z|[/\\]\.?\Z')
 """A path that cannot be shown in a line: it has a sign of the line or a pattern, or is a folder."""
+TEMPORARY = re.compile(r"/(?:private/|var/)?tmp/|/dev/|/proc/|[A-Za-z]:.*[/\\]Temp[/\\]")
+"""The beginning of a path of a file that is not part of the work."""
 BEFORE, BEHIND = re.compile(r"[\w.-]"), re.compile(r"[\w-]|\.\w")
 """The text before and after a name that is only part of another name."""
 
@@ -73,7 +76,7 @@ class Files:
         view = "\n".join(texts)
         listed = {entry for line in LINE.finditer(view) for entry in files_in(line)}
         view = LINE.sub("", view)
-        label = f"[Files in {self.folder[:-1]}]" if self.folder else "[Files]"
+        label = f"{LABEL} in {self.folder[:-1]}]" if self.folder else f"{LABEL}]"
         left = room - count(f"{label}{OTHERS}")
         others = ""
         named: dict[str, list[str]] = {CHANGED: [], DELETED: [], READ: []}
@@ -122,7 +125,13 @@ def files_of(plan: Plan) -> Files:
     folders = {path[: sign.start()] for path in states for sign in SEPARATOR.finditer(path)}
     newest_first = [*reversed(states)]
     order = sorted(newest_first, key=lambda path: (states[path] == READ, -times[path]))
-    fit = (p for p in order if p.isprintable() and not UNFIT.search(p) and p not in folders)
+    fit = (
+        path
+        for path in order
+        if path.isprintable()
+        and not (UNFIT.search(path) or TEMPORARY.match(path))
+        and path not in folders
+    )
     headings = {path: states[path] for path in fit}
     folder = folder_of_most(headings)
     if folder:  # relative paths would seem to be in that folder

@@ -20,6 +20,9 @@ FEWEST_RECENT = 4
 FEWEST_SPARE = 0.1
 """The share of the room that these must leave free, so that one long result does not push out
 everything else."""
+TALK_NEWEST_SHARE = 0.1
+"""The share of the room that the newest messages of a talk may take, because old facts are worth as
+much there."""
 PREVIEWS_SPARE = 0.4
 """The share of the room that an open tool step with previews and all words of the user must leave
 free, because pieces of the full conversation may be worth more (measured on recorded sessions: 0.3
@@ -170,6 +173,10 @@ sentences of this kind compete like all other pieces."""
 
 # Shortened messages
 
+SUCCESS_SHARE = 0.08
+"""In a room of a smaller share of the conversation, a quoted call says only that it failed."""
+GENERAL_RULES_CHARS = 800
+"""The most characters of constraints that stay of a harness's general instructions."""
 ENDING_CHARS = 160
 """About how many characters of a shortened result tell how it ended."""
 

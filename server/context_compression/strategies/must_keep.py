@@ -72,9 +72,10 @@ def levels(plan: Plan) -> tuple[Sequence[Level], Sequence[Level]]:
         left_out=range(recent, fewest), rival=smallest,
     )  # fmt: skip
     if plan.is_talk_of_two:
-        small = min(recent, fewest)
-        return (Level(end, small, spare=spare),), (
-            Level(end, small, clipped, spare=measured.FEWEST_SPARE),
+        last = plan.cut_before(max(plan.head, end - 1))
+        spare = 1 - measured.TALK_NEWEST_SHARE
+        return (Level(end, min(recent, fewest), spare=spare),), (
+            Level(end, last, clipped, spare=spare),
             Level(end, end, clipped, skeletons=False),
             Level(end, end, Form.LEAST, spare=float("-inf")),
         )
@@ -115,7 +116,7 @@ def must_keep(
         kept |= dict.fromkeys(unseen, Form.FULL)
     first_turn = plan.turns[0].stop if plan.turns else plan.head
     older = Form.CLIPPED if least or level.newest is Form.CLIPPED else Form.PREVIEW
-    for index in range(max(level.first, plan.head), len(plan.messages)):
+    for index in range(max(min(level.first, level.recent), plan.head), len(plan.messages)):
         message = plan.messages[index]
         if index in kept or (index in again and index < level.recent):
             continue

@@ -72,7 +72,7 @@ def repeated_reminders(messages: Sequence[Message]) -> set[int]:
     last: dict[str, int] = {}
     earlier: set[int] = set()
     for index, message in enumerate(messages):
-        if message.blocks and all(isinstance(b, Text) and b.by_harness for b in message.blocks):
+        if message.is_reminder:
             shape = shape_of(message.text)
             if shape in last:
                 earlier.add(last[shape])

@@ -37,7 +37,8 @@ def task_spans(text: str) -> list[Span]:
     shown: list[Span] = []
     start = 0
     for begin, stop in general_spans(text):
-        shown.append((start, min(stop, begin + SHOWN_CHARS)))
+        most = text[begin : min(stop, begin + SHOWN_CHARS)]
+        shown.append((start, begin + (most.rfind("\n") if "\n" in most else len(most))))
         start = stop
     return [*shown, (start, len(text))]
 

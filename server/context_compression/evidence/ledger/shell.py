@@ -38,6 +38,10 @@ LOOK = READ | words(
     " realpath readlink select-string get-childitem get-item set export"
 )
 """Commands that only show or look up content."""
+EDIT = (
+    LOOK | DELETE | RENAME | COPY | CREATE | words("tee patch mkdir chmod set-content add-content")
+)
+"""Commands that look up content or change files, and have no other effects."""
 GIT_LOOK = words("status diff log show blame grep branch ls-files rev-parse remote")
 
 
@@ -89,6 +93,11 @@ def only_looks(command: str) -> bool:
         elif step.verb not in LOOK:
             return False
     return seen
+
+
+def only_edits(command: str) -> bool:
+    """Whether every part of a command shows, edits, copies or removes files, and runs nothing."""
+    return all(step.verb in EDIT or step.verb == "git" for step in steps(command))
 
 
 def steps(command: str) -> Iterator[SimpleCommand]:

@@ -88,7 +88,7 @@ class Attempt:
         """The places of the constraints and the chosen pieces, with dates of stretches."""
         pieces = map(self.pool.place, sorted(self._chosen))
         rules = (rule.place for rule in self._rules)
-        return with_dates(self._base.plan, self.pool, chain(rules, pieces))
+        return with_dates(self._base, self.pool, chain(rules, pieces))
 
     def left_by(self, draft: Draft) -> int:
         """The tokens of the room that a draft leaves; negative if it takes more."""

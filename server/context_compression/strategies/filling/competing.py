@@ -44,7 +44,8 @@ DONE_ONCE = re.compile(
     r"(?![-\w])(?!.*--dry-run)"
 )
 """Commands that must not be repeated, because they reach other people or commit work."""
-LINES = re.compile(rf"(?:\n\[Files\b[^\n]*)?\n{re.escape(NAMES)}[^\n]*\Z|\n\[Files\b[^\n]*\Z")
+FILES = r"\[(?:Other f|F)iles\b"
+LINES = re.compile(rf"(?:\n{FILES}[^\n]*)?\n{re.escape(NAMES)}[^\n]*\Z|\n{FILES}[^\n]*\Z")
 """The lines of files and names at the end of a note of this package."""
 
 

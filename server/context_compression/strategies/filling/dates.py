@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from context_compression.conversation.messages import Text
 from context_compression.planning.pieces import Place, Pool
 from context_compression.planning.plan import Plan
+from context_compression.strategies.filling.kept import KeptMessages
 
 OPENING = re.compile(r"\s*(?:[\[(【][^\])】\n]{4,60}[\])】]|[^\n]{4,60}(?=\n))")
 """A text in brackets, or a short first line, at the beginning of a message."""
@@ -16,26 +17,35 @@ DATE = re.compile(
     r"|\b\d{1,2}\.? (?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])",
     re.IGNORECASE,
 )
+MOST_LETTERS = 24
+"""The most letters of a line that is only a date, such as `Session on Wednesday, 12 September`."""
 
 
-def with_dates(plan: Plan, pool: Pool, chosen: Iterable[Place]) -> Iterator[Place]:
-    """The chosen places of a talk, each stretch with the date that opens it.
+def with_dates(base: KeptMessages, pool: Pool, chosen: Iterable[Place]) -> Iterator[Place]:
+    """The chosen places of a talk, and the date that opens each stretch with anything shown.
 
     A stretch goes from one message that begins with a date to the next one.
     """
     places = [*chosen]
     yield from places
-    dated = _dated(plan, pool)
+    dated = _dated(base.plan, pool)
     if not dated:
         return
     starts = [*dated]
     shown = {pool.sources[number].message for number, start, _ in places if start == 0}
     needed: set[int] = set()
-    for number, _, _ in places:
-        opened = bisect_right(starts, pool.sources[number].message)
-        if opened and starts[opened - 1] not in shown:
+    messages = {pool.sources[number].message for number, _, _ in places}
+    for index in (*messages, *base.kept):
+        opened = bisect_right(starts, index)
+        if opened and starts[opened - 1] not in shown and starts[opened - 1] not in base.kept:
             needed.add(starts[opened - 1])
     yield from (dated[index] for index in sorted(needed))
+
+
+def _is_date(opening: str) -> bool:
+    """Whether the beginning of a message is a date, and says hardly anything else."""
+    letters = sum(map(str.isalpha, opening))
+    return letters <= MOST_LETTERS and DATE.search(opening) is not None
 
 
 def _dated(plan: Plan, pool: Pool) -> dict[int, Place]:
@@ -46,6 +56,6 @@ def _dated(plan: Plan, pool: Pool) -> dict[int, Place]:
         if source.message in dated or not isinstance(block, Text) or source.slot:
             continue
         opening = OPENING.match(source.text)
-        if opening and source.start == 0 and DATE.search(opening[0]):
+        if opening and source.start == 0 and _is_date(opening[0]):
             dated[source.message] = number, 0, opening.end()
     return dated

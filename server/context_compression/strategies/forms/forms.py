@@ -1,6 +1,6 @@
 """`Form`, how much of a message stays, and `Forms`, which puts a plan's messages into forms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
 from functools import cache, cached_property
 
@@ -170,7 +170,7 @@ class Forms:
             Text(
                 render(
                     b.text,
-                    [*task_spans(b.text), *slots.get((slot, ""), ())],
+                    [*task_spans(b.text), *self._rules_among(b.text), *slots.get((slot, ""), ())],
                     self.plan.archive.ref_of(b.text),
                 )
             )
@@ -179,6 +179,14 @@ class Forms:
             for slot, b in enumerate(message.blocks)
         )
         return message if blocks == message.blocks else message.with_blocks(blocks)
+
+    def _rules_among(self, text: str) -> Iterator[Span]:
+        """The certain constraints in the general instructions of a text, as far as they are few."""
+        left = measured.GENERAL_RULES_CHARS
+        for found in self.constraints_of(text):
+            within = any(start <= found.start < stop for start, stop in general_spans(text))
+            if within and found.sure and (left := left - (found.stop - found.start)) >= 0:
+                yield found.start, found.stop
 
     def _skeleton(self, message: Message, index: int, slots: Slots) -> Message:
         blocks: list[Block] = []

@@ -49,7 +49,8 @@ def call_texts(call: ToolCall) -> CallTexts:
     # an argument without letters is not a topic
     about = next((e for e in with_letters if MAIN.fullmatch(e[0])), (*with_letters, ("", ""))[0])
     main = next(commands_of(call), "") or about[1]
-    first_line = main.strip().partition(NEWLINE)[0]
+    lines = (line.strip() for line in main.split(NEWLINE))
+    first_line = next((line for line in lines if any(map(str.isalnum, line))), main.strip())
     label = call.name
     if first_line:
         label = f"{call.name}: {shortened(first_line, measured.LABEL_CHARS)}"

@@ -25,8 +25,10 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.rendering import NEWLINE, Span, gap, marked_with, render
 from context_compression.evidence.facts import commands_of
+from context_compression.evidence.ledger.shell import only_looks
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
 from context_compression.planning.selection import own_ref
+from context_compression.strategies import measured
 from context_compression.strategies.pictures import images_in, mark_of
 from context_compression.strategies.quoting.calls import call_of
 from context_compression.strategies.quoting.gaps import gap_of_messages, gaps
@@ -150,7 +152,12 @@ class _Writer:
         if result is None or (result.slot, "") in self._quoted.get(result.message, NO_SLOTS):
             return ""
         known = self._quoting.outcomes.get(block.id)
-        return end_of(result.block, known) if known or next(commands_of(block), "") else ""
+        runs = next(commands_of(block), "")
+        if not known and (not runs or only_looks(runs)):
+            return ""
+        plan = self._quoting.plan
+        small = plan.room is not None and plan.room < measured.SUCCESS_SHARE * plan.total
+        return end_of(result.block, known, success=not small)
 
 
 def _mark_of_gap(quoting: Quoting, missing: range, ref: str) -> str:

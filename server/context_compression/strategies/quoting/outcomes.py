@@ -40,18 +40,19 @@ def outcomes_in(messages: Sequence[Message]) -> Mapping[str, CallOutcome]:
     }
 
 
-def end_of(result: ToolResult, known: CallOutcome | None) -> str:
+def end_of(result: ToolResult, known: CallOutcome | None, *, success: bool = True) -> str:
     """How a call ended, for a quote without its result: `exit 1, 1 failed, 3 passed`.
 
-    A call that succeeded says only how its tests ended; `""` if there is nothing to say.
+    A call that succeeded says how its tests ended, or `exit 0` if its result does; else `""`.
 
     Args:
         result: the result of the call.
         known: the outcome of the call if it failed or returned nothing.
+        success: whether to say `exit 0`.
     """
     counts = test_counts(result.text[-measured.FAILURE_CHARS :])
     if known is None:
-        return counts
+        return counts or ("exit 0" if success and exit_status(result.text) == "0" else "")
     parts = [known.label.removeprefix("; "), counts or known.reason]
     return ", ".join(filter(None, parts))
 
