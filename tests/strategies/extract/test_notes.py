@@ -50,13 +50,14 @@ def test_the_first_note_says_what_is_missing_before_its_quotes() -> None:
 @pytest.mark.parametrize("start", [0, 1])
 def test_in_the_smallest_room_one_mark_says_that_messages_are_missing(start: int) -> None:
     """Without its start a conversation has a note of ours, which is none of them."""
-    messages = session(conversation(60)[start:], text_message("user", "Thank you."))
+    asked = "Which of them was the slowest?"
+    messages = session(conversation(60)[start:], text_message("user", asked))
 
     shown = compress(messages, target_tokens=60, strategy="extract").messages
 
     assert [message["content"] for message in shown] == [
         f"[Compressed History] Not shown here:\n[… {len(messages) - 1} messages]",
-        "Thank you.",
+        asked,
     ]
 
 
@@ -78,7 +79,7 @@ def test_an_old_turn_goes_before_the_mark_that_says_what_is_missing() -> None:
         )
         for n in range(30)
     )
-    messages = session(*turns, text_message("user", "Thank you."))
+    messages = session(*turns, text_message("user", "Now add them all up."))
     least = count_tokens(messages[-1:]) + measured.BARE_NOTE_TOKENS
 
     for room in range(least, 6 * least):
