@@ -793,7 +793,7 @@ def test_the_account_of_a_view_compressed_again_calls_our_note_ours() -> None:
     once = compress(conversation(25, seed=18), target_tokens=3_000, strategy="extract")
     notes = [m["content"] for m in once.messages if str(m["content"]).startswith(COMPRESSED)]
 
-    again = compress([*once.messages, *conversation(10, seed=19)], target_tokens=2_000)
+    again = compress([*once.messages, *conversation(10, seed=19)], target_tokens=1_500)
 
     named = [about.what for ref, about in again.refs.items() if again.originals[ref] in notes]
     assert {*named} == {"our note"}

@@ -120,7 +120,7 @@ def test_pictures_of_ollamas_leave_and_its_content_stays_a_text() -> None:
     shown: Json = {"role": "user", "content": "look", "images": ["aaaa", "bbbb"]}
     spoken: Json = {"role": "assistant", "content": "", "tool_calls": [CALL]}
     done: Json = {"role": "tool", "tool_name": "f", "content": "ok"}
-    messages = [shown, spoken, done, MODEL, ASKED, MODEL, ASKED]
+    messages = [shown, spoken, done, MODEL, ASKED, MODEL, {**ASKED, "content": "Go on with it."}]
 
     result = compress(messages, target_tokens=700)
 

@@ -38,7 +38,7 @@ def test_gaps_say_how_much_is_missing_and_where_to_get_it() -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2))
-def test_lines_that_are_shown_and_those_that_gaps_tell_of_are_all_there_are(
+def test_lines_that_are_shown_and_those_that_explicit_gaps_tell_of_are_all_there_are(
     lines: Sequence[tuple[bool, bool]],
 ) -> None:
     """Blank ones, too: who looks for a line by its number finds it."""
@@ -50,50 +50,35 @@ def test_lines_that_are_shown_and_those_that_gaps_tell_of_are_all_there_are(
         for line, end, (_, shown) in zip(said, ends, lines, strict=True)
         if shown and line
     ]
+    text = "\n".join(said)
 
-    view = render("\n".join(said), spans)
+    view = render(text, spans, explicit=True)
 
-    missing = re.findall(r"\[… (\d+) (lines|characters)\]", view)
+    missing = re.findall(r"\[… (\d+) (lines|characters) left out of this view\]", view)
     told = sum(int(number) if what == "lines" else 1 for number, what in missing)
     assert view.count("\n") + 1 - len(missing) + told == len(said)
+    assert render(text, spans).count("…") == len(missing)
 
 
-@pytest.mark.parametrize("form", ["{:>6}→{}", "{}\t{}", "{}: {}"])
-@pytest.mark.parametrize("missing", [1, 3])
-def test_between_lines_that_are_numbered_a_gap_needs_no_number(form: str, missing: int) -> None:
-    numbers = range(1, missing + 3)
-    lines = [form.format(n, f"line {n} of a file " + "that is not short " * 4) for n in numbers]
+def test_only_the_first_gap_tells_the_ref_and_how_much_is_missing() -> None:
+    lines = [f"line {n} {FILLER}" for n in range(5)]
     text = "\n".join(lines)
-    first, last = (0, len(lines[0])), (len(text) - len(lines[-1]), len(text))
-    ref = "c3f9a1b2c3d4"
+    spans = [(start, start + len(lines[n])) for n in (0, 2, 4) for start in (text.index(lines[n]),)]
 
-    assert render(text, [first, last]) == f"{lines[0]}\n…\n{lines[-1]}"
-    assert render(text, [last]) == f"…\n{lines[-1]}"
-    assert render(text, [first]).startswith(f"{lines[0]}\n[… ")
-    assert f"; ref {ref}]\n" in render(text, [first, last], ref)
-    inside = (last[0] + 9, last[1])
-    assert render(text, [first, inside]).startswith(f"{lines[0]}\n[… ")
+    assert render(text, spans) == f"{lines[0]}\n…\n{lines[2]}\n…\n{lines[4]}"
+    mark = f"[… {len(lines[1])} characters; ref c3f9]"
+    assert render(text, spans, "c3f9") == f"{lines[0]}\n{mark}\n{lines[2]}\n…\n{lines[4]}"
 
 
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        ("7", "8", "9", "11", "12"),
-        ("7", "8", "8", "8", "9"),
-        ("4", "3", "2", "1", "0"),
-        ("5", "8", "9", "10", "11"),
-        ("7", "8", "9", "10", "12"),
-        ("id", "1", "2", "3", "4"),
-        ("7", "8", "9", "10", "sum"),
-    ],
-)
-def test_only_numbers_in_order_tell_what_a_gap_leaves_out(numbers: tuple[str, ...]) -> None:
-    rows = [f"{n}\tdeliveries of the day before, all of them accounted for" for n in numbers]
-    text = "\n".join(rows)
+def test_explicit_gaps_say_that_the_text_is_left_out_of_the_view() -> None:
+    lines = [f"line {n} {FILLER}" for n in range(7)]
+    text = "\n".join(lines)
+    spans = [(start, start + len(lines[n])) for n in (0, 3, 6) for start in (text.index(lines[n]),)]
 
-    shown = render(text, [(0, len(rows[0])), (len(text) - len(rows[-1]), len(text))])
+    marks = [line for line in render(text, spans, "c3f9", explicit=True).split("\n") if "…" in line]
 
-    assert shown == f"{rows[0]}\n[… 3 lines]\n{rows[-1]}"
+    left_out = "[… 2 lines left out of this view"
+    assert marks == [f"{left_out}; ref c3f9]", f"{left_out}]"]
 
 
 def test_a_small_gap_is_shown() -> None:
@@ -152,7 +137,7 @@ def test_other_names_with_signs_stand_in_quotes() -> None:
 def test_what_only_begins_like_json_has_no_paths(line: str) -> None:
     shown = render(line * 20, [(len(line) * 19, len(line) * 20)])
 
-    assert shown == f"[… 19 lines]\n{line}"
+    assert shown == f"…\n{line}"
 
 
 def test_marks_are_shorter_than_what_is_missing() -> None:
@@ -200,7 +185,7 @@ def test_between_lines_that_are_json_each_no_path_is_told() -> None:
 
     shown = render(text, [(0, len(lines[0])), (start, len(text))])
 
-    assert shown == "\n".join([lines[0], "[… 6 lines]", lines[7], lines[8]])
+    assert shown == "\n".join([lines[0], "…", lines[7], lines[8]])
 
 
 def written(
@@ -325,10 +310,10 @@ def test_whatever_a_diff_is_its_files_can_be_asked_for(lines: list[str]) -> None
 
 
 def marks_around(text: str, *parts: str) -> list[str]:
-    """What the marks of gaps say when only these parts of a text are shown."""
+    """What the marks of gaps say when only these parts of a text are shown; `…` says nothing."""
     starts = [text.index(part) for part in parts]
     spans = [(start, start + len(part)) for start, part in zip(starts, parts, strict=True)]
-    return re.findall(r"\[… ([^]]*)\]", render(text, spans, "c3f9"))
+    return re.findall(r"\[… ([^]]*)\]|^…$", render(text, spans, "c3f9"), re.M)
 
 
 def told(mark: str) -> str:

@@ -51,7 +51,17 @@ def quoted(*runs: Run, only: Sequence[int] | None = None, dialect: Any = "anthro
 def test_a_result_alone_says_which_call_it_answers() -> None:
     note = quoted(Run("a", "Bash", {"command": "git status --short"}, " M a.py"), only=(1,))
 
-    assert note == f"[Result of Bash: git status --short; ref {ref_of(' M a.py')}]  M a.py"
+    assert note == "[Result of Bash: git status --short]  M a.py"
+
+
+def test_only_a_result_that_is_shown_in_part_has_a_ref_in_its_label() -> None:
+    output = "\n".join(f"line {number} of the output, with words" for number in range(9))
+    step = tool_step([Run("a", "Bash", {"command": "make"}, output)], "anthropic")
+
+    shown = note(Quoting(plan_of(step)), range(2), {1: {(0, ""): [(0, 32)]}}).text
+
+    label = f"[Result of Bash: make; ref {ref_of(output)}]"
+    assert shown.splitlines()[1:] == [label, "line 0 of the output, with words", "…"]
 
 
 @pytest.mark.parametrize(
@@ -92,18 +102,16 @@ def test_a_line_of_a_log_is_never_quoted_again_as_the_users() -> None:
     assert again.index("[User]") < again.index("[Result;") < again.index("[admin]")
 
 
-@pytest.mark.parametrize(
-    ("where", "marks"),
-    [({"ends": True}, ["3 messages", "5 messages"]), ({"last": True}, ["5 messages"]), ({}, [])],
-)
-def test_what_is_missing_before_and_behind_all_quotes_is_told_where_there_is_room(
-    where: dict[str, Any], marks: list[str]
-) -> None:
+def test_what_is_missing_around_quotes_is_marked_only_with_a_ref() -> None:
     plan = plan_of([{"role": "assistant", "content": f"Step {n}."} for n in range(9)])
 
-    text = note(Quoting(plan), range(9), {3: {(0, ""): [(0, 7)]}}, **where).text
+    def marks(with_ref: set[int]) -> list[str]:
+        text = note(Quoting(plan), range(9), {3: {(0, ""): [(0, 7)]}}, with_ref).text
+        return re.findall(r"\[… (\d+ messages)(?:; first ref \w+)?\]", text)
 
-    assert re.findall(r"\[… (\d+ messages)\]", text) == marks
+    assert marks(set()) == []
+    assert marks({0}) == ["3 messages"]
+    assert marks({0, 4}) == ["3 messages", "5 messages"]
 
 
 def test_a_bracket_within_a_line_stays_as_it_is() -> None:
@@ -148,7 +156,7 @@ def test_what_the_user_did_not_say_is_not_labelled_as_the_users(text: str, label
 def test_a_result_below_its_call_does_not_name_it_again() -> None:
     note = quoted(Run("a", "Bash", {"command": "ls src"}, "a.py\nb.py"))
 
-    assert note == "[Bash] ls src\n[Result; ref " + ref_of("a.py\nb.py") + "]\na.py\nb.py"
+    assert note == "[Bash] ls src\n[Result]\na.py\nb.py"
 
 
 def test_results_of_parallel_calls_each_name_theirs() -> None:
@@ -157,8 +165,7 @@ def test_results_of_parallel_calls_each_name_theirs() -> None:
     lines = quoted(*runs).splitlines()
 
     assert lines[:2] == ["[Read] a.py", "[Read] b.py"]
-    assert lines[2].startswith("[Result of Read: a.py; ref ")
-    assert lines[3].startswith("[Result of Read: b.py; ref ")
+    assert lines[2:] == ["[Result of Read: a.py] print(a)", "[Result of Read: b.py] print(b)"]
 
 
 def test_what_a_call_is_about_comes_first_and_old_and_new_text_keep_their_names() -> None:
@@ -199,10 +206,10 @@ def test_a_label_names_the_command_and_not_where_it_ran() -> None:
 
     note = quoted(Run("a", "exec", arguments, "ok, all of it"), only=(2,))
 
-    assert note.startswith("[Result of exec: bash -lc make; ref ")
+    assert note == "[Result of exec: bash -lc make] ok, all of it"
 
 
-def test_what_is_left_out_between_is_marked_and_what_answers_a_call_before_names_it() -> None:
+def test_behind_what_is_left_out_a_result_names_the_call_it_answers() -> None:
     talk = [{"role": "user", "content": f"word {number}"} for number in range(4)]
     steps = [
         message
@@ -214,10 +221,9 @@ def test_what_is_left_out_between_is_marked_and_what_answers_a_call_before_names
 
     assert note.splitlines() == [
         "[User] word 0",
-        "[… 2 messages]",
         "[User] word 3",
-        f"[Result of Read: a.py; ref {ref_of('pass')}] pass",
-        f"[Result of Read: b.py; ref {ref_of('pass')}] pass",
+        "[Result of Read: a.py] pass",
+        "[Result of Read: b.py] pass",
     ]
 
 
@@ -238,7 +244,7 @@ def test_gaps_of_messages_tell_the_ref_of_the_first_one_missing() -> None:
         "[User] word 5",
         f"[… 3 messages; first ref {ref_of(talk[6])}]",
     ]
-    assert lines(1, 3, of=range(1, 4))[1:] == ["[User] word 1", "[… 1 message]", "[User] word 3"]
+    assert lines(1, 3, of=range(1, 4))[1:] == ["[User] word 1", "[User] word 3"]
     assert lines(3, of=range(1, 6))[1:] == [
         "[User] word 3",
         f"[… 2 messages; first ref {ref_of(talk[4])}]",
@@ -255,9 +261,10 @@ def test_a_number_is_no_name_for_what_a_call_was_about() -> None:
 
     note = quoted(waiting, typing, only=(2, 3), dialect="openai")
 
-    assert [line.partition(";")[0] for line in note.splitlines() if "Result" in line] == [
-        "[Result of write_stdin", "[Result of write_stdin: yes",
-    ]  # fmt: skip
+    assert [line for line in note.splitlines() if "Result" in line] == [
+        "[Result of write_stdin] still running",
+        "[Result of write_stdin: yes] done",
+    ]
 
 
 def test_a_result_behind_a_gap_names_its_call() -> None:
@@ -266,7 +273,7 @@ def test_a_result_behind_a_gap_names_its_call() -> None:
     note = quoted(*runs, only=(1, 3), dialect="openai")
 
     assert note.splitlines()[0] == "[bash] cat b.py"
-    assert note.splitlines()[-1].startswith("[Result of bash: cat b.py; ref ")
+    assert note.splitlines()[-1] == "[Result of bash: cat b.py] # b"
 
 
 def test_a_gap_in_what_was_said_tells_the_ref_of_the_whole() -> None:
@@ -322,7 +329,7 @@ def test_behind_the_mark_of_a_long_text_a_result_names_its_call() -> None:
     lines = note_of(step, only=(0, 2)).split("\n")
 
     assert lines[0] == "[Read] a.py"
-    assert lines[-1] == f"[Result of Read: a.py; ref {ref_of('fine output')}] fine output"
+    assert lines[-1] == "[Result of Read: a.py] fine output"
 
 
 def test_short_arguments_beside_a_long_command_are_labelled_with_it() -> None:
@@ -365,5 +372,35 @@ def test_a_long_path_in_a_label_keeps_the_name_of_the_file() -> None:
     label = quoted(Run("a", "Read", {"path": path}, "x = 1"), only=(1,))
 
     assert label.startswith("[Result of Read: /srv/deep/")
-    assert "deep/settings.toml; ref " in label
+    assert label.endswith("deep/settings.toml] x = 1")
     assert len(label) < 130
+
+
+@pytest.mark.parametrize(
+    ("output", "end"),
+    [
+        ("Error: no such module\nexit code: 1", " → exit 1, Error: no such module"),
+        ("FAIL a.test.js\nTests:       1 failed, 3 passed, 4 total\nexit code: 1", " → exit 1, 1 "),
+        ("Tests:       4 passed, 4 total", " → 4 passed"),
+        ("all is well", ""),
+    ],
+)
+def test_a_quoted_call_tells_how_it_ended_if_its_result_is_not_quoted(
+    output: str, end: str
+) -> None:
+    run = Run("a", "Bash", {"command": "npm test"}, output)
+
+    alone = quoted(run, only=(0,))
+
+    assert alone.startswith(f"[Bash] npm test{end}")
+    assert ("→" in alone) is bool(end)
+    assert "→" not in quoted(run, only=(0, 1))
+
+
+def test_a_command_of_several_lines_has_its_end_in_its_label() -> None:
+    run = Run("a", "Bash", {"command": "set -e\nmake"}, "make: *** no rule\nexit code: 2")
+
+    label, *script = quoted(run, only=(0,)).split("\n")
+
+    assert label.startswith("[Bash; exit 2")
+    assert script == ["set -e", "make"]

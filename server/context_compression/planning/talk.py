@@ -3,15 +3,23 @@
 from collections.abc import Sequence
 from statistics import median
 
-from context_compression.conversation.messages import Message
+from context_compression.conversation.messages import Image, Message
 
 ALIKE = 2.0
 """Up to this factor, the usual texts of both are of the same length: neither is an assistant who
 answers at length, or a user who only asks."""
+PICTURES = 0.1
+"""Where this share of the messages has pictures, the talk is about them. Notes cannot quote them."""
 
 
 def is_talk_of_two(messages: Sequence[Message]) -> bool:
-    """Whether the usual texts of user and assistant have about the same length."""
+    """Whether the usual texts of user and assistant have about the same length.
+
+    A conversation with many pictures is no talk.
+    """
+    seen = sum(any(isinstance(block, Image) for block in message.blocks) for message in messages)
+    if seen > PICTURES * len(messages):
+        return False
     user, assistant = (
         [len(message.text) for message in messages if message.role == role]
         for role in ("user", "assistant")

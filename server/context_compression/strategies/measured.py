@@ -59,9 +59,8 @@ stay."""
 # Marks of gaps
 
 LEAST_FOR_REFS_TOKENS = 1_500
-"""With fewer tokens of room, gaps between quotes have no ref, and gaps before and after all quotes
-of a note have no mark, except the gap after the last quote. Evidence is worth more then (measured
-on recorded sessions)."""
+"""With fewer tokens of room, gaps in notes with quotes have no mark. Evidence is worth more then
+(measured on recorded sessions)."""
 GAPS_SHARE = 0.015
 """The share of the room for refs of gaps between messages, the largest first. Notes for other gaps
 without any quote have the same share; one of them fits any room."""

@@ -67,7 +67,7 @@ def test_lines_that_an_edit_leaves_as_they_were_come_behind_those_it_changes() -
     shown = texts(compress(messages, target_tokens=400, strategy="extract").messages)
 
     assert shown.count("measure_") == 5
-    assert shown.count("compute_") < 5
+    assert shown.count("compute_") < 10
 
 
 @pytest.mark.parametrize(("given", "shortened"), [(LONG, True), (f'{{"script": "{LONG}', False)])
@@ -188,11 +188,11 @@ def test_the_label_of_a_call_says_when_it_failed_or_brought_nothing() -> None:
 
     view = texts(extract(messages, 0.028).messages)
 
-    assert "[Bash; exit 1] npm test src/a_1.py → Error: no such module" in view
-    assert "[Bash; empty] git diff --staged src/b_2.py" in view
+    assert "[Bash; exit 1] npm test src/a_1.py\\n[Result]\\nError: no such module" in view
+    assert "[Bash] git diff --staged src/b_2.py → empty" in view
     assert "[Bash] git status src/c_3.py" in view
     assert "[Read] src/d_4.md" in view
-    assert "[Book; error] src/e_5 → Error: the card is empty" in view
+    assert "[Book; error] src/e_5\\n[Result] Error: the card is empty" in view
 
 
 def test_a_result_that_is_a_picture_is_not_empty() -> None:

@@ -30,7 +30,7 @@ def test_what_a_host_adds_to_each_request_stands_beside_the_last() -> None:
     assert shown.count("No filler") == 1
     assert all(f"Look into part {number}." in shown for number in range(8))
     assert shown.index("No filler") > shown.index("Look into part 7.")
-    assert shown.count("<system-reminder>\\n[… 3 lines]") == 7
+    assert shown.count("<system-reminder>\\n…") == 7
 
 
 @pytest.mark.parametrize("strategy", ["extract", "auto"])
@@ -106,8 +106,8 @@ def test_a_long_note_of_the_host_is_shortened_once() -> None:
 
     marks = [line for line in note.splitlines() if "…" in line]
     assert len(note) > 3_000
-    assert all(re.fullmatch(r"\[… \d+ (lines|characters)(; ref \w+)?\]", mark) for mark in marks)
-    assert f"; ref {ref_of(parsed[0].text)}]" in marks[0]
+    assert re.fullmatch(rf"\[… \d+ lines; ref {ref_of(parsed[0].text)}\]", marks[0])
+    assert {*marks[1:]} == {"…"}
 
 
 def test_what_the_hosts_own_commands_print_gives_way_to_the_work() -> None:
@@ -136,7 +136,7 @@ def test_where_room_is_short_it_says_only_that_a_command_of_the_hosts_printed_so
     shown = extract(messages, 0.1).messages[0]["content"]
 
     assert [block["text"] for block in shown] == [
-        f"<local-command-caveat>\n[… {len(caveat) - len('<local-command-caveat>')} characters]",
+        "<local-command-caveat>\n…",
         printed,  # a mark would be hardly shorter
         "Rename the port.",
     ]

@@ -82,9 +82,9 @@ def test_a_reason_tells_how_a_message_is_shown_and_what_its_parts_tell() -> None
     wide, narrow = extract(messages, 0.3).reasons, extract(messages, 0.02).reasons
 
     assert wide[4] == "extract: skeleton (1 of 601 parts, a failure)"
-    assert narrow[4] == "extract: left out (0 of 601 parts)"
+    assert narrow[4] == "extract: quoted (1 of 601 parts, a failure)"
     assert re.fullmatch(r"extract: quoted \(\d+ of 301 parts, a decision\)", narrow[25])
-    assert re.fullmatch(r"extract: quoted \(\d+ of 18 parts, a rule\)", narrow[0])
+    assert 0 not in narrow  # the request that sets the goal stays as it is
 
 
 @pytest.mark.parametrize("behind", ["", "\nNow rename the port in src/app.py."])

@@ -12,7 +12,7 @@ from context_compression.strategies import measured
 from context_compression.testing import conversation
 
 
-@pytest.mark.parametrize("room", [3_000, 8_000])
+@pytest.mark.parametrize("room", [4_000, 8_000])
 def test_gaps_of_whole_messages_tell_where_they_begin(room: int) -> None:
     messages = conversation(60)
 
@@ -37,26 +37,19 @@ def test_where_nothing_of_a_long_stretch_is_chosen_a_note_says_so() -> None:
         r":\n\[… \d+ messages?(; (first )?ref \w+)?\](\n\[(Files|More names used)\] .+)*$"
     )
     assert all(map(mark.search, notes))
-    assert any("; first ref " in note for note in notes)
-
-
-def test_the_first_note_says_what_is_missing_before_its_quotes() -> None:
-    result = compress(conversation(60), target_tokens=1_200, strategy="extract")
-
-    notes = [m["content"] for m in result.messages if "[Compressed" in str(m["content"])]
-    assert re.match(r".*, quoted as data:\n\[… \d+ messages[];]", notes[0])
 
 
 @pytest.mark.parametrize("start", [0, 1])
 def test_in_the_smallest_room_one_mark_says_that_messages_are_missing(start: int) -> None:
     """Without its start a conversation has a note of ours, which is none of them."""
-    messages = session(conversation(60)[start:], text_message("user", "Thank you."))
+    asked = "Which of them was the slowest?"
+    messages = session(conversation(60)[start:], text_message("user", asked))
 
-    shown = compress(messages, target_tokens=60, strategy="extract").messages
+    shown = compress(messages, target_tokens=40, strategy="extract").messages
 
     assert [message["content"] for message in shown] == [
         f"[Compressed History] Not shown here:\n[… {len(messages) - 1} messages]",
-        "Thank you.",
+        asked,
     ]
 
 
@@ -70,7 +63,7 @@ def test_that_a_conversation_came_without_its_start_is_neither_kept_nor_quoted()
         assert NO_START not in shown
 
 
-def test_an_old_turn_goes_before_the_mark_that_says_what_is_missing() -> None:
+def test_an_old_turn_goes_before_the_note_that_says_that_messages_are_missing() -> None:
     turns = (
         session(
             text_message("user", f"What is {n} and {n}?"),
@@ -78,13 +71,13 @@ def test_an_old_turn_goes_before_the_mark_that_says_what_is_missing() -> None:
         )
         for n in range(30)
     )
-    messages = session(*turns, text_message("user", "Thank you."))
+    messages = session(*turns, text_message("user", "Now add them all up."))
     least = count_tokens(messages[-1:]) + measured.BARE_NOTE_TOKENS
 
     for room in range(least, 6 * least):
         shown = compress(messages, target_tokens=room, strategy="extract").messages
 
-        assert "[… " in texts(shown)
+        assert "[Compressed History]" in texts(shown)
 
 
 def test_what_the_host_adds_behind_an_output_is_not_quoted_in_part() -> None:
@@ -116,15 +109,15 @@ def test_what_only_a_note_of_ours_tells_of_counts_as_dropped() -> None:
     assert len(result.messages) == len(notes) + len(shortened) + whole
 
 
-def test_in_a_small_room_only_stretches_without_quotes_tell_a_ref() -> None:
-    result = compress(conversation(60), target_tokens=2_400, strategy="extract")
+@pytest.mark.parametrize("room", [700, 1_000, 1_400])
+def test_in_a_small_room_no_note_with_quotes_tells_the_ref_of_a_gap(room: int) -> None:
+    result = compress(conversation(60), target_tokens=room, strategy="extract")
 
     telling = [
         str(message["content"])
         for message in result.messages
         if re.search(r"messages?; (?:first )?ref", str(message["content"]))
     ]
-    assert telling
     assert all(note.startswith("[Compressed History] Not shown here") for note in telling)
 
 

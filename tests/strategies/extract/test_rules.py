@@ -12,7 +12,7 @@ def test_a_rule_of_the_user_is_worth_more_than_the_ref_of_a_gap() -> None:
     messages = session(
         *(
             text_message("user", f"Never touch file_{n}.c please. " + "And so on. " * 9)
-            + text_message("assistant", "I will not. " * 20)
+            + text_message("assistant", "I will not. " * 40)
             for n in range(260)
         )
     )

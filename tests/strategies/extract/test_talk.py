@@ -19,10 +19,10 @@ def chat(turns: int) -> Messages:
             "again",
             "gladly",
             "plainly",
-            "today",
+            "calmly",
             "kindly",
             "briefly",
-            "at last",
+            "warmly",
             "so soon",
         )
     ]

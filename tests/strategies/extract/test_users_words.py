@@ -68,7 +68,7 @@ def test_what_the_user_says_in_the_result_of_a_tool_is_the_users_where_the_host_
     view = texts(result.messages)
     knows = vouched and not (failed and dialect == "openai")  # which tells no errors of tools
     assert WORDS in view
-    assert ("; the user said; ref" in view) is knows
+    assert ("; the user said" in view) is knows
     assert (result.loss["user requests"].total == 3) is knows
 
 
