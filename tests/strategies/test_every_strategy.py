@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from generated import EVERY_DIALECT, Messages, broken, conversations
+from generated import EVERY_DIALECT, Messages, broken, conversations, rarely, text_protocols
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from provider import refused, separated, signatures, unbound, undeclared
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, hosts
+from context_compression.compression.prepared import with_text_protocol
 from context_compression.conversation import validity
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.formats import parse
@@ -48,8 +49,10 @@ Talk: TypeAlias = tuple[str, Messages]
 
 @st.composite
 def talks(draw: DrawFn) -> Talk:
-    """A valid conversation in any dialect."""
+    """A valid conversation in any dialect, now and then one whose calls are texts."""
     dialect = draw(EVERY_DIALECT)
+    if draw(rarely(4)):
+        return dialect, draw(text_protocols(dialect))
     return dialect, draw(conversations(st.just(dialect), spread=True))
 
 
@@ -104,7 +107,7 @@ def check(messages: Messages, result: Result) -> None:
     nothing_lost(messages, result)
     assert named(result.messages) - named(messages) <= result.originals.keys()
     assert unbound(messages, result.messages) == []
-    if last := without_halves(last_words(parsed.messages)):
+    if last := without_halves(last_words(with_text_protocol(parsed).messages)):
         assert last in "\n".join(user_words(message) for message in view)
 
 

@@ -37,7 +37,7 @@ DECISION = re.compile(
     re.IGNORECASE,
 )
 EXIT_STATUS = re.compile(
-    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=]{1,3}(-?\d+)|\bexit: (\d+)"""
+    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=>]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
 """An exit status in lower-case text."""
 STATUS_CHARS = 300
