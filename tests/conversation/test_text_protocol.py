@@ -233,3 +233,38 @@ def test_a_view_is_compressed_again_like_the_conversation(harness: Harness) -> N
         assert [words for words in said if words] == [TASK]
         assert refused(again.messages, "openai") == []
         assert again.loss["user requests"].total == 1
+
+
+@every_shape
+def test_the_remark_before_a_command_has_a_ref_of_its_own_that_a_session_restores(
+    shape: str, tmp_path: Path
+) -> None:
+    remark = "The fault may lie in the reader. " * 60
+    messages = [
+        said("user", TASK, shape),
+        said("assistant", f"{remark}\nAction: shell\nAction Input: ls lib", shape),
+        said("user", "Observation: dates.rb\n" * 900, shape),
+        *worked(HARNESSES["ReAct"], "Go on.", RUNS, shape),
+    ]
+    session = Session(tmp_path, "text")
+    session.record(*messages)
+
+    result = session.compress(target_tokens=count_tokens(messages) // 8, strategy="extract")
+
+    assert any(original == remark + "\n" for original in result.originals.values())
+    assert all(session.original(ref) == result.originals[ref] for ref in result.originals)
+    assert session.store.verify() == []
+
+
+def test_an_output_in_two_parts_is_restored_as_one(tmp_path: Path) -> None:
+    messages = worked(HARNESSES["fenced"], TASK, RUNS, "anthropic")
+    for message in messages[2::2]:
+        text = message["content"][0]["text"]
+        message["content"] = [{"type": "text", "text": part} for part in (text[:90], text[90:])]
+    session = Session(tmp_path, "text")
+    session.record(*messages)
+
+    result = session.compress(target_tokens=count_tokens(messages) // 3)
+
+    assert result.changed
+    assert all(session.original(ref) == result.originals[ref] for ref in result.originals)
