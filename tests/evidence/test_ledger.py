@@ -170,7 +170,7 @@ rename to y.py
         ("make 2>err.txt >> build.log", "modified build.log"),
         ("ls | tee list.txt | tee -a all.txt", "written list.txt, modified all.txt"),
         ("cat > f.py <<'EOF'\nrm x > y\nEOF\nrm z", "written f.py, deleted z"),
-        ('git commit -m "$(cat <<EOF\nrm x\nEOF\n)"', ""),
+        ('git commit -m "$(cat <<EOF\nrm x\nEOF\n)"', "committed"),
         ("cat 'my file.txt' other\\ file", "read my file.txt, read other file"),
         ("bash -lc 'cd /w && rm x'", "deleted /w/x"),
         ("bash -lc rm x && FOO=1 sudo rm y", "deleted x, deleted y"),
