@@ -104,7 +104,8 @@ ENDED = re.compile(
     r"^[^\n]*(?:\b\d+ (?:tests? )?(?:passed|failed|passing|failing|failures?|errors?)\b"
     r"|\bRan \d+ tests?\b|\bFAILED\b|\bBUILD (?:SUCC|FAIL)|tests finished:|test result:"
     r"|(?:tests|suites):? +\d)[^\n]*"
-    r"|^(?:OK|PASS|PASSED|FAIL|SUCCESS)\b[^\n]*",
+    r"|^(?:OK|PASS|PASSED|FAIL|SUCCESS)\b[^\n]*"
+    r"|^ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))[^\n]*",
     re.MULTILINE,
 )
 """A line that tells how a run of tests or a build ended."""
