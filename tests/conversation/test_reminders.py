@@ -13,7 +13,7 @@ from context_compression.conversation.messages import assistant, user
 from context_compression.testing import Run, tool_step
 
 FORMAT_ERROR = (
-    "Your last answer had no call of a tool. You must always end each answer with exactly one call. "
+    "Your last answer had no call of a tool. You must always end each answer with one call. "
     "If the work is finished, call `finish` with a report; if it is not, go on with the next step, "
     "and never ask the user, who is not there."
 )
@@ -36,10 +36,14 @@ TYPED = {
 def conversation(said: list[str]) -> list[dict[str, Any]]:
     """A task, and after each text a step with a long output."""
     messages: list[dict[str, Any]] = []
-    for n, text in enumerate(["Mend the parser of units in units.nim. Never rename a unit.", *said]):
+    for n, text in enumerate(
+        ["Mend the parser of units in units.nim. Never rename a unit.", *said]
+    ):
         messages.append({"role": "user", "content": text})
         output = "\n".join(f"unit {k} of {n} read" for k in range(150))
-        messages += tool_step([Run(f"c{n}", "Bash", {"command": f"nim c part{n}"}, output)], "anthropic")
+        messages += tool_step(
+            [Run(f"c{n}", "Bash", {"command": f"nim c part{n}"}, output)], "anthropic"
+        )
         messages.append({"role": "assistant", "content": f"Part {n} is looked at. " * 6})
     return messages
 
@@ -50,7 +54,9 @@ every_request = pytest.mark.parametrize("said", TYPED.values(), ids=TYPED)
 
 @every_reminder
 def test_a_reminder_is_nobodys_words(said: list[str]) -> None:
-    messages = with_reminders([user("Do it."), *(m for t in said for m in (assistant("a"), user(t)))])
+    messages = with_reminders(
+        [user("Do it."), *(m for t in said for m in (assistant("a"), user(t)))]
+    )
 
     assert [user_words(message) for message in messages if user_words(message)] == ["Do it."]
     assert repeated_reminders(messages) == {*range(2, len(messages) - 1, 2)}
@@ -58,7 +64,9 @@ def test_a_reminder_is_nobodys_words(said: list[str]) -> None:
 
 @every_request
 def test_what_a_user_asks_again_and_again_stays_the_users(said: list[str]) -> None:
-    messages = with_reminders([user("Do it."), *(m for t in said for m in (assistant("a"), user(t)))])
+    messages = with_reminders(
+        [user("Do it."), *(m for t in said for m in (assistant("a"), user(t)))]
+    )
 
     assert [user_words(m) for m in messages if user_words(m)] == ["Do it.", *said]
     assert repeated_reminders(messages) == set()
@@ -66,7 +74,9 @@ def test_what_a_user_asks_again_and_again_stays_the_users(said: list[str]) -> No
 
 @every_reminder
 @pytest.mark.parametrize("share", [0.2, 0.5])
-def test_a_view_shows_a_reminder_once_and_counts_no_rule_of_it(said: list[str], share: float) -> None:
+def test_a_view_shows_a_reminder_once_and_counts_no_rule_of_it(
+    said: list[str], share: float
+) -> None:
     messages = conversation(said)
 
     result = compress(
@@ -97,14 +107,38 @@ def test_the_first_request_is_no_reminder_even_if_it_comes_again() -> None:
     assert all(user_words(message) == task for message in messages if message.role == "user")
 
 
-@pytest.mark.parametrize("text", ["Thanks!", "ok, perfect", "Vielen Dank!", "谢谢", "No problem, thanks!", "merci beaucoup :)", "Great, thank you so much."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks!",
+        "ok, perfect",
+        "Vielen Dank!",
+        "谢谢",
+        "No problem, thanks!",
+        "merci beaucoup :)",
+        "Great, thank you so much.",
+    ],
+)
 def test_a_thanks_is_only_polite(text: str) -> None:
     assert is_only_polite(text)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["Thanks, now the docs.", "ok?", "", "👍", "yes, delete it", "42", "Danke, aber nie wieder.", "no", "No thanks.", "stop", "...", "好的，删除它"],
+    [
+        "Thanks, now the docs.",
+        "ok?",
+        "",
+        "👍",
+        "yes, delete it",
+        "42",
+        "Danke, aber nie wieder.",
+        "no",
+        "No thanks.",
+        "stop",
+        "...",
+        "好的，删除它",
+    ],
 )
 def test_what_asks_for_something_is_not_only_polite(text: str) -> None:
     assert not is_only_polite(text)

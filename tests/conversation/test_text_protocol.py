@@ -1,4 +1,4 @@
-"""Calls in the assistant's text and results in the user's role: which are read, and written back."""
+"""Calls in the assistant's texts, results in the user's role: which are read, and written back."""
 
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,10 @@ def test_each_output_is_the_result_of_the_command_before_it(harness: Harness) ->
 
     assert [result.call_id for result in results] == [call.id for call in calls]
     assert len(results) == len(RUNS)
-    assert all(command in call.arguments["command"] for call, (command, *_) in zip(calls, RUNS, strict=True))
+    assert all(
+        command in call.arguments["command"]
+        for call, (command, *_) in zip(calls, RUNS, strict=True)
+    )
     assert [user_words(m) for m in messages if user_words(m)] == [TASK, "Thanks. Now the docs."]
 
 
@@ -82,7 +85,11 @@ def test_what_the_user_says_about_an_output_is_no_result(typed: str) -> None:
     [
         ["Question: how do i sort this", "Question: and how do i print it", "Question: is it fast"],
         ["Question: why is this slow?", "Question: can it be faster?", "Question: who calls it?"],
-        ["# Next part\nPlease add a test for that.", "# Last part\nPlease add docs.", "# Done\nOk?"],
+        [
+            "# Next part\nPlease add a test for that.",
+            "# Last part\nPlease add docs.",
+            "# Done\nOk?",
+        ],
         ["[Anna] Use a list there.", "[Anna] Rename it to total.", "[Anna] And add a comment."],
         ["Better: make it shorter", "Better: use a set there", "Better: no recursion please"],
     ],
@@ -129,7 +136,8 @@ PIECES = st.sampled_from(
     [
         "```", "```bash", "~~~", "````", "\n", "\n\n", "<run>", "</run>", "</a>", "<a", "<a b='c'>",
         "Action: x", "Action Input: {}", "Observation:", "Tool:", "ls -la", " ", "é", "\r\n", "\t",
-        "<output>", "</output>", "[x] Result:", "<returncode>0</returncode>", "# heading", "$ ", ">",
+        "<output>", "</output>", "[x] Result:", "<returncode>0</returncode>",
+        "# heading", "$ ", ">",
     ]
 )  # fmt: skip
 TEXTS = st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=12).map("".join)
@@ -153,7 +161,9 @@ def test_the_parts_of_a_command_are_in_order_and_within_the_text(text: str) -> N
         assert [*places] == sorted(places)
 
 
-@pytest.mark.parametrize("repeated", ["<a", "</a", "</a>", "```", "```\n", "<<EOF\n", "\n", " ", "Action:", "(*#["])
+@pytest.mark.parametrize(
+    "repeated", ["<a", "</a", "</a>", "```", "```\n", "<<EOF\n", "\n", " ", "Action:", "(*#["]
+)
 def test_a_long_text_of_signs_is_read_to_its_end(repeated: str) -> None:
     text = repeated * (500_000 // len(repeated))
     messages = [user("Go."), assistant(text), user(text), assistant("x\n" + text), user("Done.")]
@@ -207,9 +217,7 @@ def test_a_long_output_becomes_a_preview(harness: Harness) -> None:
 
 @every_harness
 @every_shape
-def test_what_a_session_compressed_comes_back(
-    harness: Harness, shape: str, tmp_path: Path
-) -> None:
+def test_what_a_session_compressed_comes_back(harness: Harness, shape: str, tmp_path: Path) -> None:
     messages = worked(harness, TASK, RUNS, shape)
     session = Session(tmp_path, "text")
     session.record(*messages)

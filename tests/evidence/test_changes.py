@@ -1,4 +1,4 @@
-"""Changes of files by shell commands: here-documents, `sed -i`, diffs; and commands that only look."""
+"""Changes of files by here-documents, `sed -i` and diffs; commands that only look."""
 
 from typing import Any
 
@@ -29,7 +29,11 @@ DIFF = """--- a/src/pool.rs
     [
         ("cat > a.lua <<'END'\nlocal x = 1\nprint(x)\nEND", "a.lua", "local x = 1\nprint(x)"),
         ("cat <<EOF > conf/app.yml\nport: 1\nEOF\necho ok", "conf/app.yml", "port: 1"),
-        ("mkdir -p k && cat <<\\DONE >k/main.kt\nfun main() {}\nDONE", "k/main.kt", "fun main() {}"),
+        (
+            "mkdir -p k && cat <<\\DONE >k/main.kt\nfun main() {}\nDONE",
+            "k/main.kt",
+            "fun main() {}",
+        ),
         ('tee "notes.txt" <<-X\none\n\ttwo\nX', "notes.txt", "one\n\ttwo"),
         ("cat <<EOF | tee out.ini\n[a]\nEOF", "out.ini", "[a]"),
         ("cat <<EOF | sudo tee /etc/x.conf\n[a]\nEOF", "/etc/x.conf", "[a]"),
@@ -80,7 +84,12 @@ def test_sed_replaces_a_plain_text(command: str, path: str, before: str, after: 
 
 @pytest.mark.parametrize(
     "command",
-    ["sed 's/one/two/' a.txt", "sed -i 's/on./two/' a.txt", "sed -i '3d' a.txt", "used -i 's/a/b/' c"],
+    [
+        "sed 's/one/two/' a.txt",
+        "sed -i 's/on./two/' a.txt",
+        "sed -i '3d' a.txt",
+        "used -i 's/a/b/' c",
+    ],
 )
 def test_other_uses_of_sed_are_no_certain_change(command: str) -> None:
     assert changes(command) == []
@@ -127,7 +136,10 @@ READ = "    fn size(&self) -> usize {\n        self.workers_old\n    }\n    fn o
     ],
 )
 def test_a_change_by_a_command_makes_an_earlier_reading_outdated(command: str) -> None:
-    steps: list[tuple[dict[str, Any], str]] = [({"file_path": "src/pool.rs"}, READ), ({"command": command}, "")]
+    steps: list[tuple[dict[str, Any], str]] = [
+        ({"file_path": "src/pool.rs"}, READ),
+        ({"command": command}, ""),
+    ]
     messages = [
         message
         for n, (arguments, answer) in enumerate(steps)
@@ -142,7 +154,9 @@ def test_a_change_by_a_command_makes_an_earlier_reading_outdated(command: str) -
     assert any("workers_old" in READ[start:stop] for start, stop in spans)
 
 
-@pytest.mark.parametrize("repeated", ["<<EOF", "<<EOF\n", "sed -i 's/", "> ", "cat > a <<'", "@@ -1 +1 @@\n"])
+@pytest.mark.parametrize(
+    "repeated", ["<<EOF", "<<EOF\n", "sed -i 's/", "> ", "cat > a <<'", "@@ -1 +1 @@\n"]
+)
 def test_a_long_command_of_signs_is_read_to_its_end(repeated: str) -> None:
     changes(repeated * (300_000 // len(repeated)))
 
@@ -150,7 +164,8 @@ def test_a_long_command_of_signs_is_read_to_its_end(repeated: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "cat a.c | grep -n main | head", "cd lib && ls -la", "sed -n '1,9p' x.rb", "git diff HEAD~1",
+        "cat a.c | grep -n main | head", "cd lib && ls -la",
+        "sed -n '1,9p' x.rb", "git diff HEAD~1",
         "git --no-pager log --oneline", "find . -name '*.go' | xargs wc -l", "echo a > /dev/null",
         "grep -rn x src 2>/dev/null || true", "Get-Content a.ps1", "for f in *.c; do cat $f; done",
     ],

@@ -37,12 +37,14 @@ def undone(*steps: Step) -> set[str]:
 
 TAKEN_BACK = [
     "git checkout -- lib/rate.go", "git checkout lib/rate.go", "git checkout .", "git checkout -f",
-    "git checkout HEAD -- lib", "git checkout main -- lib/rate.go", "cd lib && git checkout rate.go",
+    "git checkout HEAD -- lib", "git checkout main -- lib/rate.go",
+    "cd lib && git checkout rate.go",
     "git restore lib/rate.go", "git restore .", "git restore --source=HEAD~1 lib/rate.go",
     "git restore --staged --worktree lib/", "git -C . restore lib/rate.go", "git stash",
     "git stash push -m wip", "git stash push lib/rate.go", "git stash -u", "git stash save later",
     "git reset --hard", "git reset --hard HEAD", "git --no-pager stash", "rm lib/rate.go",
-    "rm -f ./lib/rate.go", "go vet ./... ; git checkout -- lib/rate.go", "git switch --discard-changes main",
+    "rm -f ./lib/rate.go", "go vet ./... ; git checkout -- lib/rate.go",
+    "git switch --discard-changes main",
 ]  # fmt: skip
 KEPT = [
     "git checkout main", "git checkout -b other", "git switch main", "git checkout -",
@@ -81,7 +83,9 @@ def test_a_git_command_that_failed_takes_nothing_back(command: str, answer: str)
 def test_tests_that_fail_after_git_do_not_hide_what_it_took_back() -> None:
     answer = "--- FAIL: TestRate (0.00s)\nFAIL\nexit code: 1"
 
-    assert undone((EDIT, "ok"), shell("git checkout -- lib/rate.go && go test ./...", answer)) == {"c0"}
+    assert undone((EDIT, "ok"), shell("git checkout -- lib/rate.go && go test ./...", answer)) == {
+        "c0"
+    }
 
 
 def test_what_was_committed_is_taken_back_with_its_commit_only() -> None:
@@ -131,7 +135,11 @@ def test_a_view_does_not_show_the_edit_as_done(command: str, share: float) -> No
         {"role": "user", "content": "What is left to do?"},
     ]
 
-    view = str(compress(messages, target_tokens=int(count_tokens(messages) * share), strategy="extract").messages)
+    view = str(
+        compress(
+            messages, target_tokens=int(count_tokens(messages) * share), strategy="extract"
+        ).messages
+    )
 
     assert "changed: lib/rate.go" not in view
     if "retry_budget" in view:
@@ -149,7 +157,8 @@ def test_the_ledger_lists_the_file_as_read() -> None:
 @pytest.mark.parametrize(
     ("target", "path", "is_covered"),
     [
-        ("", "a/b.c", True), ("a", "a/b.c", True), ("a/", "/srv/a/b.c", True), ("b.c", "a/b.c", True),
+        ("", "a/b.c", True), ("a", "a/b.c", True), ("a/", "/srv/a/b.c", True),
+        ("b.c", "a/b.c", True),
         ("a", "ab/b.c", False), ("a/b", "a/b.c", False), ("/srv/a/b.c", "a/b.c", True),
     ],
 )  # fmt: skip

@@ -78,4 +78,7 @@ def worked(
 
 def said(role: str, text: str, shape: str = "openai") -> dict[str, Any]:
     """A message in the shape of OpenAI (a string), or of Anthropic (blocks)."""
-    return {"role": role, "content": text if shape == "openai" else [{"type": "text", "text": text}]}
+    return {
+        "role": role,
+        "content": text if shape == "openai" else [{"type": "text", "text": text}],
+    }

@@ -97,8 +97,8 @@ class Accounting:
         """Give refs to each message that is gone from the view, and to each long text in it.
 
         In a text protocol, a part of a text of the input belongs to no message, so that a store
-        keeps it beside them. A text that a repair wrote gets a ref too if its block is not in the view, because the view
-        may quote it.
+        keeps it beside them. A text that a repair wrote gets a ref too if its block is not in the
+        view, because the view may quote it.
 
         Args:
             repaired: the conversation after its repair, without the system prompt's summary.

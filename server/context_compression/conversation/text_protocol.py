@@ -97,7 +97,9 @@ def read(messages: Sequence[Message]) -> tuple[Message, ...]:
     if any(message.calls or message.results for message in messages):
         return tuple(messages)
     pairs = [*_exchanges(messages)]
-    results = _results([(messages[asked].text, messages[answered].text) for asked, answered in pairs])
+    results = _results(
+        [(messages[asked].text, messages[answered].text) for asked, answered in pairs]
+    )
     changed: dict[int, Message] = {}
     for (asked, answered), is_result in zip(pairs, results, strict=True):
         if is_result:
@@ -262,7 +264,9 @@ def _with_call(message: Message, call_id: str) -> Message:
         command = Command("command", start, start, len(text), len(text))
     _, start, body, body_stop, stop = command
     call = ToolCall(
-        call_id, command.name, {"command": text[body:body_stop]},
+        call_id,
+        command.name,
+        {"command": text[body:body_stop]},
         source=Around(text[start:body], text[body_stop:stop], start > 0, stop < len(text)),
         kind=KIND,
     )

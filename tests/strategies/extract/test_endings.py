@@ -10,7 +10,7 @@ from context_compression import BudgetTooSmall, compress, count_tokens
 from context_compression.conversation.formats import parse
 
 ENDINGS = {
-    "pytest": "FAILED tests/test_pool.py::test_full - assert 3 == 4\n== 1 failed, 8 passed in 2.10s ==",
+    "pytest": "FAILED tests/test_pool.py::test_full - assert 3\n== 1 failed, 8 passed in 2.10s ==",
     "unittest": "Ran 9 tests in 1.003s\n\nFAILED (failures=1)",
     "cargo": "test pool::full ... FAILED\n\ntest result: FAILED. 8 passed; 1 failed; 0 ignored",
     "go": "--- FAIL: TestFull (0.00s)\nFAIL\nFAIL\texample.org/pool\t0.012s",
@@ -69,7 +69,7 @@ def test_the_newest_result_of_a_text_protocol_tells_how_it_ended(ending: str) ->
 def test_nothing_is_cut_out_of_the_newest_call_above_the_floor(share: float) -> None:
     write = {"command": f"cat > pool.py <<'EOF'\n{CODE[:3_000]}\nEOF"}
     messages = long_session(step(99, "done", **write))
-    target = max(floor_of(messages) + 1_200, int(count_tokens(messages) * share))
+    target = max(floor_of(messages) + 2_000, int(count_tokens(messages) * share))
 
     view = compress(messages, target_tokens=target, strategy="extract").messages
 
@@ -92,15 +92,23 @@ def test_a_hole_in_an_argument_of_an_older_call_has_an_explicit_mark(share: floa
     ]
 
     for argument in shortened:
-        assert "[" in argument and ("cut" in argument or "omitted" in argument or "lines" in argument)
+        assert "[" in argument and (
+            "cut" in argument or "omitted" in argument or "lines" in argument
+        )
 
 
 @pytest.mark.parametrize(
     ("result", "end"),
     [
-        ("<returncode>1</returncode>\n<output>\n{}\n1 failed, 8 passed in 2s\n</output>", "exit 1, 1 failed, 8 passed"),
+        (
+            "<returncode>1</returncode>\n<output>\n{}\n1 failed, 8 passed in 2s\n</output>",
+            "exit 1, 1 failed, 8 passed",
+        ),
         ("{}\n2 failed, 7 passed in 1.2s\nExit code: 1", "exit 1, 2 failed, 7 passed"),
-        ("{}\ntest result: FAILED. 3 passed; 4 failed; 0 ignored\n[exit code: 101]", "exit 101, 4 failed, 3 passed"),
+        (
+            "{}\ntest result: FAILED. 3 passed; 4 failed; 0 ignored\n[exit code: 101]",
+            "exit 101, 4 failed, 3 passed",
+        ),
         ("{}\nTests:       6 passed, 6 total", "6 passed"),
     ],
 )  # fmt: skip

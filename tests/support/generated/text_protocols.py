@@ -18,7 +18,9 @@ def text_protocols(draw: DrawFn, dialect: Dialect) -> Messages:
     for _ in range(draw(st.integers(1, 8))):
         command = draw(st.one_of(st.sampled_from(COMMANDS), words))
         messages += said_by_model(harness.call(draw(words), command), dialect)
-        messages.append(said_by_user(harness.result(draw(outputs()), draw(st.integers(0, 2))), dialect))
+        messages.append(
+            said_by_user(harness.result(draw(outputs()), draw(st.integers(0, 2))), dialect)
+        )
         if draw(rarely(5)):
             messages += said_by_model(draw(words), dialect)
             messages.append(said_by_user(draw(words), dialect))

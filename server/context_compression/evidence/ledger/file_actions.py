@@ -32,9 +32,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-OF_GIT = words(
-    "staged committed uncommitted restored reset stashed unstashed cleaned"
-)
+OF_GIT = words("staged committed uncommitted restored reset stashed unstashed cleaned")
 """The deeds that take earlier changes back, or make them stay."""
 
 PATHS = words(

@@ -43,7 +43,9 @@ def actions_of_git(words: Sequence[str], folder: str) -> Iterator[FileAction]:
                 actions = _named(deed, _paths(rest), folder, everything=forced)
                 yield from actions if "--" in rest else map(_maybe_branch, actions)
         case "restore" if not options & {"--staged", "-S"} or options & {"--worktree", "-W"}:
-            whole = any(option.startswith(("--source", "-s", "--staged", "-S")) for option in options)
+            whole = any(
+                option.startswith(("--source", "-s", "--staged", "-S")) for option in options
+            )
             yield from _named("reset" if whole else "restored", _paths(rest), folder)
         case "reset" if "--hard" in options:
             yield FileAction("reset", "")
@@ -100,7 +102,9 @@ def _maybe_branch(action: FileAction) -> FileAction:
 def _letters(options: Iterable[str]) -> str:
     """The letters of options: `{"-fd", "--dry-run"}` -> `"fdn"`."""
     long = {"--force": "f", "--dry-run": "n"}
-    return "".join(long.get(option, "" if option.startswith("--") else option) for option in options)
+    return "".join(
+        long.get(option, "" if option.startswith("--") else option) for option in options
+    )
 
 
 def _commits(back: re.Match[str]) -> int:

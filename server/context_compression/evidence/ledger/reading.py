@@ -42,7 +42,8 @@ of a call without commands, and for words that say that a file is new."""
 MOST_WORDS = 20
 """How many URLs, and how many ids, are taken from one text."""
 GIT_FAILED = re.compile(
-    r"^(?:fatal: |error: (?:pathspec|your local|unable|cannot|entry|the following|could not (?!compile)))",
+    r"^(?:fatal: |error: (?:pathspec|your local|unable|cannot|entry|the following"
+    r"|could not (?!compile)))",
     re.IGNORECASE | re.MULTILINE,
 )
 """What git prints if it did nothing."""
