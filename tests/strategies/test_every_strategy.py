@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from generated import EVERY_DIALECT, Messages, broken, conversations
+from generated import EVERY_DIALECT, Messages, broken, conversations, rarely, text_protocols
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from provider import refused, separated, signatures, unbound, undeclared
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, hosts
+from context_compression.compression.prepared import with_text_protocol
 from context_compression.conversation import validity
 from context_compression.conversation.authors import user_words
+from context_compression.conversation.authors.politeness import is_only_polite
 from context_compression.conversation.formats import parse
 from context_compression.conversation.formats.plain import without_halves
 from context_compression.conversation.messages import Thinking
@@ -48,8 +50,10 @@ Talk: TypeAlias = tuple[str, Messages]
 
 @st.composite
 def talks(draw: DrawFn) -> Talk:
-    """A valid conversation in any dialect."""
+    """A valid conversation in any dialect, now and then one whose calls are texts."""
     dialect = draw(EVERY_DIALECT)
+    if draw(rarely(4)):
+        return dialect, draw(text_protocols(dialect))
     return dialect, draw(conversations(st.just(dialect), spread=True))
 
 
@@ -104,7 +108,7 @@ def check(messages: Messages, result: Result) -> None:
     nothing_lost(messages, result)
     assert named(result.messages) - named(messages) <= result.originals.keys()
     assert unbound(messages, result.messages) == []
-    if last := without_halves(last_words(parsed.messages)):
+    if last := without_halves(last_words(with_text_protocol(parsed).messages)):
         assert last in "\n".join(user_words(message) for message in view)
 
 
@@ -142,7 +146,9 @@ def accepted(talk: Talk, result: Result) -> None:
 
 
 def last_words(parsed: Any) -> str:
-    return next((w for m in reversed(parsed) if (w := user_words(m).strip()) and m.is_user), "")
+    """The user's last words, before those that are only polite."""
+    words = [w for m in reversed(parsed) if (w := user_words(m).strip()) and m.is_user]
+    return next((w for w in words if not is_only_polite(w)), words[0] if words else "")
 
 
 @every_strategy
@@ -239,7 +245,8 @@ def test_nothing_is_put_into_the_users_mouth(strategy: str, talk: Talk, share: f
 
     result = run(messages, strategy, share)
 
-    for message, read in zip(result.messages, parse(result.messages).messages, strict=True):
+    view = with_text_protocol(parse(result.messages)).messages
+    for message, read in zip(result.messages, view, strict=True):
         if read.role == "user" and not any(message is m for m in messages):
             for line in user_words(read).split("\n")[:1]:
                 assert line.startswith(("[Compressed History]", "[...")) or line in said

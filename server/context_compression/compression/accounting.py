@@ -8,6 +8,7 @@ from context_compression.compression.result import Ref
 from context_compression.conversation.authors import title_of
 from context_compression.conversation.messages import Edited, Message, Text, ToolResult
 from context_compression.conversation.refs import Refs
+from context_compression.conversation.text_protocol import written
 from context_compression.conversation.validity import Repaired
 from context_compression.planning.archive import Archive
 from context_compression.planning.edits import View
@@ -95,8 +96,9 @@ class Accounting:
     def archive(self, repaired: Repaired, sent: Sequence[Message]) -> None:
         """Give refs to each message that is gone from the view, and to each long text in it.
 
-        A text that a repair wrote gets a ref too if its block is not in the view, because the view
-        may quote it.
+        In a text protocol, a part of a text of the input belongs to no message, so that a store
+        keeps it beside them. A text that a repair wrote gets a ref too if its block is not in the
+        view, because the view may quote it.
 
         Args:
             repaired: the conversation after its repair, without the system prompt's summary.
@@ -109,8 +111,10 @@ class Accounting:
             if index not in gone:
                 continue
             self.add(self._raw[index], Ref(f"message {index} ({message.role})", (index,)))
+            came = written(message)
             for slot, text, what in texts_with_ref(message, names):
-                self.add(text, Ref(what, (index,), slot))
+                is_block = came is message or text_of_block(came, slot) == text
+                self.add(text, Ref(what, (index,), slot) if is_block else Ref(what, ()))
         shown = {id(block) for message in sent for block in message.blocks}
         for message, origin in zip(repaired.messages, repaired.origins, strict=True):
             if origin is None or isinstance(message, Edited):
@@ -140,6 +144,12 @@ def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple
             yield slot, block.text, f"{names.get(block.call_id, 'tool')} result"
         elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF_CHARS:
             yield slot, block.text, title_of(message, block.text)
+
+
+def text_of_block(message: Message, slot: int) -> str:
+    """The text of a block of a message; `""` without such a block, or for one without a text."""
+    block = message.blocks[slot] if slot < len(message.blocks) else None
+    return block.text if isinstance(block, Text | ToolResult) else ""
 
 
 def first_difference(before: Messages, after: Messages) -> int | None:

@@ -29,26 +29,36 @@ KIND = "text protocol"
 """The `kind` of calls and results that are texts."""
 LEARNT_FROM = 3
 """How many results must have the same beginning before it marks results."""
-KNOWN = re.compile(
-    r"\s*(?:"
-    r"</?(?:return_?code|output|stdout|stderr|result|observation|exit_?code"
+TAGGED = re.compile(
+    r"\s*</?(?:return_?code|output|stdout|stderr|result|observation|exit_?code"
     r"|tool_(?:result|response|output)|function_(?:results?|response)|execut\w+_(?:result|output)"
-    r"|command_output|terminal|console)s?\b"
-    r"|[\[(*#\s]*(?:observation|(?:tool|function|command|execution|terminal|console|shell|action"
-    r"|code|bash|python|api) (?:results?|outputs?|response)|execution result of|stdout"
-    r"|return ?code|exit code)\b"
-    r"|\[\w+(?: for [^\]\n]*)?\] Result:"
-    r"|\[\d[\d,]* lines?(?:, [^\]\n]*)?; ref \w+\]"
-    r")",
+    r"|command_output|terminal|console)s?\b",
     re.IGNORECASE,
 )
-"""How results begin in widely used harnesses, and those that this package shortened."""
+LABELS = (
+    r"(?:observation|(?:tool|function|command|execution|terminal|console|shell|action|code|bash"
+    r"|python|api) (?:results?|outputs?|response)|execution result of|stdout|return ?code"
+    r"|exit code)\b"
+)
+BRACKETED = re.compile(
+    rf"\s*(?:[(*#]{{0,4}} ?\[ ?{LABELS}"
+    r"|\[\w+(?: for [^\]\n]*)?\] Result:"
+    r"|\[\d[\d,]* lines?(?:, [^\]\n]*)?; ref \w+\]"
+    r"|\[[^\n]{1,200}: [\d,]+ tokens?, [^\n]{1,200}; ref \w+[\];])",
+    re.IGNORECASE,
+)
+LABELLED_RESULT = re.compile(
+    rf"\s*[(*#]{{0,4}} ?{LABELS}[^\n.,;:?!]{{0,40}}(?:[:)]|\n|\Z)", re.IGNORECASE
+)
+"""How results begin in widely used harnesses, and those that this package shortened: with a tag, in
+brackets, and with a label. A person may quote an output between tags, or begin with a label."""
+CLOSED = re.compile(r"</[A-Za-z][\w-]*>\s*\Z")
 LEARNABLE = re.compile(
-    r"\s*(<[A-Za-z][\w-]*|\[[^\]\n]{1,60}\]|[A-Z][\w -]{0,30}:|[#*]+ *\w[^\n]{0,40})"
+    r"\s*(<[A-Za-z][\w-]*|\[[^\]\n]{1,60}\]|[A-Z][\w -]{0,30}:|[#*=<>|+~-]+ *\w[^\n]{0,40})"
 )
 """A beginning that may mark results: a tag, a text in brackets, a label, a heading."""
-SENTENCE = re.compile(r"[A-Z¿¡\"'][^\n]{0,600}[.?!]\s*\Z")
-"""A text that a person may have typed: one line that begins and ends like a sentence."""
+TYPED_CHARS = 600
+"""The most characters of a text that reads as typed by a person."""
 FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*$", re.MULTILINE)
 CLOSING_TAG = re.compile(r"</([A-Za-z][\w-]*)>")
 LABELLED = re.compile(r"^(Action|Tool|Command|Call|Function)(?: Input)?:[ \t]*(?=\S)", re.MULTILINE)
@@ -64,6 +74,22 @@ class Command(NamedTuple):
     stop: int
 
 
+class Around(NamedTuple):
+    """What stands around a command in its text.
+
+    Attributes:
+        opening: the characters directly before the command.
+        closing: the characters directly after it.
+        follows: whether the text begins before the call.
+        goes_on: whether the text goes on after the call.
+    """
+
+    opening: str
+    closing: str
+    follows: bool
+    goes_on: bool
+
+
 def read(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages, in which the calls and results of a text protocol are blocks.
 
@@ -72,11 +98,12 @@ def read(messages: Sequence[Message]) -> tuple[Message, ...]:
     if any(message.calls or message.results for message in messages):
         return tuple(messages)
     pairs = [*_exchanges(messages)]
-    learnt = _learnt([(messages[asked].text, messages[answered].text) for asked, answered in pairs])
+    results = _results(
+        [(messages[asked].text, messages[answered].text) for asked, answered in pairs]
+    )
     changed: dict[int, Message] = {}
-    for asked, answered in pairs:
+    for (asked, answered), is_result in zip(pairs, results, strict=True):
         message = messages[answered]
-        is_result = KNOWN.match(message.text) or _beginning(message.text) in learnt
         if is_result or message.is_reminder:
             call_id = f"{KIND} {answered}"
             changed[asked] = _with_call(messages[asked], call_id)
@@ -106,8 +133,8 @@ def written(message: Message) -> Message:
     for block in message.blocks:
         match block:
             case ToolCall(kind=kind) if kind == KIND:
-                _append(blocks, _text_of(block), joins=True)
-                joins = True
+                _append(blocks, _text_of(block), joins=block.source.follows)
+                joins = block.source.goes_on
             case ToolResult(kind=kind) if kind == KIND:
                 blocks += block.content
             case Text():
@@ -146,6 +173,33 @@ def _exchanges(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
             yield index - 1, index
 
 
+def _results(exchanges: Sequence[tuple[str, str]]) -> list[bool]:
+    """For each text of the assistant, and the user's text after it: whether that is a result.
+
+    A text between tags or in brackets is one. A text that only begins like a result is one if at
+    least half of the user's texts do, and it follows a command or is not the only one.
+    """
+    learnt = _learnt(exchanges)
+    sure = [
+        _beginning(text) in learnt
+        or BRACKETED.match(text) is not None
+        or (TAGGED.match(text) is not None and CLOSED.search(text, len(text) - 100) is not None)
+        for _, text in exchanges
+    ]
+    like = [
+        each or TAGGED.match(text) is not None or LABELLED_RESULT.match(text) is not None
+        for each, (_, text) in zip(sure, exchanges, strict=True)
+    ]
+    if 2 * sum(like) < len(exchanges):
+        return sure
+    often = sum(like) >= LEARNT_FROM
+    return [
+        is_sure
+        or (begins and (often or (not TAGGED.match(text) and last_command(asked) is not None)))
+        for is_sure, begins, (asked, text) in zip(sure, like, exchanges, strict=True)
+    ]
+
+
 def _beginning(text: str) -> str:
     """What the results of a harness may begin with: the first tag, label or heading."""
     match = LEARNABLE.match(text)
@@ -164,7 +218,7 @@ def _learnt(exchanges: Sequence[tuple[str, str]]) -> set[str]:
         if beginning := _beginning(answered):
             times[beginning] += 1
             commanded[beginning] += last_command(asked) is not None
-            typed[beginning] += bool(SENTENCE.match(answered[len(beginning) :].strip()))
+            typed[beginning] += _reads_as_typed(answered, beginning)
     return {
         beginning
         for beginning, count in times.items()
@@ -172,6 +226,16 @@ def _learnt(exchanges: Sequence[tuple[str, str]]) -> set[str]:
         and 3 * commanded[beginning] >= 2 * count
         and 2 * typed[beginning] < count
     }
+
+
+def _reads_as_typed(text: str, beginning: str) -> bool:
+    """Whether a person may have typed a text: it is short, and most of its words are only letters.
+
+    Its beginning, which all results share, does not count.
+    """
+    words = text.lstrip()[len(beginning) :].split() if len(text) <= TYPED_CHARS else []
+    letters = sum(word.strip(".,;:!?()\"'").replace("'", "").isalpha() for word in words)
+    return 4 * letters >= 3 * len(words) > 0
 
 
 def _fenced(text: str) -> Command | None:
@@ -211,9 +275,12 @@ def _with_call(message: Message, call_id: str) -> Message:
         command = Command("command", start, start, len(text), len(text))
     _, start, body, body_stop, stop = command
     call = ToolCall(
-        call_id, command.name, {"command": text[body:body_stop]},
-        source=(text[start:body], text[body_stop:stop]), kind=KIND,
-    )  # fmt: skip
+        call_id,
+        command.name,
+        {"command": text[body:body_stop]},
+        source=Around(text[start:body], text[body_stop:stop], start > 0, stop < len(text)),
+        kind=KIND,
+    )
     before, after = text[:start], text[stop:]
     blocks = (*([Text(before)] if before else ()), call, *([Text(after)] if after else ()))
     return replace(message, blocks=(*message.blocks[:slot], *blocks, *message.blocks[slot + 1 :]))
@@ -221,10 +288,9 @@ def _with_call(message: Message, call_id: str) -> Message:
 
 def _text_of(call: ToolCall) -> str:
     """The text of a call with what stands around its command."""
-    before, after = call.source
     arguments = call.arguments
     command = arguments if isinstance(arguments, str) else arguments.get("command", "")
-    return f"{before}{command}{after}"
+    return f"{call.source.opening}{command}{call.source.closing}"
 
 
 def _append(blocks: list[Block], text: str, *, joins: bool) -> None:

@@ -37,7 +37,7 @@ DECISION = re.compile(
     re.IGNORECASE,
 )
 EXIT_STATUS = re.compile(
-    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=]{1,3}(-?\d+)|\bexit: (\d+)"""
+    r"""(?:exit(?:ed with)?[ _]?(?:code|status)|returncode)["' \t:=>]{1,3}(-?\d+)|\bexit: (\d+)"""
 )
 """An exit status in lower-case text."""
 STATUS_CHARS = 300
@@ -104,7 +104,8 @@ ENDED = re.compile(
     r"^[^\n]*(?:\b\d+ (?:tests? )?(?:passed|failed|passing|failing|failures?|errors?)\b"
     r"|\bRan \d+ tests?\b|\bFAILED\b|\bBUILD (?:SUCC|FAIL)|tests finished:|test result:"
     r"|(?:tests|suites):? +\d)[^\n]*"
-    r"|^(?:OK|PASS|PASSED|FAIL|SUCCESS)\b[^\n]*",
+    r"|^(?:OK|PASS|PASSED|FAIL|SUCCESS)\b[^\n]*"
+    r"|^ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\))[^\n]*",
     re.MULTILINE,
 )
 """A line that tells how a run of tests or a build ended."""

@@ -137,7 +137,7 @@ class Archiver:
             }
             if index is None:  # no message contains it, so the log does
                 refs[ref]["text"] = result.originals[ref]
-            elif about.block is not None and ref in in_files:
+            if (index is None or about.block is not None) and ref in in_files:
                 self._log.write_offloaded(ref, result.originals[ref])
         return refs
 

@@ -7,8 +7,8 @@ LONGEST = 80
 POLITE = """
 thanks thank you thx ty cheers great good nice perfect awesome cool excellent wonderful amazing
 ok okay yes yep yeah sure alright fine right got it so very much a lot many that is thats looks well
-done works job work hi hello hey bye goodbye see later morning evening night day have welcome no
-problem appreciate i for your the help all best love lovely super
+done works job work hi hello hey bye goodbye see later morning evening night day have welcome
+appreciate i for your the help all best love lovely super
 danke dank vielen schön schoen gut prima toll klasse ja hallo tschüss bitte dir ihnen
 merci beaucoup bien parfait bonjour au revoir salut oui très d'accord
 gracias muchas muy bien perfecto vale hola adiós sí genial buenos días
@@ -25,8 +25,10 @@ PHRASES = re.compile(
     r"谢谢(?:你|您|大家)?|多谢|感谢|好的?|不错|很好|太好了|完美|可以|嗯|是的|你好|再见|辛苦了|了"
     r"|ありがとう(?:ございま(?:す|した))?|了解(?:です|しました)?|はい|いいですね|お疲れ様(?:です|でした)?"
     r"|감사합니다|고마워요?|네|좋아요|알겠습니다|안녕하세요|ขอบคุณ(?:ครับ|ค่ะ|มาก)*|ดีมาก|โอเค"
+    r"|\b[Nn]o (?:problem|worries)\b"
 )
-"""Polite phrases of scripts without blanks between words, and of Korean."""
+"""Polite phrases of scripts without blanks between words, of Korean, and with a word that may also
+refuse."""
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 

@@ -23,6 +23,7 @@ from context_compression.evidence.ledger.file_actions import (
     text_in,
     words,
 )
+from context_compression.evidence.ledger.shell import of_command
 
 BEFORE = words("old oldstring oldstr oldtext oldcode oldcontent")
 AFTER = words("new newstring newstr newtext newcode newcontent")
@@ -30,15 +31,22 @@ REWRITING = PATHS | TEXTS | words("command description instructions overwrite")
 """Names of arguments; a call that has only these writes the full file."""
 BEGIN, UPDATE, MOVE = "*** Begin Patch", "*** Update File: ", "*** Move to: "
 """The beginning of an `apply_patch`, and the lines before the hunks of a file."""
-
-
 DOCUMENT = re.compile(r"""(?<!<)<<(?!<)-?\s*(["']?)\\?([A-Za-z_]\w*)\1""")
 """The beginning of a here-document, with the line that ends it."""
 TARGET = re.compile(r"""(?<![>\d&])>\s*([^\s|;&<>]+)|\btee\s+(?!-)([^\s|;&<>]+)""")
 """The file that a command overwrites."""
+CAT = re.compile(r"(?:^|[;&({]|\bsudo)\s*cat\b")
+"""A program that copies a here-document; the output of others is another text."""
+HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+"""The beginning of a hunk in a unified diff, with the numbers of lines before and after."""
+APPLIES = re.compile(r"\bgit apply\b|(?:^|[;&|(]|\bsudo)\s*patch\s", re.MULTILINE)
+TRIES = re.compile(
+    r"\b(?:git apply|patch)\b[^\n]* (?:--check|--stat|--numstat|--summary|--dry-run|-R|--reverse)\b"
+)
 SED = re.compile(
-    r"\bsed\s+(?:-[nErz]\s+)*-i\s+(?:-e\s+)?(?P<q>[\"'])(?:\d+(?:,\d+)?)?"
-    r"s(?P<sign>[/|#,])(?P<old>[^\n]{1,400}?)(?P=sign)(?P<new>[^\n]{0,400}?)(?P=sign)g?(?P=q)"
+    r"\bsed\s+(?:-[nErz]+\s+)*-i(?:\.\w+)?\s+(?:''\s+|-[Erz]\s+)?(?:-e\s+)?(?P<q>[\"'])(?:\d+(?:,\d+)?)?"
+    r"s(?P<sign>[/|#,])(?P<old>(?:(?!(?P=sign))[^\n]){1,400})(?P=sign)"
+    r"(?P<new>(?:(?!(?P=sign))[^\n]){0,400})(?P=sign)g?(?P=q)"
     r"\s+(?P<path>[^\s;&|<>\"']+)"
 )
 SPECIAL = re.compile(r"[\\.*\[\]^$&]")
@@ -69,9 +77,11 @@ def changes_of(call: ToolCall) -> Iterator[Change]:
     rewrites = given.keys() <= REWRITING and given.get("command", "create") == "create"
     if path and after is not None and rewrites:
         yield Change(path, None, after)
-    patches = (value for name, value in given.items() if name in PATCHES and isinstance(value, str))
+    patches = [value for name, value in given.items() if name in PATCHES and isinstance(value, str)]
     for patch in (*commands_of(call), *patches):
         yield from _of_patch(patch)
+    for diff in (*filter(_applies, commands_of(call)), *patches):
+        yield from _of_diff(diff)
     for command in commands_of(call):
         yield from _of_documents(command)
         yield from _of_sed(command)
@@ -106,10 +116,28 @@ def _of_documents(command: str) -> Iterator[Change]:
         if end == len(later):
             continue
         position = later[end] + 1
-        targets = [*TARGET.finditer(line)]
-        if len(targets) == 1:
-            path = (targets[0][1] or targets[0][2]).strip("'\"")
-            yield Change(clean(path), None, "\n".join(lines[number + 1 : later[end]]))
+        if path := _target(line):
+            text = "\n".join(lines[number + 1 : later[end]])
+            yield Change(_within(command, path), None, text)
+
+
+def _target(line: str) -> str:
+    """The file into which a line copies its here-document; `""` if that is not certain."""
+    targets = [*TARGET.finditer(line)]
+    pipes = line.count("|") - 2 * line.count("||")
+    if len(targets) != 1 or pipes > bool(targets[0][2]):
+        return ""
+    copies = targets[0][2] or CAT.search(line)
+    return (targets[0][1] or targets[0][2]).strip("'\"") if copies else ""
+
+
+def _within(command: str, name: str) -> str:
+    """The path of a file that a command writes, in the folder to which the command changed."""
+    name = clean(name)
+    if "cd " not in command:
+        return name
+    paths = (action.path for action in of_command(command) if action.deed != "read")
+    return next((path for path in paths if path == name or path.endswith(f"/{name}")), name)
 
 
 def _of_sed(command: str) -> Iterator[Change]:
@@ -118,7 +146,35 @@ def _of_sed(command: str) -> Iterator[Change]:
         return
     for sed in SED.finditer(command):
         if not SPECIAL.search(sed["old"]) and not SPECIAL.search(sed["new"]):
-            yield Change(clean(sed["path"]), sed["old"], sed["new"])
+            yield Change(_within(command, sed["path"]), sed["old"], sed["new"])
+
+
+def _applies(command: str) -> bool:
+    """Whether a command applies a diff; one that only checks it, or takes it back, does not."""
+    return APPLIES.search(command) is not None and not TRIES.search(command)
+
+
+def _of_diff(text: str) -> Iterator[Change]:
+    """The changes of the hunks in a unified diff."""
+    if "+++ " not in text or "@@ -" not in text:
+        return
+    path, before, after, left = "", list[str](), list[str](), [0, 0]
+    for line in text.split("\n"):
+        if max(left) > 0 and not line.startswith("\\"):
+            if not line.startswith("+"):
+                before.append(line[1:])
+                left[0] -= 1
+            if not line.startswith("-"):
+                after.append(line[1:])
+                left[1] -= 1
+            if max(left) <= 0 and path and before:
+                yield Change(path, "\n".join(before), "\n".join(after))
+        elif line.startswith("+++ "):
+            name = line[4:].partition("\t")[0].strip()
+            path = "" if name == "/dev/null" else clean(re.sub(r"^[ab]/", "", name))
+        elif hunk := HUNK.match(line):
+            before, after = [], []
+            left = [int(hunk[1] or 1), int(hunk[2] or 1)]
 
 
 def _of_patch(patch: str) -> Iterator[Change]:

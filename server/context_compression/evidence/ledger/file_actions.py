@@ -13,12 +13,10 @@ from context_compression.conversation.messages import ToolCall, is_array, is_obj
 
 Deed: TypeAlias = Literal[
     "read", "written", "created", "modified", "deleted", "renamed",
-    "committed", "uncommitted", "restored", "stashed", "unstashed",
+    "staged", "committed", "uncommitted", "restored", "reset", "stashed", "unstashed", "cleaned",
 ]  # fmt: skip
 """`written` means created or modified, if the call does not show which. The deeds of the second
 line are those of git; `undoing` says what becomes of earlier changes."""
-OF_GIT = frozenset({"committed", "uncommitted", "restored", "stashed", "unstashed"})
-"""The deeds that take earlier changes back, or make them stay."""
 
 
 class FileAction(NamedTuple):
@@ -33,6 +31,9 @@ def words(text: str) -> frozenset[str]:
     """`words("a b")` -> `frozenset({"a", "b"})`."""
     return frozenset(text.split())
 
+
+OF_GIT = words("staged committed uncommitted restored reset stashed unstashed cleaned")
+"""The deeds that take earlier changes back, or make them stay."""
 
 PATHS = words(
     "path filepath filename notebookpath targetfile absolutepath relativepath abspath file"

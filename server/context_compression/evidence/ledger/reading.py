@@ -41,6 +41,12 @@ REFUSED_CHARS, STATUS_CHARS, NEW_FILE_CHARS = 400, 60, 300
 of a call without commands, and for words that say that a file is new."""
 MOST_WORDS = 20
 """How many URLs, and how many ids, are taken from one text."""
+GIT_FAILED = re.compile(
+    r"^(?:fatal: |error: (?:pathspec|your local|unable|cannot|entry|the following"
+    r"|could not (?!compile)))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What git prints if it did nothing."""
 LONGEST_ARGUMENT = 2000
 """How many characters an argument may have to be searched for ids; longer ones are file texts."""
 
@@ -74,9 +80,17 @@ def effects_of(call: ToolCall, result: ToolResult | None) -> CallEffects:
     ran = [] if failed and REFUSED in answer[:REFUSED_CHARS] else commands
     meant = file_actions.of_call(call, answer[:NEW_FILE_CHARS])
     folder = file_actions.folder_of(call)
-    by_commands = (action for command in ran for action in shell.of_command(command, folder))
+    by_commands = [action for command in ran for action in shell.of_command(command, folder)]
+    if GIT_FAILED.search(answer) or (failed and any(map(_ends_with_git, ran))):
+        by_commands = [action for action in by_commands if action.deed not in file_actions.OF_GIT]
     actions = [*(meant if ran or not failed else ()), *by_commands]
     return CallEffects(commands, ran, meant, actions, status, failed)
+
+
+def _ends_with_git(command: str) -> bool:
+    """Whether the last program in a command is git, which then has the status of the command."""
+    *_, last = ("", *(step.verb for step in shell.steps(command)))
+    return last == "git"
 
 
 def actions_in(messages: Iterable[Message]) -> Iterator[tuple[str, FileAction]]:

@@ -6,7 +6,8 @@ function here raises: an incomplete command is read as far as possible.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from context_compression.evidence.ledger.file_actions import FileAction, clean, of_patch, words
@@ -24,6 +25,9 @@ TOKEN = re.compile(
 )
 QUOTED = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\([\s"'$&|;()<>*?#!])""", re.S)
 SED_CHANGES = re.compile(r"-[a-zA-Z]*i|--in-place")
+FOUND_CHANGES = re.compile(r"-(?:delete|exec|ok|fprint|o\b|x\b|X\b|-output|-exec)")
+"""Options of find, fd and sort with which these change files, or run other programs."""
+GIT_CHANGES = words("-d -D -m -M -f --delete --move --output")
 PREFIXES = words("sudo do then else time nohup env command exec if while ! {")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 NO_PATH = re.compile(r"[-+]?\d+$|/dev/|-|.*[$`{}\n]|https?:|$")
@@ -85,12 +89,7 @@ def only_looks(command: str) -> bool:
         seen = True
         if any(sign != "<" and not NO_PATH.match(target) for sign, target in step.redirects):
             return False
-        if step.verb == "sed" and any(map(SED_CHANGES.match, step.words[1:])):
-            return False
-        if step.verb == "git":
-            if not GIT_LOOK.intersection(step.words[1:4]):
-                return False
-        elif step.verb not in LOOK:
+        if not _looks(step.verb, step.words[1:]):
             return False
     return seen
 
@@ -98,6 +97,32 @@ def only_looks(command: str) -> bool:
 def only_edits(command: str) -> bool:
     """Whether every part of a command shows, edits, copies or removes files, and runs nothing."""
     return all(step.verb in EDIT or step.verb == "git" for step in steps(command))
+
+
+def _looks(verb: str, words: Sequence[str]) -> bool:
+    """Whether a program only shows content, by its name and the words after it."""
+    match verb:
+        case "git":
+            plain = [word for before, word in pairwise(("", *words)) if _is_plain(before, word)]
+            name, named = (plain or [""])[0], plain[1:]
+            lists = name not in ("branch", "remote") or named[:1] in ([], ["show"], ["get-url"])
+            return name in GIT_LOOK and lists and GIT_CHANGES.isdisjoint(words)
+        case "sed":
+            return not any(map(SED_CHANGES.match, words))
+        case "find" | "sort" | "fd":
+            return not any(map(FOUND_CHANGES.match, words))
+        case "awk":
+            return not any(">" in word or "system(" in word for word in words)
+        case "xargs":
+            called = next((at for at, word in enumerate(words) if word[:1].isalpha()), None)
+            return called is not None and _looks(words[called].lower(), words[called + 1 :])
+        case _:
+            return verb in LOOK
+
+
+def _is_plain(before: str, word: str) -> bool:
+    """Whether a word of git is no option, and no value of the option before it."""
+    return not word.startswith("-") and before not in ("-C", "-c")
 
 
 def steps(command: str) -> Iterator[SimpleCommand]:

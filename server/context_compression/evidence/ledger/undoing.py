@@ -1,7 +1,8 @@
 """`Undoing`: which changes of files were taken back later, by git or because the file was deleted.
 
 A change counts as taken back only if that is certain. What git committed stays after
-`git checkout .`; what a stash put aside comes back with `git stash pop`.
+`git checkout .`, as do staged changes and files that git does not know; what a stash put aside
+comes back with `git stash pop`.
 """
 
 from collections import Counter
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from context_compression.evidence.ledger.file_actions import FileAction
+from context_compression.evidence.ledger.git import NO_FOLDER, UNTRACKED
 
 
 class _Made(NamedTuple):
@@ -23,6 +25,9 @@ class Undoing:
 
     def __init__(self) -> None:
         self._pending: list[_Made] = []  # not committed
+        self._staged: set[_Made] = set()
+        self._existing: set[str] = set()  # files that were read or changed
+        self._new: set[str] = set()  # files that git may not know
         self._commits: list[list[_Made]] = []
         self._stashes: list[list[_Made]] = []
         self._made: Counter[str] = Counter()
@@ -32,27 +37,40 @@ class Undoing:
         """Take the next action into account; `call` is the id of the call that took it."""
         match action.deed:
             case "read":
-                pass
+                self._existing.add(action.path)
             case "committed":
                 self._commits.append(self._pending)
                 self._pending = []
+                self._staged.clear()
+                self._new.clear()
             case "uncommitted":
                 for _ in range(min(int(action.to), len(self._commits))):
                     self._undone += self._commits.pop()
-            case "restored" | "stashed":
-                taken = self._take(lambda made: covers(action.path, made.path))
+            case "staged":
+                self._staged.update(made for made in self._pending if _is_named(action, made))
+                self._new -= {made.path for made in self._staged}
+            case "restored" | "reset" | "stashed":
+                taken = self._take(lambda made: self._takes_back(action, made))
                 if action.deed == "stashed":
                     self._stashes.append(taken)
                 self._undone += taken
+            case "cleaned":
+                self._undone += self._take(lambda made: made.path in self._new)
             case "unstashed":
                 back = self._stashes.pop() if self._stashes else []
                 self._undone = [made for made in self._undone if made not in back]
                 self._pending += back
             case "deleted":
                 self._undone += self._take(lambda made: is_same(action.path, made.path))
-            case _:
+            case deed:
+                path = action.to or action.path
+                if deed in ("created", "renamed") or (
+                    deed == "written" and not any(is_same(path, known) for known in self._existing)
+                ):
+                    self._new.add(path)
+                self._existing.add(path)
                 self._made[call] += 1
-                self._pending.append(_Made(call, action.to or action.path))
+                self._pending.append(_Made(call, path))
 
     @property
     def calls(self) -> frozenset[str]:
@@ -66,10 +84,24 @@ class Undoing:
         hold = {made.path for kept in (self._pending, *self._commits) for made in kept}
         return frozenset({made.path for made in self._undone} - hold)
 
+    def _takes_back(self, action: FileAction, made: _Made) -> bool:
+        """Whether a command of git certainly takes a change back."""
+        if action.deed == "restored" and made in self._staged:
+            return False
+        untracked = made.path in self._new and action.to != UNTRACKED
+        return _is_named(action, made) and (is_same(action.path, made.path) or not untracked)
+
     def _take(self, is_taken: Callable[[_Made], bool]) -> list[_Made]:
         taken = [made for made in self._pending if is_taken(made)]
         self._pending = [made for made in self._pending if not is_taken(made)]
         return taken
+
+
+def _is_named(action: FileAction, made: _Made) -> bool:
+    """Whether a command of git names the file of a change."""
+    if action.path and action.to == NO_FOLDER:
+        return is_same(action.path, made.path)
+    return covers(action.path, made.path)
 
 
 def covers(target: str, path: str) -> bool:
