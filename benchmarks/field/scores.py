@@ -112,6 +112,6 @@ def explanations(rows: Collection[str]) -> Iterator[str]:
         yield f"“{IN_ONE}” compresses the complete conversation once."
     if BM25 in rows:
         yield (
-            f"{OURS} and {BM25} search what left a view of {ARCHIVE_SHARE:.0%}; the other rules "
-            "have no archive, and only their view of that size counts."
+            f"The archive of {OURS} and {BM25} search what left a view of {ARCHIVE_SHARE:.0%}; the "
+            "other rules have no archive, and only their view of that size counts."
         ).replace("%;", " %;")

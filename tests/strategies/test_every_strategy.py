@@ -17,7 +17,7 @@ from hypothesis.strategies import DrawFn
 from provider import refused, separated, signatures, unbound, undeclared
 
 from context_compression import BudgetTooSmall, Result, Session, compress, count_tokens, hosts
-from context_compression.compression.prepared import with_text_protocol
+from context_compression.compression.prepared import as_a_harness_wrote
 from context_compression.conversation import validity
 from context_compression.conversation.authors import user_words
 from context_compression.conversation.authors.politeness import is_only_polite
@@ -108,7 +108,7 @@ def check(messages: Messages, result: Result) -> None:
     nothing_lost(messages, result)
     assert named(result.messages) - named(messages) <= result.originals.keys()
     assert unbound(messages, result.messages) == []
-    if last := without_halves(last_words(with_text_protocol(parsed).messages)):
+    if last := without_halves(last_words(as_a_harness_wrote(parsed).messages)):
         assert last in "\n".join(user_words(message) for message in view)
 
 
@@ -245,7 +245,7 @@ def test_nothing_is_put_into_the_users_mouth(strategy: str, talk: Talk, share: f
 
     result = run(messages, strategy, share)
 
-    view = with_text_protocol(parse(result.messages)).messages
+    view = as_a_harness_wrote(parse(result.messages)).messages
     for message, read in zip(result.messages, view, strict=True):
         if read.role == "user" and not any(message is m for m in messages):
             for line in user_words(read).split("\n")[:1]:
