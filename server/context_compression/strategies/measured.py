@@ -174,8 +174,9 @@ sentences of this kind compete like all other pieces."""
 
 SUCCESS_SHARE = 0.08
 """In a room of a smaller share of the conversation, a quoted call says only that it failed."""
-GENERAL_RULES_CHARS = 800
-"""The most characters of constraints that stay of a harness's general instructions."""
+GENERAL_RULES_CHARS, GENERAL_END_CHARS = 600, 360
+"""The most characters of constraints that stay of a harness's general instructions, and about how
+many characters at their end."""
 ENDING_CHARS = 160
 """About how many characters of a shortened result tell how it ended."""
 

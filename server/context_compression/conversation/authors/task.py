@@ -32,14 +32,21 @@ def general_spans(text: str) -> tuple[Span, ...]:
     return general if len(general) < len(sections) else ()
 
 
-def task_spans(text: str) -> list[Span]:
-    """The spans around the general instructions of a text, with the beginning of each of them."""
+def task_spans(text: str, end_chars: int) -> list[Span]:
+    """The spans around the general instructions of a text, and their beginnings and ends.
+
+    Args:
+        text: a text of the user.
+        end_chars: about how many characters of each end are shown, because instructions end with
+            how to finish the task.
+    """
     shown: list[Span] = []
     start = 0
     for begin, stop in general_spans(text):
         most = text[begin : min(stop, begin + SHOWN_CHARS)]
         shown.append((start, begin + (most.rfind("\n") if "\n" in most else len(most))))
-        start = stop
+        end = max(begin, stop - end_chars)
+        start = max(end, text.find("\n", end, stop)) if end_chars else stop
     return [*shown, (start, len(text))]
 
 

@@ -162,15 +162,20 @@ class Forms:
         kept = tuple(blocks)
         return message if kept == message.blocks else message.with_blocks(kept)
 
-    def _without_instructions(self, message: Message, slots: Slots) -> Message:
-        """A message of the user with the beginnings of the general instructions around its task."""
+    def _without_instructions(
+        self, message: Message, slots: Slots, *, least: bool = False
+    ) -> Message:
+        """A message of the user without most of the general instructions around its task.
+
+        Their beginnings stay; unless `least`, also their ends and the constraints in them.
+        """
         if message.role != "user":
             return message
         blocks = tuple(
             Text(
                 render(
                     b.text,
-                    [*task_spans(b.text), *self._rules_among(b.text), *slots.get((slot, ""), ())],
+                    [*self._task_spans(b.text, least=least), *slots.get((slot, ""), ())],
                     self.plan.archive.ref_of(b.text),
                 )
             )
@@ -180,13 +185,27 @@ class Forms:
         )
         return message if blocks == message.blocks else message.with_blocks(blocks)
 
+    def _task_spans(self, text: str, *, least: bool) -> list[Span]:
+        if least:
+            return task_spans(text, 0)
+        return [*task_spans(text, measured.GENERAL_END_CHARS), *self._rules_among(text)]
+
     def _rules_among(self, text: str) -> Iterator[Span]:
-        """The certain constraints in the general instructions of a text, as far as they are few."""
-        left = measured.GENERAL_RULES_CHARS
-        for found in self.constraints_of(text):
-            within = any(start <= found.start < stop for start, stop in general_spans(text))
-            if within and found.sure and (left := left - (found.stop - found.start)) >= 0:
-                yield found.start, found.stop
+        """The certain constraints in the general instructions of a text, as far as they are few.
+
+        The first and the last ones come first.
+        """
+        general, left = general_spans(text), measured.GENERAL_RULES_CHARS
+        found = [
+            (rule.start, rule.stop)
+            for rule in self.constraints_of(text)
+            if rule.sure and any(start <= rule.start < stop for start, stop in general)
+        ]
+        while found:
+            start, stop = found.pop(0 if len(found) % 2 else -1)
+            left -= stop - start
+            if left >= 0:
+                yield start, stop
 
     def _skeleton(self, message: Message, index: int, slots: Slots) -> Message:
         blocks: list[Block] = []
@@ -236,7 +255,7 @@ class Forms:
         Thinking is sent back to the model unchanged.
         """
         message = self._with_results(message, index, slots, shorten)
-        message = self._without_instructions(message, slots)
+        message = self._without_instructions(message, slots, least=shorten == self._to_line)
         return self._user_texts.with_short_notes(message, index, slots)
 
     def _to_line(
