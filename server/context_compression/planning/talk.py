@@ -9,7 +9,7 @@ ALIKE = 2.0
 """Up to this factor, the usual texts of both are of the same length: neither is an assistant who
 answers at length, or a user who only asks."""
 PICTURES = 0.1
-"""Where this share of the messages has pictures, the talk is about them. Notes cannot quote them."""
+"""Where this share of the messages has pictures, the talk is about them, and no note quotes one."""
 
 
 def is_talk_of_two(messages: Sequence[Message]) -> bool:

@@ -132,9 +132,7 @@ class Attempt:
             gap = self.pool.gap_tokens[self.pool.source_of[piece]]
             missing -= measured.FREED_SHARE * (self.pool.tokens(piece) + gap)
         if len(self._chosen) <= self._fits:
-            self._trust /= (
-                2  # nothing of what seemed to fit did, as where each has a note of its own
-            )
+            self._trust /= 2  # nothing fit, as where each piece needs a note of its own
 
     def _give_back_rules(self, missing: float) -> None:
         while missing > 0 and self._rules:
