@@ -1,7 +1,7 @@
 """`offload`: one line and an evidence preview in place of a large tool result."""
 
-import itertools
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,7 @@ def test_a_preview_marks_each_gap_and_its_first_line_says_how_many_lines_there_a
     shown = [NOISE.index(line) for line in preview if line != "…"]
     assert f" {len(NOISE)} lines" in first
     assert shown == sorted(shown)
-    assert gaps(preview) == sum(b - a > 1 for a, b in itertools.pairwise(shown)) > 0
+    assert gaps(preview) == sum(b - a > 1 for a, b in pairwise(shown)) > 0
 
 
 def test_of_many_errors_the_first_and_the_last_are_shown() -> None:

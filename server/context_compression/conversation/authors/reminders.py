@@ -21,7 +21,8 @@ GO_ON = re.compile(
     r"|continuez?|contin[uú]a|prosegui|продолжай(?:те)?|继续|続けて|계속)(?: please)?\W*",
     re.IGNORECASE,
 )
-NUMBER = re.compile(r"\d+")
+NUMBER = re.compile(r"(?<!\w)\d+")
+"""A number that may count; one within a name tells names apart: `file_3.py`."""
 NUMBERED = re.compile(
     r"\W*(?:reminder|note|notice|warning|error|system|step|turn|iteration|time|budget|tokens?)\b"
     r"|[<\[]",

@@ -76,6 +76,7 @@ class Attempt:
         self._rounds = measured.FILLING_ROUNDS  # how often more pieces may be taken
         self._misses = 0  # how often in a row the view was too large
         self._fits = 0  # how many pieces are known to fit
+        self._trust = 1.0  # the share of the room left that estimates may fill
 
     def draft(self) -> Draft:
         """The view with all content of this attempt."""
@@ -130,6 +131,8 @@ class Attempt:
             piece = self._chosen.pop()
             gap = self.pool.gap_tokens[self.pool.source_of[piece]]
             missing -= measured.FREED_SHARE * (self.pool.tokens(piece) + gap)
+        if len(self._chosen) <= self._fits:
+            self._trust /= 2  # nothing fit, as where each piece needs a note of its own
 
     def _give_back_rules(self, missing: float) -> None:
         while missing > 0 and self._rules:
@@ -139,7 +142,7 @@ class Attempt:
 
     def take_more(self, left: float) -> bool:
         """Show more in `left` tokens; `False` if nothing more can be shown."""
-        if self._rounds and (others := self._choice.take(left)):
+        if self._rounds and (others := self._choice.take(self._trust * left)):
             self._rounds, self._misses, self._fits = self._rounds - 1, 0, len(self._chosen)
             self._chosen += others
         elif self._showing.take(left):
