@@ -123,6 +123,16 @@ def test_a_thanks_is_only_polite(text: str) -> None:
     assert is_only_polite(text)
 
 
+def test_a_long_request_that_is_sent_again_stays_the_users() -> None:
+    request = "Translate the page into Basque, keep each link, and never touch the code. " * 4
+    messages = with_reminders(
+        [user("Hello."), assistant("a"), user(request), assistant("b"), user(request)]
+    )
+
+    assert [bool(user_words(message)) for message in messages[::2]] == [True, True, True]
+    assert repeated_reminders(messages) == set()
+
+
 @pytest.mark.parametrize(
     "text",
     [

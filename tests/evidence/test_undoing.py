@@ -146,6 +146,30 @@ def test_a_view_does_not_show_the_edit_as_done(command: str, share: float) -> No
         assert "undone later" in view or command in view
 
 
+def test_a_deleted_file_that_git_restored_is_not_listed_as_deleted() -> None:
+    looks = [shell(f"cat docs/page_{n}.md", f"page {n}\n" * 300) for n in range(6)]
+    steps = (shell("rm lib/rate.go"), shell("git checkout -- lib/rate.go"), *looks)
+    messages = [*conversation(*steps), {"role": "user", "content": "What is left to do?"}]
+
+    view = compress(messages, target_tokens=count_tokens(messages) // 4, strategy="extract")
+
+    assert "deleted: lib/rate.go" not in str(view.messages)
+
+
+@pytest.mark.parametrize("command", ["mv draft.go lib/rate.go", "git mv draft.go lib/rate.go"])
+def test_a_moved_file_counts_as_changed(command: str) -> None:
+    looks = [shell(f"cat docs/page_{n}.md", f"page {n}\n" * 300) for n in range(6)]
+    names = [shell(f"wc -l src/part_{n}.go && gofmt -l src/part_{n}.go") for n in range(40)]
+    messages = [
+        *conversation(*names, shell(command), *looks),
+        {"role": "user", "content": "What is left to do?"},
+    ]
+
+    view = str(compress(messages, target_tokens=1_200, strategy="extract").messages)
+
+    assert "changed: lib/rate.go" in view or command in view
+
+
 def test_the_ledger_lists_the_file_as_read() -> None:
     messages = parse(conversation((EDIT, "ok"), shell("git checkout -- lib/rate.go"))).messages
 

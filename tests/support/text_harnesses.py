@@ -1,5 +1,6 @@
 """Harnesses whose models have no tool blocks: commands in texts, results in the user's role."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,10 @@ HARNESSES = {
         lambda output, status: (
             f"<tool_response>\n{output}\n[exit code: {status}]\n</tool_response>"
         ),
+    ),
+    "JSON": Harness(
+        lambda remark, command: f'{remark}\n\n{{"tool": "shell", "input": {json.dumps(command)}}}',
+        lambda output, status: f"Tool result:\n{output}\n(exit status {status})",
     ),
     "unknown": Harness(
         lambda remark, command: f"{remark}\n~~~sh\n{command}\n~~~",

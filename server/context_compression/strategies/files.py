@@ -5,14 +5,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
 from context_compression.evidence.ledger import Entry, actions_in
 from context_compression.evidence.ledger.entry import STATES
-from context_compression.evidence.ledger.file_actions import ABSOLUTE, OF_GIT
+from context_compression.evidence.ledger.file_actions import ABSOLUTE, OF_GIT, FileAction
 from context_compression.evidence.ledger.undoing import undone_by
 from context_compression.evidence.words import occurrences
 from context_compression.planning.plan import Plan
@@ -102,7 +102,7 @@ def files_of(plan: Plan) -> Files:
         (kind, DOUBLED.sub("/", path), DOUBLED.sub("/", to))
         for kind, path, to in chain(
             _compressed(plan.archive.ledger),
-            (action for _, action in made if action.deed not in OF_GIT),
+            _on_files([action for _, action in made]),
         )
         if len(path) < measured.LONGEST_PATH_CHARS and len(to) < measured.LONGEST_PATH_CHARS
     ]
@@ -137,6 +137,16 @@ def files_of(plan: Plan) -> Files:
     if folder:  # relative paths would seem to be in that folder
         headings = {path: heading for path, heading in headings.items() if ABSOLUTE.match(path)}
     return Files(headings, folder)
+
+
+def _on_files(actions: Sequence[FileAction]) -> Iterator[FileAction]:
+    """The actions that are not git's; a deleted file that git restored was read, as it exists."""
+    deleted = {action.path for action in actions if action.deed == "deleted"}
+    for action in actions:
+        if action.deed not in OF_GIT:
+            yield action
+        elif action.deed in ("restored", "reset") and action.path in deleted:
+            yield FileAction("read", action.path)
 
 
 def _compressed(ledger: Iterable[Entry]) -> Iterator[tuple[str, str, str]]:

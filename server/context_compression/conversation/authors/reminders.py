@@ -40,7 +40,11 @@ def shape_of(text: str) -> str:
 
 
 def with_reminders(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages, in which reminders are marked. The first request is not a reminder."""
+    """The messages, in which reminders are marked.
+
+    The first request is not a reminder, nor is the last one if it stands only twice: a user sends a
+    long request again if it was not answered well.
+    """
     shapes = {
         (index, slot): shape_of(block.text)
         for index, message in enumerate(messages)
@@ -48,10 +52,12 @@ def with_reminders(messages: Sequence[Message]) -> tuple[Message, ...]:
         for slot, block in enumerate(message.blocks)
         if isinstance(block, Text)
     }
-    first = next(iter(shapes.values()), "")
     times = Counter(shapes.values())
+    asked = {next(iter(shapes.values()), "")}
+    if shapes and times[last := shapes[max(shapes)]] < REPEATED:
+        asked.add(last)
     reminders = {
-        place for place, shape in shapes.items() if shape != first and _recurs(shape, times)
+        place for place, shape in shapes.items() if shape not in asked and _recurs(shape, times)
     }
     holding = {index for index, _ in reminders}
     return tuple(
