@@ -74,7 +74,7 @@ def test_what_a_user_asks_again_and_again_stays_the_users(said: list[str]) -> No
 
 @every_reminder
 @pytest.mark.parametrize("share", [0.2, 0.5])
-def test_a_view_shows_a_reminder_once_and_counts_no_rule_of_it(
+def test_a_view_shows_a_reminder_at_most_once_and_counts_no_rule_of_it(
     said: list[str], share: float
 ) -> None:
     messages = conversation(said)
@@ -85,8 +85,7 @@ def test_a_view_shows_a_reminder_once_and_counts_no_rule_of_it(
     )  # fmt: skip
     shown = [str(message["content"]) for message in result.messages]
 
-    assert sum(text in said for text in shown) == 1
-    assert shown.index(said[-1]) == max(n for n, text in enumerate(shown) if text in said)
+    assert [text for text in shown if text in said] in ([], [said[-1]])
     assert result.loss["constraints"].total == 1
     assert "Never rename a unit." in str(shown)
 

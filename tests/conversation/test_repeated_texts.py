@@ -37,7 +37,9 @@ def test_a_text_that_stands_twice_is_the_users() -> None:
 def test_a_long_text_that_stands_twice_is_a_reminder() -> None:
     long = "Your answer had no command. " * 8
 
-    assert words(said(long, long)) == [TASK]
+    assert words(said(long, "Thanks, go on with it.", long, "And the docs?")) == [
+        TASK, "Thanks, go on with it.", "And the docs?",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("answer", ["yes", "no, thanks", "part 1"])

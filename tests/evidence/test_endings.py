@@ -99,7 +99,7 @@ def test_an_exit_status_is_read(text: str, status: str | None) -> None:
         ("test result: FAILED. 3 passed; 1 failed; 0 ignored\nexit code: 101",
          "exit 101, 1 failed, 3 passed"),
         ("<returncode>0</returncode>\n<output>\n7 passed in 2s\n</output>", "7 passed"),
-        ("<returncode>0</returncode>\n<output>\nsrc\n</output>", ""),
+        ("<returncode>0</returncode>\n<output>\nsrc\n</output>", "exit 0"),
         ("", "empty"),
     ],
 )  # fmt: skip

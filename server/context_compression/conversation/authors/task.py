@@ -32,7 +32,7 @@ def general_spans(text: str) -> tuple[Span, ...]:
     return general if len(general) < len(sections) else ()
 
 
-def task_spans(text: str, end_chars: int) -> list[Span]:
+def task_spans(text: str, end_chars: int = 0) -> list[Span]:
     """The spans around the general instructions of a text, and their beginnings and ends.
 
     Args:

@@ -1,5 +1,6 @@
 """The user's standing constraints in dropped messages, which a view quotes."""
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple, TypeGuard
 
@@ -14,6 +15,9 @@ from context_compression.planning.pieces import Place, Pool
 from context_compression.strategies import measured
 from context_compression.strategies.filling.kept import KeptMessages
 from context_compression.strategies.forms import Forms
+
+OF_WORK = re.compile(r"\w[\w-]*\.[A-Za-z]\w{0,4}\b|[/\\`_]|(?<!\w)--\w|\b[a-z]+[A-Z]\w*")
+"""A sign of work in a sentence: a file, a path, code, an option, a name of a program."""
 
 
 class Rule(NamedTuple):
@@ -113,6 +117,7 @@ def rules_in(forms: Forms, texts: Iterable[tuple[int, str]], room: float) -> lis
     plan = forms.plan
     numbered = [*texts]
     whole = _typed_if_little(forms, numbered, room)
+    talk = plan.is_talk_of_two  # advice between friends has the form of a rule, too
     by_text: dict[str, tuple[tuple[int, int, int], Rule]] = {}
     for number, text in numbered:
         if number in whole:
@@ -121,16 +126,17 @@ def rules_in(forms: Forms, texts: Iterable[tuple[int, str]], room: float) -> lis
         for rank, found in enumerate(forms.constraints_of(text), 1):
             sentence = text[found.start : found.stop]
             tokens = plan.counter.text(sentence) + measured.RULE_LABEL_TOKENS
+            if talk and not found.sure:
+                continue
             one_of_many = long and rank > measured.PASTED_RULES and not found.apart
-            sure = found.sure and not one_of_many
+            sure = found.sure and not one_of_many and not (talk and not OF_WORK.search(sentence))
             if sure or sentence not in by_text:
                 order = 0 if sure else 1 if found.apart else rank, -number, found.start
                 by_text[sentence] = order, Rule((number, found.start, found.stop), tokens, sure)
     rules = [rule for _, rule in sorted(by_text.values())]
     unsure = sum(rule.tokens for rule in rules if not rule.sure)
     left = measured.UNSURE_RULES_SHARE * room
-    if plan.is_talk_of_two:  # advice between friends has the form of a rule, too
-        rules = [rule._replace(sure=False) for rule in rules if rule.sure]
+    if talk:
         left = measured.TALK_RULES_SHARE * room
     elif plan.cutter.prose and unsure > left:
         left = 0  # so many sentences are not constraints, but ordinary talk

@@ -187,7 +187,7 @@ class Forms:
 
     def _task_spans(self, text: str, *, least: bool) -> list[Span]:
         if least:
-            return task_spans(text, 0)
+            return task_spans(text)
         return [*task_spans(text, measured.GENERAL_END_CHARS), *self._rules_among(text)]
 
     def _rules_among(self, text: str) -> Iterator[Span]:
