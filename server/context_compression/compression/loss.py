@@ -1,5 +1,6 @@
 """The loss report: how much evidence a compression kept in the view."""
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,10 @@ class Loss:
     retained: int = 0
     recoverable: int = 0
     lost: int = 0
+
+
+CODE = re.compile(r"\s*(?:#|//|--|[$>] )|&&|\|\||[\w.-]+\.[a-z]{1,4}\b|[{};=<>]\s*\Z|\w\(|_\w|/\w")
+"""A sign of code, commands or headings, which are in no language that could be judged."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,9 @@ def user_sentences(
         retained=len(total) - len(gone),
         recoverable=len(gone & kept),
         lost=len(gone - kept),
-        unjudged=sum(not is_known_language(sentence) for sentence in gone),
+        unjudged=sum(
+            not (CODE.search(sentence) or is_known_language(sentence)) for sentence in gone
+        ),
     )
 
 
