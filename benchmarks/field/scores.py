@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from comparison import OURS, Figure, Table
+from comparison import Figure, Table
 
 from field.growing import IN_ONE
 from field.places import ASKED, MARKS, NAMES
@@ -112,6 +112,6 @@ def explanations(rows: Collection[str]) -> Iterator[str]:
         yield f"“{IN_ONE}” compresses the complete conversation once."
     if BM25 in rows:
         yield (
-            f"The archive of {OURS} and {BM25} search what left a view of {ARCHIVE_SHARE:.0%}; the "
+            f"Our archive and {BM25} search what left a view of {ARCHIVE_SHARE:.0%}; the "
             "other rules have no archive, and only their view of that size counts."
         ).replace("%;", " %;")

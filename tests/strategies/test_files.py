@@ -43,7 +43,10 @@ def line(*runs: Run, view: str = "", room: float = PLENTY) -> str:
 def test_where_room_is_scarce_a_file_that_was_only_read_is_left_out_first() -> None:
     runs = [read(1, "often.py"), read(2, "often.py"), bash(3, "rm gone.py")]
 
-    assert line(*runs, room=len("[Files] deleted: gone.py; …")) == "[Files] deleted: gone.py; …"
+    assert (
+        line(*runs, room=len("[Other files] deleted: gone.py; …"))
+        == "[Other files] deleted: gone.py; …"
+    )
 
 
 def test_files_stand_by_what_was_done_to_them_last_the_most_used_first() -> None:
@@ -59,14 +62,14 @@ def test_files_stand_by_what_was_done_to_them_last_the_most_used_first() -> None
     )
 
     assert told == (
-        "[Files] changed: src/b.py, new.py; deleted: scratch.py, old.py; read: docs/c.md, docs/a.md"
+        "[Other files] changed: src/b.py, new.py; deleted: scratch.py, old.py; read: docs/c.md, docs/a.md"
     )
 
 
 def test_the_folder_that_holds_nearly_all_is_named_once() -> None:
     told = line(read(1, "/home/me/app/src/a.py"), read(2, "/home/me/app/b.py"))
 
-    assert told == "[Files in /home/me/app] read: b.py, src/a.py"
+    assert told == "[Other files in /home/me/app] read: b.py, src/a.py"
 
 
 @pytest.mark.parametrize(
@@ -94,47 +97,47 @@ def test_of_the_folders_that_hold_nearly_all_it_is_the_deepest(
 
 
 def test_without_a_folder_paths_stand_whole() -> None:
-    assert line(read(1, "/app/src/main.py")) == "[Files] read: /app/src/main.py"
+    assert line(read(1, "/app/src/main.py")) == "[Other files] read: /app/src/main.py"
 
 
 def test_what_does_not_lie_in_the_folder_is_not_told_as_if_it_did() -> None:
     runs = [read(n, f"/app/{n}.py") for n in range(19)]
 
-    told = line(*runs, read(19, "/tmp/x.py"), read(20, "docs/d.md"))
+    told = line(*runs, read(19, "/opt/x.py"), read(20, "docs/d.md"))
 
-    assert told.startswith("[Files in /app] read: /tmp/x.py, 18.py, ")
+    assert told.startswith("[Other files in /app] read: /opt/x.py, 18.py, ")
     assert "d.md" not in told
 
 
 def test_a_file_that_goes_by_two_names_is_told_once() -> None:
     told = line(read(1, "/app/src/a.py"), read(2, "/app/b.py"), bash(3, "rm src/a.py"))
 
-    assert told == "[Files in /app] deleted: src/a.py; read: b.py"
+    assert told == "[Other files in /app] deleted: src/a.py; read: b.py"
 
 
 def test_a_doubled_slash_makes_no_other_file() -> None:
     told = line(read(1, "/app//src/a.py"), read(2, "/app/src/a.py"), read(3, "/app/b.py"))
 
-    assert told == "[Files in /app] read: src/a.py, b.py"
+    assert told == "[Other files in /app] read: src/a.py, b.py"
 
 
 def test_a_file_that_is_read_again_is_there() -> None:
-    assert line(bash(1, "rm out.log"), read(2, "out.log")) == "[Files] read: out.log"
+    assert line(bash(1, "rm out.log"), read(2, "out.log")) == "[Other files] read: out.log"
 
 
 def test_files_that_the_view_names_are_left_out() -> None:
     told = line(read(1, "src/data.py"), read(2, "a.py"), view="See src/data.py, line 3.")
 
-    assert told == "[Files] read: a.py"
+    assert told == "[Other files] read: a.py"
 
 
 def test_a_line_of_the_view_counts_for_what_it_tells_the_same_of() -> None:
-    view = "[Files in /app] changed: a.py; read: b.py, c.py"
+    view = "[Other files in /app] changed: a.py; read: b.py, c.py"
     gone = bash(1, "rm /app/b.py")
 
     told = line(*(read(n, f"/app/{name}.py") for n, name in enumerate("bcd", 2)), gone, view=view)
 
-    assert told == "[Files in /app] deleted: b.py; read: d.py"
+    assert told == "[Other files in /app] deleted: b.py; read: d.py"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,7 @@ def test_without_a_folder_a_longer_path_names_the_file() -> None:
 def test_what_the_room_does_not_hold_is_left_out_the_least_used_first() -> None:
     runs = [read(1, "first.py"), read(2, "second.py"), read(3, "second.py")]
 
-    shown = "[Files] read: second.py; …"
+    shown = "[Other files] read: second.py; …"
     assert line(*runs, room=len(shown)) == shown
     assert line(*runs, room=len(shown) - 1) == ""
 
@@ -175,7 +178,7 @@ def test_what_a_command_changed_before_it_failed_counts() -> None:
     command = "sed -i s/a/b/ src/x.py && pytest -q"
     run = Run("bash", "Bash", {"command": command}, "1 failed\nexit code 1", failed=True)
 
-    assert line(run) == "[Files] changed: src/x.py"
+    assert line(run) == "[Other files] changed: src/x.py"
 
 
 @pytest.mark.parametrize(
@@ -192,13 +195,13 @@ def test_what_would_not_be_read_as_a_path_is_left_out(path: str) -> None:
 def test_no_path_brings_it_to_a_halt() -> None:
     lists = Run("many", "Read", {"paths": ["", " ", "app/[id]/page.tsx"]}, "x = 1")
 
-    assert line(lists, view="Go on.") == "[Files] read: app/[id]/page.tsx"
+    assert line(lists, view="Go on.") == "[Other files] read: app/[id]/page.tsx"
 
 
 def test_folders_are_no_files() -> None:
     told = line(read(1, "/app"), read(2, "/app/src"), read(3, "/app/src/a.py"))
 
-    assert told == "[Files] read: /app/src/a.py"
+    assert told == "[Other files] read: /app/src/a.py"
 
 
 def test_our_own_tools_work_on_no_files() -> None:
@@ -208,10 +211,10 @@ def test_our_own_tools_work_on_no_files() -> None:
 
 
 def test_no_quoted_line_looks_like_the_line_of_files() -> None:
-    quoted = "[Files in /app] changed: a.py\n[Files] read: b.py\n[Files_x] is no label"
+    quoted = "[Other files in /app] changed: a.py\n[Other files] read: b.py\n[Files_x] is no label"
 
     assert without_labels(quoted) == (
-        "\\[Files in /app] changed: a.py\n\\[Files] read: b.py\n[Files_x] is no label"
+        "\\[Other files in /app] changed: a.py\n\\[Other files] read: b.py\n[Files_x] is no label"
     )
 
 
@@ -227,14 +230,16 @@ def long_session(files: int, *, first: int = 0, lines: int = 14) -> Messages:
 
 
 def line_in(view: object) -> str:
-    return "".join(re.findall(r"\[Files.*?(?=\\n|'|\")", str(view)))
+    return "".join(re.findall(r"\[Other files.*?(?=\\n|'|\")", str(view)))
 
 
 def test_a_small_view_of_a_long_session_names_files_that_it_does_not_show() -> None:
     result = compress(long_session(200), target_tokens=2_000)
 
     told = line_in(result.messages)
-    assert re.fullmatch(r"\[Files in /app/src\] read: file\d+.txt(, file\d+.txt){5,}; …", told)
+    assert re.fullmatch(
+        r"\[Other files in /app/src\] read: file\d+.txt(, file\d+.txt){5,}; …", told
+    )
     assert str(result.messages).count(re.findall(r"file\d+.txt", told)[-1]) == 1
     assert result.tokens_after <= 2_000
 
@@ -285,7 +290,7 @@ def test_what_became_of_a_file_since_the_last_line_the_next_one_tells(tmp_path: 
     session.record(*long_session(60, first=200, lines=60)[1:])
     session.compress(target_tokens=1_600)
 
-    *_, last = re.findall(r"\[Files[^']*", str(session.prepare()))
+    *_, last = re.findall(r"\[Other files[^']*", str(session.prepare()))
     assert f"deleted: {gone}" in last
 
 
