@@ -62,7 +62,8 @@ def test_files_stand_by_what_was_done_to_them_last_the_most_used_first() -> None
     )
 
     assert told == (
-        "[Other files] changed: src/b.py, new.py; deleted: scratch.py, old.py; read: docs/c.md, docs/a.md"
+        "[Other files] changed: src/b.py, new.py; deleted: scratch.py, old.py; "
+        "read: docs/c.md, docs/a.md"
     )
 
 
