@@ -181,3 +181,10 @@ def test_a_long_text_of_tags_is_read_to_its_end(repeated: str) -> None:
     text = repeated * (300_000 // len(repeated))
 
     assert task_spans(text)[-1][1] == len(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["ok", "yes", "Yes.", "sure", "help", "you", "no", "好的", "ja", "see all"]
+)
+def test_an_answer_is_more_than_polite(text: str) -> None:
+    assert not is_only_polite(text)

@@ -93,7 +93,9 @@ def planned(messages: Messages) -> Plan:
     return Plan(parsed, tuple(map(counter.message, parsed)), counter, Settings())
 
 
-@pytest.mark.parametrize("thanks", ["Thanks!", "谢谢", "Perfect, thank you.", "Vielen Dank!", "ok"])
+@pytest.mark.parametrize(
+    "thanks", ["Thanks!", "谢谢", "Perfect, thank you.", "Vielen Dank!", "ok, great"]
+)
 def test_a_thanks_is_not_the_users_last_word(thanks: str) -> None:
     messages = session(
         text_message("user", "Plan the trip to Narvik."),
