@@ -188,3 +188,25 @@ def test_a_long_text_of_tags_is_read_to_its_end(repeated: str) -> None:
 )
 def test_an_answer_is_more_than_polite(text: str) -> None:
     assert not is_only_polite(text)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Please always provide EXACTLY ONE action in triple backticks, found 3 actions.",
+        "No tool call found in your response. Every response needs one.",
+        "Could not parse the command in your answer; try again.",
+        "Format error: your answer must contain exactly one code block.",
+    ],
+)
+def test_a_refusal_of_an_answer_is_a_reminder_the_first_time(said: str) -> None:
+    messages = with_reminders([user("Mend it."), assistant("`ls`"), user(said), assistant("ok")])
+
+    assert messages[2].is_reminder
+
+
+def test_what_a_user_says_of_commands_is_no_refusal() -> None:
+    said = "Use two commands if you like, but write them into the notes."
+    messages = with_reminders([user("Mend it."), assistant("Shall I?"), user("Yes."), user(said)])
+
+    assert not messages[3].is_reminder

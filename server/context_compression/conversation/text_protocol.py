@@ -274,6 +274,10 @@ def _with_call(message: Message, call_id: str) -> Message:
         start = text.rstrip().rfind("\n\n") + 1
         command = Command("command", start, start, len(text), len(text))
     _, start, body, body_stop, stop = command
+    inner = text[body:body_stop]
+    if inner.strip():  # line breaks around a command are no part of it
+        body += len(inner) - len(inner.lstrip("\n"))
+        body_stop -= len(inner) - len(inner.rstrip("\n"))
     call = ToolCall(
         call_id,
         command.name,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from context_compression.conversation.messages import Message
+from context_compression.conversation.messages import Message, Text
 from context_compression.evidence.facts import commands_of, outcome_lines
 
 UNDO = re.compile(r"\bgit (?:-\S+ \S+ )*(?:checkout|restore|stash|reset|revert|clean)\b")
@@ -16,6 +16,26 @@ def last_outcome(messages: Sequence[Message]) -> int | None:
         if any(outcome_lines(result.text) for result in messages[index].results):
             return index
     return None
+
+
+def refused(messages: Sequence[Message]) -> frozenset[int]:
+    """The indices of messages with commands that the harness did not run, and of its refusals.
+
+    A refusal is a result that holds only what the harness repeats.
+    """
+    refusals = {
+        result.call_id
+        for message in messages
+        for result in message.results
+        if result.content
+        and all(isinstance(part, Text) and part.by_harness for part in result.content)
+    }
+    return frozenset(
+        index
+        for index, message in enumerate(messages)
+        if any(call.id in refusals for call in message.calls)
+        or any(result.call_id in refusals for result in message.results)
+    )
 
 
 def last_undo(messages: Sequence[Message]) -> str | None:

@@ -23,7 +23,7 @@ from context_compression.conversation.messages import (
 )
 from context_compression.conversation.provider_rules import ProviderRules, anthropic_like
 from context_compression.conversation.rendering import Span
-from context_compression.evidence.latest import last_outcome, last_undo
+from context_compression.evidence.latest import last_outcome, last_undo, refused
 from context_compression.evidence.ledger.changes import is_before
 from context_compression.evidence.open_tasks import Due
 from context_compression.evidence.outdated import Outdated
@@ -231,6 +231,11 @@ class Plan:
         must not count more because a compression came after them.
         """
         return self.is_talk_of_two or any(holds_excerpts(m.text) for m in self.messages)
+
+    @cached_property
+    def refused(self) -> frozenset[int]:
+        """The messages with commands that the harness did not run, and with its refusals."""
+        return refused(self.messages)
 
     @cached_property
     def last_outcome(self) -> int | None:

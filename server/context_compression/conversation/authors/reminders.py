@@ -1,7 +1,7 @@
 """What a harness repeats with role user: it is not the user's rule, and its last copy is enough.
 
 Format errors, reminders and `continue` are recognised by their repetition in the conversation; the
-numbers in them may differ.
+numbers in them may differ. That an answer had no command is also recognised by its words.
 """
 
 import re
@@ -21,6 +21,17 @@ GO_ON = re.compile(
     r"|continuez?|contin[uú]a|prosegui|продолжай(?:те)?|继续|続けて|계속)(?: please)?\W*",
     re.IGNORECASE,
 )
+REFUSAL = re.compile(
+    r"(?:provide|format|include|contain|give|write|use|wrap)\b.{0,60}"
+    r"\b(?:actions?|commands?|tool calls?|code blocks?|backticks)\b"
+    r"|\b(?:no|zero|multiple|more than one|found \d+) (?:valid )?"
+    r"(?:actions?|commands?|tool calls?|code blocks?)\b(?: found|\.| in your)"
+    r"|\b(?:could not|couldn't|cannot|unable to|failed to) (?:parse|extract|find) .{0,30}"
+    r"\b(?:action|command|tool call|response|output)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a harness says of an answer in which it finds no command, in the first `REFUSAL_CHARS`."""
+REFUSAL_CHARS = 120
 NUMBER = re.compile(r"(?<!\w)\d+")
 """A number that may count; one within a name tells names apart: `file_3.py`."""
 NUMBERED = re.compile(
@@ -57,7 +68,10 @@ def with_reminders(messages: Sequence[Message]) -> tuple[Message, ...]:
     if shapes and times[last := shapes[max(shapes)]] < REPEATED:
         asked.add(last)
     reminders = {
-        place for place, shape in shapes.items() if shape not in asked and _recurs(shape, times)
+        place
+        for place, shape in shapes.items()
+        if (shape not in asked and _recurs(shape, times))
+        or _refuses(shape, messages[max(0, place[0] - 1)])
     }
     holding = {index for index, _ in reminders}
     return tuple(
@@ -91,3 +105,9 @@ def _recurs(shape: str, times: Counter[str]) -> bool:
     """Whether a text is repeated as only a harness repeats it."""
     often = REPEATED if len(shape) < LONG_CHARS else LONG_REPEATED
     return times[shape] >= often and (len(shape) >= SHORT_CHARS or bool(GO_ON.fullmatch(shape)))
+
+
+def _refuses(shape: str, before: Message) -> bool:
+    """Whether a text says that the answer before it had no command, or too many."""
+    answered = before.role == "assistant" and not before.calls
+    return answered and len(shape) >= SHORT_CHARS and bool(REFUSAL.search(shape[:REFUSAL_CHARS]))

@@ -161,6 +161,8 @@ class Competing:
         if isinstance(block, ToolCall) and key == "line":
             worth = self.worth_of_call(block)
         failed = isinstance(block, ToolResult) and block.call_id in self.base.quoting.outcomes
+        if index in plan.refused:
+            weight, worth, failed = measured.PRINTED_WEIGHT * weight, 0.0, False
         return Source(
             index, slot, text, tokens, opening, weight * value.weight, key,
             speech_spans(block, spoken=spoken), worth, start, end, failed, value.per_token,

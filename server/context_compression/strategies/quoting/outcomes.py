@@ -1,5 +1,6 @@
 """The outcomes of calls that failed or returned nothing, with the line that gives the reason."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,10 @@ from context_compression.planning.selection import shortened
 from context_compression.strategies import measured
 from context_compression.strategies.quoting.calls import without_line_breaks
 
+WRAPPER = re.compile(
+    r"\s*</?[\w-]+>(?:-?\d+</[\w-]+>)?\s*|\s*\W*(?:exit|return) ?code\W*\d+\s*", re.I
+)
+"""A line that only wraps an output, or repeats its exit status."""
 UNDONE = "undone later"
 """What a label says of an edit that was taken back."""
 
@@ -73,7 +78,9 @@ def outcome(result: ToolResult, ran: bool) -> tuple[str, str]:
     status = exit_status(result.text) if ran else None
     if has_failed(result) or status not in (None, "0"):
         beginning = result.text[: measured.FAILURE_CHARS]
-        lines = error_lines(beginning) or result.text.strip().splitlines()
+        lines = error_lines(beginning) or [
+            line for line in beginning.splitlines() if line.strip() and not WRAPPER.fullmatch(line)
+        ]
         what = "error" if status in (None, "0") else f"exit {status}"
         first = without_line_breaks(lines[0] if lines else "")
         return f"; {what}", shortened(first, measured.LABEL_CHARS)
