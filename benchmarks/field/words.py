@@ -10,17 +10,16 @@ SHORTEST = 3  # letters of a word that counts
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9'_-]+|\d(?:[\d.,:/-]*\d)?|[\u4e00-\u9fff]{2}")
-_FREQUENT = frozenset(
-    """
-    about after again all also and any are because been before but can could did does even ever
-    every for from get getting give going gone good got great glad had has have hello her here hers
-    hey him his how into its just know let like lot made make many maybe more most much myself nice
-    not now off once one only other our out over really same say see she should since some sound
-    sounds still such sure take than thank thanks that the their them then there these they thing
-    things think this those too up very want was way well were what when where which while who why
-    will with would yeah yes yet you your yours
-    """.split()  # noqa: SIM905 - a list of a hundred strings is harder to read
-)
+_FREQUENT_WORDS = """
+about after again all also and any are because been before but can could did does even ever
+every for from get getting give going gone good got great glad had has have hello her here hers
+hey him his how into its just know let like lot made make many maybe more most much myself nice
+not now off once one only other our out over really same say see she should since some sound
+sounds still such sure take than thank thanks that the their them then there these they thing
+things think this those too up very want was way well were what when where which while who why
+will with would yeah yes yet you your yours
+"""
+_FREQUENT = frozenset(_FREQUENT_WORDS.split())
 """Words of everyday talk that tell nothing of what it is about."""
 
 

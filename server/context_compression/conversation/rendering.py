@@ -1,4 +1,4 @@
-"""Shortened texts: chosen parts in order, and a mark for each gap that says how much is missing."""
+"""Shortened texts: chosen parts in order, and a mark for each gap."""
 
 import re
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ GAP_TOKENS, EXPLICIT_GAP_TOKENS, JSON_GAP_TOKENS = 2, 9, 12
 
 
 def render(text: str, spans: Sequence[Span], ref: str = "", *, explicit: bool = False) -> str:
-    """The chosen spans of a text in order; a mark for each gap says how much is missing.
+    """The chosen spans of a text in order, with a mark for each gap.
 
-    A gap of up to `GAP_CHARS` characters is shown in full. A mark without a ref is `…`. In JSON and
-    diffs, the mark of a longer gap shows where the text continues, unless that is in the part where
-    it broke off.
+    A gap of up to `GAP_CHARS` characters is shown in full. The first mark says how much is missing
+    and shows the ref; a mark without a ref is `…`. In JSON and diffs, the mark of a longer gap
+    shows where the text continues, unless that is in the part where it broke off.
 
     Args:
         text: the full text.

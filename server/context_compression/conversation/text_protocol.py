@@ -61,6 +61,8 @@ TYPED_CHARS = 600
 """The most characters of a text that reads as typed by a person."""
 FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*$", re.MULTILINE)
 CLOSING_TAG = re.compile(r"</([A-Za-z][\w-]*)>")
+LAST_TAGS = 3
+"""How many closing tags at the end of a text are searched for one that was opened."""
 LABELLED = re.compile(r"^(Action|Tool|Command|Call|Function)(?: Input)?:[ \t]*(?=\S)", re.MULTILINE)
 
 
@@ -254,7 +256,7 @@ def _fenced(text: str) -> Command | None:
 
 def _tagged(text: str) -> Command | None:
     """The last tag with content in a text."""
-    for closing in reversed([*CLOSING_TAG.finditer(text)][-LEARNT_FROM:]):
+    for closing in reversed([*CLOSING_TAG.finditer(text)][-LAST_TAGS:]):
         start = text.rfind(f"<{closing[1]}", 0, closing.start())
         body = text.find(">", start, closing.start()) + 1
         if start >= 0 and body:

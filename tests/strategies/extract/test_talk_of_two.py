@@ -47,7 +47,10 @@ def kept(messages: Messages) -> int:
 
 
 def small(messages: Messages, share: float) -> Messages:
-    target = int(count_tokens(messages) * share)
+    return compressed(messages, int(count_tokens(messages) * share))
+
+
+def compressed(messages: Messages, target: int) -> Messages:
     settings = {"min_recent_messages": 1, "keep_recent": 1}
     return compress(
         messages, target_tokens=target, strategy="extract", settings=settings
@@ -75,14 +78,13 @@ def test_the_date_of_a_stretch_comes_along_with_what_is_quoted_from_it() -> None
 def test_five_compressions_keep_about_what_one_keeps() -> None:
     messages = talk(dates=True)
     target = int(count_tokens(messages) * 0.35)
-    options = {"strategy": "extract", "settings": {"min_recent_messages": 1, "keep_recent": 1}}
-    once = compress(messages, target_tokens=target, **options).messages  # type: ignore[arg-type]
+    once = compressed(messages, target)
 
     view: Messages = []
     for n in range(5):
         view = [*view, *messages[n * len(messages) // 5 : (n + 1) * len(messages) // 5]]
         if count_tokens(view) > target:
-            view = list(compress(view, target_tokens=target, **options).messages)  # type: ignore[arg-type]
+            view = compressed(view, target)
 
     assert kept(once) == len(FACTS)
     assert kept(view) >= len(FACTS) - 1

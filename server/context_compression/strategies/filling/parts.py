@@ -7,7 +7,12 @@ from context_compression.conversation.rendering import Span
 from context_compression.planning.pieces import Source
 from context_compression.planning.plan import Plan
 from context_compression.strategies import measured
-from context_compression.strategies.filling.worth import Value, value_in_talk, value_of_users
+from context_compression.strategies.filling.worth import (
+    Value,
+    value_in_talk,
+    value_of_models,
+    value_of_users,
+)
 
 
 def quotes_in(note: Source, plan: Plan) -> Iterator[Source]:
@@ -62,5 +67,4 @@ def _value_of_quote(author: str, quote: str, plan: Plan) -> Value | None:
     tokens = plan.counter.text(quote)
     if author == "User":
         return value_of_users(quote, tokens)
-    length = min(1.0, len(quote) / measured.SHORT_TEXT_CHARS)
-    return Value(worth=measured.ANSWER_WORTH * min(length, measured.REPORT_TOKENS / max(1, tokens)))
+    return value_of_models(quote, tokens, measured.ANSWER_WORTH)

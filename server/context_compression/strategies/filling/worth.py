@@ -57,16 +57,21 @@ def value_of(
         case "user" if spoken:
             return value_of_users(text, tokens)
         case "assistant" if spoken:
-            length = min(1.0, len(text) / measured.SHORT_TEXT_CHARS)
             usual = measured.REMARK_WORTH if message.calls else measured.ANSWER_WORTH
             worth = measured.LAST_WORTH if last else measured.USER_WORTH if replied else usual
-            return Value(worth=worth * min(length, measured.REPORT_TOKENS / max(1, tokens)))
+            return value_of_models(text, tokens, worth)
         case "user" if is_host_summary(text):
             return Value(worth=measured.SUMMARY_WORTH)
         case "user" if is_command_output(text):
             return Value(measured.PRINTED_WEIGHT)
         case _:
             return Value()
+
+
+def value_of_models(text: str, tokens: int, worth: float) -> Value:
+    """The value of a text of the model, of which a long one is worth no more in total."""
+    length = min(1.0, len(text) / measured.SHORT_TEXT_CHARS)
+    return Value(worth=worth * min(length, measured.REPORT_TOKENS / max(1, tokens)))
 
 
 def value_of_users(text: str, tokens: int) -> Value:

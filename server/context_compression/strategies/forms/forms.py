@@ -51,10 +51,10 @@ class Form(Enum):
     SKELETON = auto()
     """Calls with short arguments, and one line for each result."""
     ENDING = auto()
-    """As `LEAST`, and the lines that show how each result ended."""
+    """As `LEAST`, with whole newest calls and the lines that show how results ended."""
     LEAST = auto()
     """The model's texts and thinking stay. Answered calls have short arguments, results larger than
-    a preview become one line, and long notes of the host a few lines."""
+    a preview become one line with their outcome, and long notes of the host a few lines."""
 
 
 class Forms:
@@ -261,7 +261,7 @@ class Forms:
     def _to_line(
         self, result: ToolResult, name: str, index: int, shown: Sequence[Span]
     ) -> ToolResult:
-        """A result larger than a preview as one line; an answer of the user as a preview."""
+        """A large result as one line and its outcome; an answer of the user as a preview."""
         if is_answer(result, self.quoting.question_calls):
             return self._smaller(result, name, index, shown)
         if self.plan.counter.text(result.text) <= self.plan.settings.offload_preview_tokens:
