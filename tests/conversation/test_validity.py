@@ -243,6 +243,22 @@ def test_a_result_in_the_assistants_message_becomes_a_text() -> None:
     assert "main.py" in parse(view).messages[3].text
 
 
+def test_a_text_in_a_tool_message_does_not_pass_for_the_users_last_words() -> None:
+    call = {"type": "tool-call", "toolCallId": "a", "toolName": "Bash", "input": {"command": "ls"}}
+    result = {"type": "tool-result", "toolCallId": "a", "toolName": "Bash"}
+    answered = {**result, "output": {"type": "text", "value": "x.py\n" * 400}}
+    messages = [
+        {"role": "user", "content": "Count the files below src."},
+        {"role": "assistant", "content": [call]},
+        {"role": "tool", "content": [answered, {"type": "text", "text": "The shell has closed."}]},
+        {"role": "assistant", "content": "There is one."},
+    ]
+
+    for strategy in ("window", "truncate", "extract", "auto"):
+        view = compress(messages, target_tokens=70, strategy=strategy).messages
+        assert "Count the files below src." in str(view), strategy
+
+
 def test_thinking_in_the_users_message_becomes_a_text() -> None:
     call, result = step("anthropic", LS)
     thought = {"type": "thinking", "thinking": "The cache is stale.", "signature": "s"}

@@ -287,12 +287,15 @@ def _leading_results(exchange: Sequence[tuple[int, Message]]) -> Iterator[tuple[
 def _holding(message: Message, blocks: Sequence[Block]) -> Message:
     """The message with these blocks; the same object if it has no others.
 
-    A tool message that keeps no result becomes a user message.
+    A tool message that keeps no result becomes a user message, of texts that the harness wrote.
     """
     if tuple(blocks) == message.blocks:
         return message
     kept = message.with_blocks(tuple(blocks))
-    return kept if kept.role != "tool" or kept.results else replace(kept, role="user")
+    if kept.role != "tool" or kept.results:
+        return kept
+    told = (replace(b, by_harness=True) if isinstance(b, Text) else b for b in kept.blocks)
+    return replace(kept, role="user", blocks=tuple(told))
 
 
 def _only_answers(message: Message) -> bool:
