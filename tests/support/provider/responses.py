@@ -87,7 +87,7 @@ def _last_response(items: Messages) -> int:
     begins = len(items)
     while begins and _is_output(items[begins - 1]):
         begins -= 1
-    while begins and kind(items[begins - 1]) in OF_MODEL:
+    while begins and _may_be_of_model(items[begins - 1]):
         begins -= 1
     return begins
 
@@ -124,6 +124,11 @@ def _is_message(item: Json) -> bool:
 
 def _is_of_model(item: Json) -> bool:
     return kind(item) in OF_MODEL or (_is_message(item) and item.get("role") == "assistant")
+
+
+def _may_be_of_model(item: Json) -> bool:
+    """Whether it is no message and no output: an item of a type that is not known here may be."""
+    return not _is_message(item) and not _is_output(item)
 
 
 def _is_call(item: Json) -> bool:

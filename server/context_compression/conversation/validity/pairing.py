@@ -197,8 +197,9 @@ class Pairing:
                 self.repairs.append(f"results in message {index} came late: moved to their calls")
             if results:
                 answers.append((index, _holding(message, results)))
-            if rest:
-                others.append((index, _holding(message, rest)))
+            if message.role == "tool" and any(isinstance(b, Text) for b in message.blocks):
+                self.repairs.append(f"tool message {index} held a text: made a message of its own")
+            others += ((index, part) for part in _without_results(message, rest))
         missing = [call_id for kept in open_calls.values() for call_id in kept]
         added: list[Message] = []
         if missing and not (waiting and not others):
@@ -285,17 +286,18 @@ def _leading_results(exchange: Sequence[tuple[int, Message]]) -> Iterator[tuple[
 
 
 def _holding(message: Message, blocks: Sequence[Block]) -> Message:
-    """The message with these blocks; the same object if it has no others.
+    """The message with these blocks; the same object if it has no others."""
+    return message if tuple(blocks) == message.blocks else message.with_blocks(tuple(blocks))
 
-    A tool message that keeps no result becomes a user message, of texts that the harness wrote.
-    """
-    if tuple(blocks) == message.blocks:
-        return message
-    kept = message.with_blocks(tuple(blocks))
-    if kept.role != "tool" or kept.results:
-        return kept
-    told = (replace(b, by_harness=True) if isinstance(b, Text) else b for b in kept.blocks)
-    return replace(kept, role="user", blocks=tuple(told))
+
+def _without_results(message: Message, rest: Sequence[Block]) -> Iterator[Message]:
+    """What a message holds beside results; texts of a tool message become the harness's own."""
+    texts = [b for b in rest if isinstance(b, Text)] if message.role == "tool" else []
+    if others := [b for b in rest if b not in texts]:
+        yield _holding(message, others)
+    if texts:
+        told = tuple(replace(text, by_harness=True) for text in texts)
+        yield replace(message.with_blocks(told), role="user")
 
 
 def _only_answers(message: Message) -> bool:
