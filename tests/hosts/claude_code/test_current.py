@@ -81,7 +81,9 @@ def test_outside_claude_code_there_is_no_current_conversation(claude: Claude):
     assert "Pass the path of a transcript" in str(raised.value)
 
 
-@pytest.mark.parametrize("pid", sorted({os.getpid(), ABOVE, *FIRST}))
+@pytest.mark.parametrize(
+    "pid", [os.getpid(), ABOVE, *FIRST], ids=["own", "above", *map(str, FIRST)]
+)
 def test_the_host_above_us_names_its_session(pid: int, claude: Claude):
     """It may be the first process of a container, too."""
     ours = claude.transcript("aaa")
