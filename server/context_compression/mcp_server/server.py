@@ -1,4 +1,4 @@
-"""The MCP server: six tools and two prompts for one workspace."""
+"""The MCP server: six tools, three prompts and the archive as resources, for one workspace."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,8 @@ from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.mcp_server.arguments import input_schema, validated
 from context_compression.mcp_server.call import Call, errors_for_the_model
-from context_compression.mcp_server.prompts import PROMPTS
+from context_compression.mcp_server.prompts import prompts_for
+from context_compression.mcp_server.resources import ArchiveResources
 from context_compression.mcp_server.tools import OFFERS, Offer
 from context_compression.mcp_server.tools.hook import hook_tool
 from context_compression.tokens import base_count
@@ -45,6 +46,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
     """
     asks_a_model = _asks_a_model(workspace)
     conversations = Conversations(workspace)
+    prompts = prompts_for(workspace.store)
     tools = [_tool(offer, conversations, asks_a_model) for offer in OFFERS]
     if hooks is not None:
         tools.append(hook_tool(workspace, hooks))
@@ -54,11 +56,15 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         version=_version(),
         instructions=INSTRUCTIONS,
         tools=tools,
-        middleware=[_known_names_only([tool.name for tool in tools]), _tokenizer_warmup()],
+        middleware=[
+            _known_names_only([tool.name for tool in tools], [prompt.name for prompt in prompts]),
+            _tokenizer_warmup(),
+        ],
         log_level="WARNING",
     )
-    for prompt in PROMPTS:
+    for prompt in prompts:
         server.add_prompt(prompt)
+    ArchiveResources(workspace.store).offer(server)
     return server
 
 
@@ -94,14 +100,14 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool) -> Too
     return tool
 
 
-def _known_names_only(tools: Sequence[str]) -> ServerMiddleware[Any]:
+def _known_names_only(tools: Sequence[str], prompts: Sequence[str]) -> ServerMiddleware[Any]:
     """Answers unknown names with the protocol error of the specification; the SDK does not."""
 
     async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
             _refuse_unknown("tool", ctx.params, tools)
         elif ctx.method == "prompts/get":
-            _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in PROMPTS])
+            _refuse_unknown("prompt", ctx.params, prompts)
         return await call_next(ctx)
 
     return check

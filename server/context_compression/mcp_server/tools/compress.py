@@ -16,8 +16,9 @@ from context_compression.mcp_server.arguments import Arguments, Messages, Positi
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.call_settings import settings_for
 from context_compression.mcp_server.compressing import SummaryWriter, compress_conversation
-from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
+from context_compression.mcp_server.without_conversation import compress_without_conversation
 from context_compression.session import Session, no_plan
 from context_compression.settings import NO_BOOL, Settings, StrategyName
 from context_compression.tokens import Counter
@@ -80,9 +81,14 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
         conversation = await call.in_thread(
             "looking for the plan", lambda: _session_of_plan(call, plan_id, arguments.model)
         )
-    opened = await open_conversation(
-        call, conversation, messages, settings=settings, model=arguments.model
-    )
+    try:
+        opened = await open_conversation(
+            call, conversation, messages, settings=settings, model=arguments.model
+        )
+    except NoCurrentConversation as nothing:
+        if arguments.undo or plan_id is not None:
+            raise
+        return compress_without_conversation(call, nothing, arguments.focus)
     call.conversations.refuse_own_session(opened.session.id)
     same = _same_conversation(arguments, opened)
     if plan_id is not None:

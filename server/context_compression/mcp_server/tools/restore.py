@@ -15,7 +15,8 @@ from context_compression.errors import ConversationNotFound, StoreUnwritable, Un
 from context_compression.mcp_server.answers import sendable, text_answer
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.conversation import open_named_session
+from context_compression.mcp_server.paging import PAGE as PAGE_OF_TEXT
 from context_compression.mcp_server.paging import page
 from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, search_answer, skipped
 from context_compression.session import NO_LINE, Session, select
@@ -70,10 +71,10 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
     if arguments.ref:
         first = None
         with suppress(ConversationNotFound):  # then all sessions are searched for the ref
-            first = await _session(call, arguments.conversation)
-        return await call.in_thread(
-            "restoring", lambda: _restored(store, arguments.ref or "", arguments, first)
-        )
+            first, _ = await open_named_session(call, arguments.conversation)
+        ref = arguments.ref
+        text = await call.in_thread("restoring", lambda: restored(store, ref, arguments, first))
+        return text_answer(text)
     if arguments.lines is not None:
         raise ToolError("lines goes only with ref. Pass a ref, or leave out lines.")
     if pattern is None and Query.read(query).empty:
@@ -83,11 +84,11 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
             "pattern."
         )
     skip = skipped(arguments.cursor)
-    session = await _session(call, arguments.conversation)
+    session, note = await open_named_session(call, arguments.conversation)
 
     def search() -> CallToolResult:
         result = store.search(query, pattern=pattern, session=session, limit=PAGE, skip=skip)
-        return search_answer(result, query, pattern, skip, session=session)
+        return search_answer(result, query, pattern, skip, session=session, note=note)
 
     return await call.in_thread("searching", search)
 
@@ -102,17 +103,23 @@ async def _as_ref(call: Call, query: str) -> str | None:
     return ref if log else None
 
 
-async def _session(call: Call, conversation: str | None) -> str | None:
-    """The id of the session that `conversation` names, or that keeps its transcript."""
-    if not conversation or conversation in call.workspace.store.sessions():
-        return conversation or None
-    return (await open_conversation(call, conversation, None)).session.id
+def restored(
+    store: Store,
+    ref: str,
+    arguments: RestoreArguments,
+    first: str | None = None,
+    *,
+    most: int = PAGE_OF_TEXT,
+) -> str:
+    """A page of an original, quoted.
 
-
-def _restored(
-    store: Store, ref: str, arguments: RestoreArguments, first: str | None
-) -> CallToolResult:
-    """The page of an original; the ref is looked up in the session `first` before all others."""
+    Args:
+        store: where it is archived.
+        ref: as the caller passed it.
+        arguments: the part of it, and the page.
+        first: a session in which the ref is looked up before all others.
+        most: characters of the page.
+    """
     match = NAMED_REF.search(ref[:LONGEST_MARK]) or REF_FILE.search(ref)
     ref = match[1] if match else ref.strip()
     lines, pattern = _line_range(arguments.lines), arguments.pattern
@@ -135,8 +142,8 @@ def _restored(
     if pattern is not None:
         header.append(f"lines that match {pattern!r}")
         if text == NO_LINE:  # matching lines would begin with their numbers
-            return text_answer(" · ".join([*header, NO_LINE]))
-    shown = page(text, f"{full} {lines} {pattern}", arguments.cursor)
+            return " · ".join([*header, NO_LINE])
+    shown = page(text, f"{full} {lines} {pattern}", arguments.cursor, most)
     if session is not None:
         with suppress(StoreUnwritable):  # a store that cannot be written can still be read
             session.note_restored(full, shown.text)
@@ -147,7 +154,7 @@ def _restored(
         header.append(f"next page: cursor {shown.cursor}")
     elif following:
         header.append(f"next archived message: ref {following}")
-    return text_answer(f"{' · '.join(header)}\n{fenced(shown.text)}")
+    return f"{' · '.join(header)}\n{fenced(shown.text)}"
 
 
 def _line_range(lines: str | None) -> tuple[int, int] | None:

@@ -1,6 +1,7 @@
 """`context_status`: how full the context window is, and what fills it."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 from mcp.types import CallToolResult
@@ -11,7 +12,8 @@ from context_compression.doors.conversations import CURRENT
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
+from context_compression.mcp_server.without_conversation import status_without_conversation
 from context_compression.session import Status
 from context_compression.settings import GUARDED, Settings
 from context_compression.workspace import Opened
@@ -36,7 +38,12 @@ async def context_status(call: Call, arguments: StatusArguments) -> CallToolResu
 
     Changes nothing; context_compress does.
     """
-    opened = await open_conversation(call, arguments.conversation, arguments.messages)
+    detailed = arguments.response_format == "detailed"
+    try:
+        opened = await open_conversation(call, arguments.conversation, arguments.messages)
+    except NoCurrentConversation as nothing:
+        answer_without = partial(status_without_conversation, call, nothing, detailed=detailed)
+        return await call.in_thread("looking into the archive", answer_without)
 
     def work() -> CallToolResult:
         messages = arguments.messages if opened.transcript is None else opened.shown
