@@ -15,7 +15,8 @@ from context_compression.display.strings import harmless, one_line
 LONGEST = 8_000  # characters of an answer's text
 ONE_LINE = 90  # the most characters of a list or an object on one line
 LONGEST_FACT = 1_000  # characters of a string; a path may be long
-MULTILINE = ("note", "instructions")  # texts of this package, shown with their line breaks
+MULTILINE = {"note": "", "instructions": "instructions: ", "preview": "preview:\n"}
+"""Labels of texts with line breaks: those of this package, and quoted ones in their fences."""
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 LABELS = {
     "floor_tokens": "minimum size in tokens",
@@ -85,8 +86,7 @@ def sendable(text: str) -> str:
 def _lines(facts: Facts) -> Iterator[str]:
     for name, value in facts.items():
         label = LABELS.get(name, name.replace("_", " "))
-        text = value if name in MULTILINE else inline(value)
-        line = text if name == "note" else f"{label}: {text}"
+        line = f"{MULTILINE[name]}{value}" if name in MULTILINE else f"{label}: {inline(value)}"
         if len(line) <= ONE_LINE or not (is_object(value) or is_array(value)):
             yield line
             continue

@@ -10,6 +10,7 @@ from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.next_steps import replaced_compressions
 from context_compression.mcp_server.report import ReportedCompression, report
 from context_compression.session import Session
 from context_compression.summaries.summarizer import Summarizer
@@ -59,6 +60,7 @@ async def compress_conversation(
     """
     session = opened.session
     history = messages if opened.transcript is None else opened.transcript.messages
+    replaced = 0
 
     def reported(result: Result, forecast: Forecast | None = None) -> CallToolResult:
         return report(
@@ -71,6 +73,7 @@ async def compress_conversation(
                 explain=explain,
                 forecast=forecast,
                 warning=writer.warning,
+                replaced=replaced,
             )
         )
 
@@ -81,6 +84,9 @@ async def compress_conversation(
             return reported(*_preview(session, view, writer, options))
 
         return await call.in_thread("counting", work)
+    replaced = await call.in_thread(
+        "reading the record", lambda: replaced_compressions(opened, history)
+    )
     if writer.model:
         session.summarizer = writer.model
         await call.report_progress("Compacting …")

@@ -17,6 +17,7 @@ from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.call_settings import settings_for
 from context_compression.mcp_server.compressing import SummaryWriter, compress_conversation
 from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
+from context_compression.mcp_server.next_steps import history_kept
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
 from context_compression.mcp_server.without_conversation import compress_without_conversation
 from context_compression.session import Session, no_plan
@@ -206,7 +207,8 @@ def _undone(call: Call, opened: Opened, messages: Messages | None) -> CallToolRe
     for_programs: dict[str, Any] = {} if messages is None else {"messages": view}
     if for_programs and session.state().summary_in_system is not None:
         for_programs["system"] = session.system
-    return answer(headline, headline_facts, {"session": session.id}, **for_programs)
+    facts = {"note": history_kept(opened), "session": session.id}
+    return answer(headline, headline_facts, facts, **for_programs)
 
 
 async def _keep_checkpoint(call: Call, arguments: CompressArguments) -> CallToolResult:

@@ -6,6 +6,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
 from context_compression.compression.request import SMALLEST_TARGET
+from context_compression.display.fences import fenced
 from context_compression.display.strings import one_line
 from context_compression.errors import TranscriptError
 from context_compression.mcp_server.answers import answer
@@ -15,6 +16,7 @@ from context_compression.mcp_server.call_settings import settings_for
 from context_compression.mcp_server.compressing import compress_conversation
 from context_compression.mcp_server.conversation import open_conversation
 from context_compression.session import Session
+from context_compression.strategies.offload import preview_of_text
 from context_compression.tokens import Counter
 from context_compression.workspace.own_sessions import OFFLOADED
 
@@ -56,10 +58,9 @@ async def context_offload(call: Call, arguments: OffloadArguments) -> CallToolRe
     def work() -> CallToolResult:
         if arguments.path:
             what, text = _read(call, arguments.path)
-        else:
-            text = arguments.content or ""
-            what = f"text that begins {text.strip()[:40]!r}"
-        return _archived(call, what, text)
+            return _archived(call, what, text, with_preview=True)
+        text = arguments.content or ""
+        return _archived(call, f"text that begins {text.strip()[:40]!r}", text)
 
     return await call.in_thread("archiving", work)
 
@@ -80,16 +81,20 @@ async def _offload_results(call: Call, conversation: str, min_tokens: int | None
     )
 
 
-def _archived(call: Call, what: str, text: str) -> CallToolResult:
-    store = call.workspace.store
-    tokens = Counter().text(text)
+def _archived(call: Call, what: str, text: str, *, with_preview: bool = False) -> CallToolResult:
+    """The ref of a text; with a preview if the agent may not have read it, as with a file."""
+    store, counter = call.workspace.store, Counter()
+    tokens = counter.text(text)
+    preview = preview_of_text(text, counter, call.workspace.settings()) if with_preview else ""
     call.before_writing()
     ref = Session(store, OFFLOADED).offload(text, what=what)
     facts = {
         "lines": text.count("\n") + 1,
         "tokens": tokens,
-        "restore": f'context_restore(ref="{ref}")',
         "store": str(store.folder),
+        "restore": f'context_restore(ref="{ref}") brings it back; with lines="10-40" or '
+        'query="words" only those lines',
+        "preview": fenced(preview) if preview else None,
     }
     return answer(f"archived as {ref}: {one_line(what)}", {"ref": ref, "what": what}, facts)
 

@@ -62,11 +62,16 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
     query = (arguments.query or "").strip()
     if not arguments.ref and (ref := await _as_ref(call, query)):
         arguments, query = arguments.model_copy(update={"ref": ref}), ""
+    if arguments.ref and query and arguments.pattern is None:  # words of that original
+        same = query.lower() == arguments.ref.strip().lower()
+        any_word = None if same else _any_word(query)
+        arguments, query = arguments.model_copy(update={"pattern": any_word}), ""
     pattern = arguments.pattern
     if bool(arguments.ref) == bool(query or (pattern and not arguments.ref)):
         raise ToolError(
-            "Pass either ref, to get the original archived under it, or query, to search the "
-            "archive for words; pattern goes with either, or alone. context_status lists refs."
+            "Pass either ref, to get the original archived under it (with query or pattern: only "
+            "its lines with these words), or query, to search the archive; pattern goes with "
+            "either, or alone. context_status lists refs."
         )
     if arguments.ref:
         first = None
@@ -101,6 +106,12 @@ async def _as_ref(call: Call, query: str) -> str | None:
     ref = match[1].lower()
     log = await call.in_thread("searching", lambda: call.workspace.store.locate(ref))
     return ref if log else None
+
+
+def _any_word(query: str) -> str | None:
+    """A pattern for the lines that have any name or word of a query; `None` if it has none."""
+    terms = Query.read(query).terms
+    return f"(?i){'|'.join(map(re.escape, terms))}" if terms else None
 
 
 def restored(

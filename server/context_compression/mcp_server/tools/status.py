@@ -91,6 +91,7 @@ def _answer(
         "compressions": status.compressions,
         "messages_compressed": status.messages_compressed,
         "tokens_saved": status.tokens_saved,
+        "compacted_copy": _copy(status, session.id),
         "requests": savings.requests or None,
         "tokens_over_all_requests": None if over_all_requests == {"net": 0} else over_all_requests,
         "refs_total": len(status.refs),
@@ -99,6 +100,14 @@ def _answer(
         "warnings": [*status.warnings, *(transcript.warnings if transcript else ())],
     }
     return answer(headline, headline_facts, facts)
+
+
+def _copy(status: Status, session: str) -> str | None:
+    """The compacted context in our record, if the host did not take it over."""
+    if not status.not_taken_over:
+        return None
+    smaller = how_many(status.not_taken_over, "token")
+    return f"{smaller} smaller, kept in session {session}; the host's own history is unchanged"
 
 
 def _settings(settings: Settings, *, all_of_them: bool) -> Mapping[str, Any]:
