@@ -25,6 +25,10 @@ LABELS = {
 }
 """Labels in the text, where the name of the fact would not read well."""
 
+JSON_TYPES: Mapping[type, str] = {
+    str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
+}  # fmt: skip
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Facts = Mapping[str, Any]
@@ -50,6 +54,17 @@ def answer(
         content=[TextContent(type="text", text=harmless(text))],
         structured_content={**structure, **for_programs},
     )
+
+
+def output_schema(facts: Mapping[str, type]) -> dict[str, Any] | None:
+    """The schema of an answer's structured content, for programs; `None` without facts.
+
+    It lists what a program reads. An answer may leave each of them out, and may have more.
+    """
+    if not facts:
+        return None
+    listed = {name: {"type": JSON_TYPES[kind]} for name, kind in {"headline": str, **facts}.items()}
+    return {"type": "object", "properties": listed, "required": ["headline"]}
 
 
 def text_answer(text: str) -> CallToolResult:

@@ -20,6 +20,24 @@ from context_compression.mcp_server.next_steps import next_steps, of_host, uncha
 from context_compression.workspace import Opened
 
 REFS = 10  # named in a report
+REPORT_FACTS: Mapping[str, type] = {
+    "changed": bool,
+    "session": str,
+    "messages_before": int,
+    "messages_after": int,
+    "tokens_before": int,
+    "tokens_after": int,
+    "tokens_freed": int,
+    "target_met": bool,
+    "refs_total": int,
+    "refs": dict,
+    "note": str,
+    "plan_id": str,
+    "instructions": str,
+    "next_call": str,
+    "messages": list,
+}
+"""What programs find in a report, or in the answer that asks for a summary."""
 LONGEST_LINE = 240  # characters of an explanation
 SHOWN_IN_PROMPT_CACHE = ("cached", "written_anew", "pays_after")  # parts of a forecast
 

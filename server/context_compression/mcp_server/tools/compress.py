@@ -35,43 +35,48 @@ def _index(pin: Any) -> Any:
 # Some clients accept only one type per item, so the schema says text; "12" is an index.
 Pin = Annotated[int | str, NO_BOOL, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
 
+STRATEGIES = (
+    "auto: cheapest first; offload: large results to files; truncate: long outputs cut; "
+    "window: digest of old turns; extract: quotes of evidence; summarize: by a model or you"
+)
+
 
 class CompressArguments(Arguments):
     """The arguments of `context_compress`."""
 
+    unlisted = frozenset({"model", "explain", "settings"})
+
     conversation: str | None = None
-    """as in context_status; with messages, their session"""
+    """as in context_status"""
     messages: Messages | None = None
-    """as in context_status; compacted ones are in structured content"""
-    strategy: StrategyName | None = None
-    """auto: cheapest first until the target is met"""
+    """as there; come back compacted"""
+    strategy: Annotated[StrategyName | None, Field(description=STRATEGIES)] = None
     target_tokens: Positive | None = None
-    """tokens to compress to"""
+    """size to reach"""
     focus: str | None = None
     """subject of the remaining work"""
     pins: tuple[Pin, ...] = ()
-    """messages to keep in full: index, or a text in them"""
+    """kept whole: index, or text in a message"""
     model: str | None = None
     """the conversation's model"""
     dry_run: bool = False
     """only report"""
-    plan_id: str | None = None
-    """from the answer that wants a summary"""
     summary: str | None = None
-    """the requested summary; without plan_id: a checkpoint to keep"""
+    """text to keep as a checkpoint; with plan_id: the requested summary"""
+    plan_id: str | None = None
+    """from the request"""
     explain: bool = False
     """why messages stay or go"""
     undo: bool = False
-    """undo the last compression"""
+    """the last compression"""
     settings: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """for this call only"""
+    """settings for this call, by name"""
 
 
 async def context_compress(call: Call, arguments: CompressArguments) -> CallToolResult:
-    """Compacts a conversation; every original is archived for context_restore.
+    """Compacts a conversation and archives the originals; reports sizes and refs.
 
-    Returns a report with refs, not the removed text. Cannot change a host's own history; the report
-    says what to do instead. With summary: keeps a checkpoint for context_summary.
+    With summary alone, keeps it as a checkpoint for a new chat.
     """
     if arguments.summary is not None and arguments.plan_id is None:
         return await _keep_checkpoint(call, arguments)

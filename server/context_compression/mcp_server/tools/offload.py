@@ -1,6 +1,7 @@
 """`context_offload`: archives a text, a file, or the large tool results of a conversation."""
 
 import stat
+from collections.abc import Mapping
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
@@ -15,11 +16,20 @@ from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.call_settings import settings_for
 from context_compression.mcp_server.compressing import compress_conversation
 from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.report import REPORT_FACTS
 from context_compression.session import Session
 from context_compression.strategies.offload import preview_of_text
 from context_compression.tokens import Counter
 from context_compression.workspace.own_sessions import OFFLOADED
 
+OFFLOAD_FACTS: Mapping[str, type] = {
+    "ref": str,
+    "what": str,
+    "lines": int,
+    "tokens": int,
+    "preview": str,
+    **REPORT_FACTS,
+}
 MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -27,19 +37,19 @@ class OffloadArguments(Arguments):
     """The arguments of `context_offload`."""
 
     content: str | None = None
-    """a text to archive"""
+    """a text"""
     path: str | None = None
-    """a text file to archive"""
+    """of a text file"""
     conversation: str | None = None
-    """as in context_status: its large tool results"""
+    """as in context_status"""
     min_tokens: Positive | None = None
-    """tokens that make a result large; default 1000"""
+    """of a large result; default 1000"""
 
 
 async def context_offload(call: Call, arguments: OffloadArguments) -> CallToolResult:
-    """Archives a text, a text file (it stays in place) or a conversation's large tool results.
+    """Archives a text, a text file (shows a preview) or a conversation's large tool results.
 
-    Returns refs for context_restore. Shortens nothing else; context_compress does.
+    Returns refs for context_restore.
     """
     given = [name for name in ("content", "path", "conversation") if getattr(arguments, name)]
     if len(given) != 1:

@@ -40,24 +40,21 @@ class RestoreArguments(Arguments):
     """The arguments of `context_restore`."""
 
     ref: str | None = None
-    """full, or at least its first 4 digits"""
+    """or its first 4 digits"""
     lines: str | None = None
-    """only these lines: 10-40"""
+    """such as 10-40"""
     pattern: str | None = None
-    """only lines that match this regular expression; without ref: search for such lines"""
+    """regular expression for lines"""
     query: str | None = None
-    """instead of ref: words, names, "a phrase"; limited by path:src/app, tool:bash, error:"""
+    """words, "a phrase", path:src, tool:bash, error:; with ref: its lines"""
     conversation: str | None = None
-    """search only this one; with ref, this one first; as in context_status"""
+    """a session to search"""
     cursor: str | None = None
-    """next page, from the last one's header"""
+    """from the page before"""
 
 
 async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolResult:
-    """Returns archived originals, byte for byte and quoted, or searches the archive.
-
-    Pages have up to 8,000 characters. Does not undo a compression; context_compress does.
-    """
+    """Brings back the original under a ref, quoted, in pages; or searches the archive."""
     store = call.workspace.store
     query = (arguments.query or "").strip()
     if not arguments.ref and (ref := await _as_ref(call, query)):

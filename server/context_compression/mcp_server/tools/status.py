@@ -19,6 +19,22 @@ from context_compression.settings import GUARDED, Settings
 from context_compression.workspace import Opened
 
 REFS = {"concise": 5, "detailed": 100}  # the newest ones
+STATUS_FACTS: Mapping[str, type] = {
+    "used_tokens": int,
+    "total_budget": int,
+    "usage_percent": float,
+    "remaining": int,
+    "compression_due": bool,
+    "session": str,
+    "transcript": str,
+    "messages": int,
+    "tokens_by_kind": dict,
+    "tokens_saved": int,
+    "refs_total": int,
+    "newest_refs": dict,
+    "conversation_known": bool,
+    "archived": dict,
+}
 ITEMS = {"concise": 3, "detailed": 10}  # the largest ones
 
 
@@ -26,18 +42,15 @@ class StatusArguments(Arguments):
     """The arguments of `context_status`."""
 
     conversation: str | None = None
-    """session id, transcript path, or current (default): the host's live transcript"""
+    """session id, transcript path, or current (default)"""
     messages: Messages | None = None
-    """as sent to a model, from programs that hold them"""
+    """the history, if a program holds it"""
     response_format: Literal["concise", "detailed"] = "concise"
-    """detailed: all settings, up to 100 refs"""
+    """detailed shows more"""
 
 
 async def context_status(call: Call, arguments: StatusArguments) -> CallToolResult:
-    """Context window usage: tokens used, budget, percent, remaining, largest parts, refs.
-
-    Changes nothing; context_compress does.
-    """
+    """How full the context window is, what fills it, refs; or, if unknown, what helps instead."""
     detailed = arguments.response_format == "detailed"
     try:
         opened = await open_conversation(call, arguments.conversation, arguments.messages)

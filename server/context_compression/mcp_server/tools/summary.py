@@ -26,16 +26,13 @@ class SummaryArguments(Arguments):
     """The arguments of `context_summary`."""
 
     limit: Annotated[int, Field(ge=1, le=50), NO_BOOL] = 3
-    """how many, default 3"""
+    """default 3"""
     conversation: str | None = None
-    """as in context_status, or checkpoint; default: any"""
+    """a session, or checkpoint"""
 
 
 async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolResult:
-    """Past summaries and checkpoints, newest first and quoted; a new chat can continue from them.
-
-    Makes none; context_compress does.
-    """
+    """Brings summaries and checkpoints of earlier chats, newest first, to continue from."""
     session, note = CHECKPOINT, ""
     if arguments.conversation != CHECKPOINT:
         session, note = await open_named_session(call, arguments.conversation)
