@@ -37,7 +37,8 @@ def status_without_conversation(
     ids = store.sessions()
     kept = checkpoints(store, CHECKPOINTS[detailed])
     sizes = {"sessions": len(ids), "bytes": size_of(store.folder)}
-    held = f"{how_many(len(ids), 'session')} archived, {how_many(sizes['bytes'], 'byte')}"
+    held = f"archived here: {how_many(len(ids), 'session')}, {how_many(sizes['bytes'], 'byte')}"
+    held = held if ids else "nothing is archived here yet"
     settings = call.workspace.settings()
     facts = {
         "reason": nothing.reason,
@@ -64,8 +65,8 @@ def compress_without_conversation(
         "reason": nothing.reason,
         "instructions": f"Write {WHAT_TO_WRITE}{about}.",
         "next_call": KEEP,
-        "then": "the user starts a new chat, in which context_summary brings the checkpoint back; "
-        "this chat itself stays as long as it is",
+        "then": "the user starts a new chat, in which context_summary or the prompt resume brings "
+        "the checkpoint back; this chat stays as long as it is",
         "other_ways": [
             "context_offload(content=… or path=…) archives a long text or file, and its ref and "
             "preview stand for it",

@@ -10,6 +10,7 @@ from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from context_compression.display.plurals import how_many
+from context_compression.doors.conversations import CURRENT
 from context_compression.errors import ContextCompressionError, PlanError
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages, Positive
@@ -217,8 +218,8 @@ def _undone(call: Call, opened: Opened, messages: Messages | None) -> CallToolRe
 
 
 async def _keep_checkpoint(call: Call, arguments: CompressArguments) -> CallToolResult:
-    names_conversation = arguments.conversation is not None or arguments.messages is not None
-    if names_conversation or arguments.undo or arguments.dry_run:
+    named = arguments.conversation not in (None, "", CURRENT, CHECKPOINT)
+    if named or arguments.messages is not None or arguments.undo or arguments.dry_run:
         raise ToolError(
             "summary without plan_id keeps a checkpoint, which belongs to no conversation. To keep "
             "one, pass summary without conversation, messages, undo and dry_run. To finish a "

@@ -9,7 +9,7 @@ from mcp.types import CallToolResult
 from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.fences import fenced
 from context_compression.display.strings import one_line
-from context_compression.errors import TranscriptError
+from context_compression.errors import PathNotAllowed, TranscriptError
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Positive
 from context_compression.mcp_server.call import Call
@@ -116,7 +116,10 @@ def _read(call: Call, path: str) -> tuple[str, str]:
         TranscriptError: the file may not be read, cannot be read, or is not UTF-8 text.
     """
     workspace = call.workspace
-    file = workspace.access.check(workspace.place(path))
+    try:
+        file = workspace.access.check(workspace.place(path))
+    except PathNotAllowed as error:
+        raise PathNotAllowed(f"{error} A text that you have can be passed as content.") from error
     try:
         about = file.stat()
         if not stat.S_ISREG(about.st_mode):
