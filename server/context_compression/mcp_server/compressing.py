@@ -60,22 +60,18 @@ async def compress_conversation(
     """
     session = opened.session
     history = messages if opened.transcript is None else opened.transcript.messages
-    replaced = 0
+    replaced = await call.in_thread(
+        "reading the record", lambda: replaced_compressions(opened, history)
+    )
 
     def reported(result: Result, forecast: Forecast | None = None) -> CallToolResult:
+        passed = messages is not None
         return report(
             ReportedCompression(
-                result,
-                opened,
-                options,
-                messages_passed=messages is not None,
-                dry_run=dry_run,
-                explain=explain,
-                forecast=forecast,
-                warning=writer.warning,
+                result, opened, options, passed, dry_run, explain, forecast, writer.warning,
                 replaced=replaced,
             )
-        )
+        )  # fmt: skip
 
     if dry_run:
 
@@ -84,9 +80,6 @@ async def compress_conversation(
             return reported(*_preview(session, view, writer, options))
 
         return await call.in_thread("counting", work)
-    replaced = await call.in_thread(
-        "reading the record", lambda: replaced_compressions(opened, history)
-    )
     if writer.model:
         session.summarizer = writer.model
         await call.report_progress("Compacting …")

@@ -28,16 +28,11 @@ REPORT_FACTS: Mapping[str, type] = {
     "tokens_before": int,
     "tokens_after": int,
     "tokens_freed": int,
-    "target_met": bool,
     "refs_total": int,
     "refs": dict,
     "note": str,
-    "plan_id": str,
-    "instructions": str,
-    "next_call": str,
-    "messages": list,
 }
-"""What programs find in a report, or in the answer that asks for a summary."""
+"""What programs find in a report."""
 LONGEST_LINE = 240  # characters of an explanation
 SHOWN_IN_PROMPT_CACHE = ("cached", "written_anew", "pays_after")  # parts of a forecast
 

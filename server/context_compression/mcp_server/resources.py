@@ -153,6 +153,8 @@ class ArchiveResources:
             refs = [ref for ref, _ in self._refs()]
         begin = value.lower()
         fitting = [*dict.fromkeys(ref for ref in refs if ref.startswith(begin))]
+        if not fitting and template == OF_REF and (log := self.store.locate(begin)):
+            fitting = [*filter(None, [log.full_ref(begin)])]  # of an older session
         return Completion(
             values=fitting[:COMPLETED], total=len(fitting), has_more=len(fitting) > COMPLETED
         )

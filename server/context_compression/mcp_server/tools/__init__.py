@@ -12,8 +12,11 @@ from mcp.types import CallToolResult
 
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.report import REPORT_FACTS
-from context_compression.mcp_server.tools.compress import CompressArguments, context_compress
+from context_compression.mcp_server.tools.compress import (
+    COMPRESS_FACTS,
+    CompressArguments,
+    context_compress,
+)
 from context_compression.mcp_server.tools.config import (
     CONFIG_FACTS,
     ConfigArguments,
@@ -66,7 +69,7 @@ OFFERS = (
         writes=True,
         idempotent=False,
         may_ask_a_model=True,
-        facts=REPORT_FACTS,
+        facts=COMPRESS_FACTS,
     ),
     Offer("Settings", context_config, ConfigArguments, writes=True, facts=CONFIG_FACTS),
     Offer("Summaries", context_summary, SummaryArguments),

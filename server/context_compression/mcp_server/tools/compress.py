@@ -1,6 +1,7 @@
 """`context_compress`: compacts a conversation, undoes a compression, keeps a checkpoint."""
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from context_compression.mcp_server.call_settings import settings_for
 from context_compression.mcp_server.compressing import SummaryWriter, compress_conversation
 from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
 from context_compression.mcp_server.next_steps import history_kept
+from context_compression.mcp_server.report import REPORT_FACTS
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
 from context_compression.mcp_server.without_conversation import compress_without_conversation
 from context_compression.session import Session, no_plan
@@ -36,6 +38,15 @@ def _index(pin: Any) -> Any:
 # Some clients accept only one type per item, so the schema says text; "12" is an index.
 Pin = Annotated[int | str, NO_BOOL, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
 
+COMPRESS_FACTS: Mapping[str, type] = {
+    **REPORT_FACTS,
+    "target_met": bool,
+    "plan_id": str,
+    "instructions": str,
+    "next_call": str,
+    "messages": list,
+}
+"""What programs find in a report, or in the answer that asks for a summary."""
 STRATEGIES = (
     "auto: cheapest first; offload: large results to files; truncate: long outputs cut; "
     "window: digest of old turns; extract: quotes of evidence; summarize: by a model or you"
