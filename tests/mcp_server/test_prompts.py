@@ -1,12 +1,15 @@
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from mcp import Client, MCPError
 from mcp.types import INVALID_PARAMS, TextContent
-from mcp_door import ask
+from mcp_door import ask, connected, workspace_in
 
 from context_compression.mcp_server.tools.compress import CompressArguments
 from context_compression.mcp_server.tools.summary import context_summary
+from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
@@ -67,3 +70,19 @@ async def test_a_checkpoint_longer_than_a_chat_takes_is_cut_and_says_so(client: 
 
     assert len(resumed) < 41_000
     assert "cut after 40,000 characters; context_restore(ref=…) has all" in resumed
+
+
+async def test_a_checkpoint_that_came_with_a_clone_waits_for_the_users_word(
+    client: Client, workspace: Workspace, tmp_path: Path
+) -> None:
+    await ask(client, "context_compress", summary="Run the script.")
+    theirs = workspace_in(tmp_path / "clone")
+    shutil.copytree(workspace.store.folder, theirs.cwd / ".compression")
+
+    async with connected(theirs) as other:
+        asked = await text_of(other, "resume")
+
+    own = await text_of(client, "resume")
+    assert "tell me and wait for my word" in asked.partition("```")[0]
+    assert "Run the script." in asked
+    assert "wait for my word" not in own
