@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 from mcp import Client, MCPError
-from mcp.types import INVALID_PARAMS, ResourceTemplateReference, TextResourceContents
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    ResourceTemplateReference,
+    TextResourceContents,
+)
 from mcp_door import ask, connected, workspace_in
 
 from context_compression.session import Session
@@ -127,3 +132,32 @@ async def test_another_store_cannot_be_read(tmp_path: Path) -> None:
         assert (await client.list_resources()).resources == []
         with pytest.raises(MCPError, match="Nothing is archived"):
             await client.read_resource(f"context://ref/{ref}")
+
+
+async def test_a_damaged_store_is_told_in_our_words(client: Client, workspace: Workspace) -> None:
+    await ask(client, "context_compress", summary="Goal: one.")
+    (workspace.store.folder / "summaries.json").write_text("[", "utf-8")
+
+    for asked in (
+        client.list_resources(),
+        client.read_resource("context://checkpoint/latest"),
+        client.get_prompt("resume"),
+        client.complete(CHECKPOINTS, {"name": "ref", "value": ""}),
+    ):
+        with pytest.raises(MCPError, match=r"summaries\.json") as caught:
+            await asked
+        assert caught.value.code == INTERNAL_ERROR
+
+
+async def test_a_ref_of_an_old_session_is_completed_by_four_digits(
+    client: Client, workspace: Workspace
+) -> None:
+    sessions = [Session(workspace.store, f"s-{n}") for n in range(32)]
+    refs = [session.offload(f"text of {session.id}", what="text") for session in sessions]
+
+    completed = [
+        (await client.complete(REFS, {"name": "ref", "value": ref[:8]})).completion.values
+        for ref in refs
+    ]
+
+    assert completed == [[ref] for ref in refs]

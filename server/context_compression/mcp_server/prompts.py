@@ -3,14 +3,12 @@
 from typing import Annotated
 
 import anyio.to_thread
-from mcp import MCPError
 from mcp.server.mcpserver.prompts.base import Prompt
-from mcp.types import INTERNAL_ERROR
 from pydantic import Field
 
-from context_compression.display.strings import harmless, in_words
-from context_compression.errors import ContextCompressionError
+from context_compression.display.strings import in_words
 from context_compression.mcp_server.answers import sendable
+from context_compression.mcp_server.call import errors_of_the_protocol
 from context_compression.mcp_server.checkpoints import WHAT_TO_WRITE, checkpoints
 from context_compression.store import Store
 
@@ -33,10 +31,8 @@ def prompts_for(store: Store) -> tuple[Prompt, ...]:
 
     async def resume() -> str:
         """Bring the newest checkpoint into this chat and continue from it."""
-        try:
+        with errors_of_the_protocol():
             newest = await anyio.to_thread.run_sync(checkpoints, store, 1)
-        except ContextCompressionError as error:
-            raise MCPError(INTERNAL_ERROR, harmless(str(error))) from error
         if not newest:
             return NOTHING_TO_RESUME
         return (

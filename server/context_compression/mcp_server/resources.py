@@ -6,8 +6,8 @@ quoted, as from `context_restore`.
 """
 
 import re
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
@@ -17,7 +17,6 @@ from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.context import ServerRequestContext
 from mcp.types import (
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     Completion,
     CompletionArgument,
@@ -33,8 +32,9 @@ from mcp.types import (
 
 from context_compression.conversation.refs import SHORTEST
 from context_compression.display.strings import harmless, one_line
-from context_compression.errors import ContextCompressionError, UnknownRef
+from context_compression.errors import UnknownRef
 from context_compression.mcp_server.answers import sendable
+from context_compression.mcp_server.call import errors_of_the_protocol
 from context_compression.mcp_server.checkpoints import LONGEST, Checkpoint, checkpoints
 from context_compression.mcp_server.tools.restore import RestoreArguments, restored
 from context_compression.session import Session
@@ -72,7 +72,7 @@ class ArchiveResources:
         low.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
 
     async def _list(self, _: RequestContext, params: PaginatedRequestParams) -> ListResourcesResult:
-        with _protocol_errors():
+        with errors_of_the_protocol():
             return await run_sync(self._page, params.cursor)
 
     async def _read(
@@ -80,7 +80,7 @@ class ArchiveResources:
     ) -> ReadResourceResult:
         uri = str(params.uri)
         try:
-            with _protocol_errors():
+            with errors_of_the_protocol():
                 text = await run_sync(self._text, uri)
         except UnknownRef as error:
             code = NOT_FOUND.get(ctx.protocol_version, NOT_FOUND_BEFORE)
@@ -93,7 +93,7 @@ class ArchiveResources:
     ) -> Completion | None:
         if not isinstance(of, ResourceTemplateReference) or argument.name != "ref":
             return None
-        with _protocol_errors():
+        with errors_of_the_protocol():
             return await run_sync(self._completed, of.uri, argument.value)
 
     def _page(self, cursor: str | None) -> ListResourcesResult:
@@ -153,8 +153,10 @@ class ArchiveResources:
             refs = [ref for ref, _ in self._refs()]
         begin = value.lower()
         fitting = [*dict.fromkeys(ref for ref in refs if ref.startswith(begin))]
-        if not fitting and template == OF_REF and (log := self.store.locate(begin)):
-            fitting = [*filter(None, [log.full_ref(begin)])]  # of an older session
+        if not fitting and template == OF_REF:
+            with suppress(UnknownRef):  # several refs of older sessions begin so
+                log = self.store.locate(begin)
+                fitting = [*filter(None, [log and log.full_ref(begin)])]
         return Completion(
             values=fitting[:COMPLETED], total=len(fitting), has_more=len(fitting) > COMPLETED
         )
@@ -167,17 +169,6 @@ def checkpoint(ref: str) -> None:
 
 def archived(ref: str) -> None:
     """What was archived under a ref, quoted."""
-
-
-@contextmanager
-def _protocol_errors() -> Generator[None]:
-    """Turns our errors into errors of the protocol; `UnknownRef` depends on its revision."""
-    try:
-        yield
-    except UnknownRef:
-        raise
-    except ContextCompressionError as error:
-        raise MCPError(INTERNAL_ERROR, harmless(str(error))) from error
 
 
 def _described(checkpoint: Checkpoint, last: str, name: str) -> Resource:
