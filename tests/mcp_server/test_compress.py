@@ -24,6 +24,10 @@ from context_compression.workspace import Workspace
 
 pytestmark = pytest.mark.anyio
 
+HEADLINE_OF_A_COPY = (
+    r"a compacted copy: [\d,]+ → [\d,]+ messages, [\d,]+ → [\d,]+ tokens, [\d,]+ files removed; "
+    "0 tokens are freed in the host, whose history is unchanged"
+)
 HEADLINE = r"[\d,]+ → [\d,]+ messages, [\d,]+ → [\d,]+ tokens, [\d,]+ freed, [\d,]+ files removed"
 
 
@@ -155,7 +159,8 @@ async def test_nothing_to_do_is_said_so_and_changes_nothing(
         "history unchanged: already within the target. The conversation has"
     )
     assert answer.facts["changed"] is False
-    assert answer.facts["messages"] == messages
+    assert "messages" not in answer.facts
+    assert "The messages stay as you passed them, so they are not repeated here." in answer.text
     assert everything_in(workspace.store.folder) == {}
     assert agrees(answer)
 
@@ -164,7 +169,7 @@ async def test_an_empty_conversation_stays_empty(client: Client) -> None:
     answer = await ask(client, "context_compress", messages=[])
 
     assert answer.text.startswith("history unchanged: nothing to compress")
-    assert answer.facts["messages"] == []
+    assert "messages" not in answer.facts
 
 
 async def test_without_a_target_it_is_asked_for_by_hand_and_runs_below_the_threshold(
@@ -293,7 +298,8 @@ async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can
 
     answer = await ask(client, "context_compress", conversation=str(path), target_tokens=9_000)
 
-    assert re.fullmatch(HEADLINE, answer.text.splitlines()[0])
+    assert re.fullmatch(HEADLINE_OF_A_COPY, answer.text.splitlines()[0])
+    assert answer.facts["tokens_freed"] == 0
     note = answer.text.splitlines()[1]
     assert "The host's own history is unchanged" in note
     assert f"session s-1 of {workspace.store.folder}" in note
@@ -304,6 +310,49 @@ async def test_a_transcript_of_a_host_is_left_alone_and_the_answer_says_what_can
     assert path.read_bytes() == before
     assert len(Session(workspace.store, "s-1").view()) == answer.facts["messages_after"]
     assert agrees(answer)
+
+
+async def test_every_answer_about_a_transcript_says_that_the_host_still_has_its_history(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_transcript(workspace.cwd / "t.jsonl", conversation(10), session="s-1")
+    call: dict[str, Any] = {"conversation": str(path)}
+
+    answers = [
+        await ask(client, "context_compress", **call, dry_run=True, target_tokens=9_000),
+        await ask(client, "context_compress", **call, target_tokens=10**6),
+        await ask(client, "context_compress", **call, target_tokens=9_000),
+        await ask(client, "context_compress", **call, strategy="summarize", target_tokens=9_000),
+        await ask(client, "context_offload", **call, min_tokens=300),
+        await ask(client, "context_offload", **call, min_tokens=10**6),
+        await ask(client, "context_compress", **call, undo=True),
+    ]
+
+    for answer in answers:
+        assert answer.facts["note"].startswith(
+            "The host's own history is unchanged, because a tool cannot change it."
+        )
+        assert answer.facts["note"] in answer.text
+        assert not answer.facts.get("tokens_freed")
+
+
+async def test_a_second_call_on_a_transcript_says_what_becomes_of_the_first(
+    client: Client, workspace: Workspace
+) -> None:
+    path = write_transcript(workspace.cwd / "t.jsonl", conversation(10), session="s-1")
+    call: dict[str, Any] = {"conversation": str(path)}
+
+    first = await ask(client, "context_compress", **call, target_tokens=9_000)
+    smaller = await ask(client, "context_status", **call)
+    nothing_to_do = await ask(client, "context_compress", **call, target_tokens=10**6)
+    second = await ask(client, "context_offload", **call, min_tokens=300)
+
+    assert "replaces" not in first.text
+    assert smaller.facts["tokens_saved"] == 0
+    fewer = first.facts["tokens_before"] - first.facts["tokens_after"]
+    assert smaller.facts["compacted_copy"].startswith(f"{fewer:,} tokens smaller, kept in session")
+    assert "that an earlier call kept in session s-1 stays." in nothing_to_do.text
+    assert "It replaces that of 1 earlier compression." in second.facts["note"]
 
 
 def charged_transcript(

@@ -99,9 +99,11 @@ async def test_reading_it_can_be_switched_off(tmp_path: Path) -> None:
     transcript_of(workspace, "s-old")
 
     async with connected(workspace, name="claude-code") as client:
-        said = await refusal(client, "context_status")
+        answers = [await ask(client, tool) for tool in ("context_status", "context_compress")]
 
-    assert "switched off" in said
+    for answer in answers:
+        assert "reading this host's conversation is switched off" in answer.text.splitlines()[0]
+        assert "READ_HOST_TRANSCRIPTS" in answer.facts["reason"]
 
 
 async def test_the_candidates_may_be_read_by_their_paths(
@@ -146,10 +148,10 @@ async def test_a_client_we_do_not_know_is_told_which_hosts_we_do(workspace: Work
     transcript_of(workspace, "s-old")
 
     async with connected(workspace, name="somebody-else") as client:
-        said = await refusal(client, "context_status")
+        answer = await ask(client, "context_status")
 
-    assert "somebody-else" in said
-    assert "Claude Code, Codex, Gemini CLI, opencode, Pi" in said
+    assert "somebody-else" in answer.facts["reason"]
+    assert "Claude Code, Codex, Gemini CLI, opencode, Pi" in answer.text
 
 
 async def test_our_own_log_may_be_named_by_its_path(workspace: Workspace) -> None:

@@ -47,6 +47,40 @@ async def test_a_file_is_archived_and_stays(client: Client, workspace: Workspace
     assert path.exists()
 
 
+async def test_a_file_is_answered_with_a_preview_of_what_later_work_needs(
+    client: Client, workspace: Workspace
+) -> None:
+    ok = "".join(f"line {n} is ok\n" for n in range(3_000))
+    (workspace.cwd / "log.txt").write_text(f"{ok}ERROR: refused at db.py:44\n{ok}", "utf-8")
+    (workspace.cwd / "short.txt").write_text("a ``` fence", "utf-8")
+
+    answer = await ask(client, "context_offload", path="log.txt")
+    short = await ask(client, "context_offload", path="short.txt")
+
+    [preview] = answer.pages
+    assert preview.startswith("line 0 is ok\n…\n")
+    assert "ERROR: refused at db.py:44" in preview
+    assert len(preview) < 1_500
+    assert preview in answer.facts["preview"]
+    assert f'context_restore(ref="{answer.facts["ref"]}")' in answer.facts["restore"]
+    assert 'query="words" only those lines' in answer.text
+    assert short.pages == ["a ``` fence"]
+    assert agrees(answer)
+
+
+async def test_the_preview_is_as_long_as_the_setting_says(
+    client: Client, workspace: Workspace
+) -> None:
+    text = "".join(f"def function_{n}(argument_{n}): ...\n" for n in range(900))
+    (workspace.cwd / "code.py").write_text(text, "utf-8")
+    usual = await ask(client, "context_offload", path="code.py")
+
+    await ask(client, "context_config", offload_preview_tokens=40)
+    shorter = await ask(client, "context_offload", path="code.py")
+
+    assert len(shorter.pages[0]) * 2 < len(usual.pages[0])
+
+
 async def test_what_cannot_be_archived_is_refused(client: Client, workspace: Workspace) -> None:
     (workspace.cwd / "picture.png").write_bytes(b"\x89PNG\xff\xfe")
     (workspace.home / "private.txt").write_text("secret", encoding="utf-8")

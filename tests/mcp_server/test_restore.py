@@ -219,8 +219,19 @@ async def test_an_unknown_ref_is_answered_with_the_newest(client: Client) -> Non
     assert "Nothing is archived yet" in empty
 
 
-async def test_ref_or_query_but_not_both_and_not_none(client: Client) -> None:
-    for asked in ({}, {"ref": "c3f9", "query": "x"}, {"query": "  "}, {"conversation": "talk"}):
+async def test_a_ref_with_a_query_brings_its_lines_with_these_words(client: Client) -> None:
+    text = "one ok\nConnection refused\ntwo ok\nERROR a+b\n"
+    ref = (await ask(client, "context_offload", content=text)).facts["ref"]
+
+    lines = await ask(client, "context_restore", ref=ref, query="refused a+b")
+    itself = await ask(client, "context_restore", ref=ref, query=ref.upper())
+
+    assert lines.pages == ["2: Connection refused\n4: ERROR a+b"]
+    assert itself.pages == [text]
+
+
+async def test_without_ref_query_and_pattern_it_says_what_to_pass(client: Client) -> None:
+    for asked in ({}, {"query": "  "}, {"conversation": "talk"}):
         assert "Pass either ref" in await refusal(client, "context_restore", **asked)
     for asked in ({"query": "x"}, {"pattern": "x"}):
         said = await refusal(client, "context_restore", lines="1-2", **asked)

@@ -113,16 +113,22 @@ async def test_the_model_of_a_transcript_sets_the_window(
     assert answer.facts["settings"] == {"token_budget": 200_000}
 
 
-async def test_where_there_is_no_current_conversation_it_says_what_there_is(
+async def test_where_the_client_shares_nothing_it_says_what_there_is_and_which_calls_help(
     client: Client, workspace: Workspace
 ) -> None:
     Session(workspace.store, "earlier").record({"role": "user", "content": "hello"})
+    await ask(client, "context_compress", summary="Goal: the parser.")
 
-    said = await refusal(client, "context_status")
-
-    assert "no current one" in said
-    assert "- earlier" in said
-    assert "context_compress(summary=…)" in said
+    for conversation_ in (None, "current", ""):
+        answer = await ask(client, "context_status", conversation=conversation_)
+        assert answer.text.startswith("this client does not share its conversation")
+        assert answer.facts["archived"]["sessions"] == 2
+        assert any(line.startswith("earlier: 1 message") for line in answer.facts["sessions"])
+        assert answer.facts["newest_checkpoints"][0].endswith(": Goal: the parser.")
+        assert 'context_status(conversation="earlier")' in answer.text
+        assert "context_summary()" in answer.text
+        assert "used_tokens" not in answer.facts
+        assert agrees(answer)
 
 
 async def test_an_unknown_session_is_answered_with_the_recorded_ones(

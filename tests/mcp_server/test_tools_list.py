@@ -10,11 +10,15 @@ from mcp.types import INVALID_PARAMS, Tool
 import context_compression
 from context_compression.mcp_server.tools import OFFERS
 from context_compression.settings import GUARDED, NAMES
+from context_compression.tokens import base_count
 
 pytestmark = pytest.mark.anyio
 
-MOST_CHARACTERS = 6_250
+MOST_TOKENS = 1_000
+"""Of the vocabulary o200k, for what a client sends its model: names, descriptions, input schemas
+and instructions, as compact JSON. Clients do not send titles, hints and output schemas."""
 READING = {"context_status", "context_summary", "context_restore"}
+WITH_FACTS = {"context_status", "context_compress", "context_offload", "context_config"}
 
 
 async def tools_of(client: Client) -> list[Tool]:
@@ -50,12 +54,15 @@ def test_no_code_of_the_server_or_its_hooks_deletes_a_session() -> None:
             assert not re.search(r"\.(delete|prune|forget|remove_offloaded)\(|rmtree", text), file
 
 
-async def test_the_schemas_are_small(client: Client) -> None:
-    schemas = [tool.input_schema for tool in await tools_of(client)]
+async def test_what_a_client_sends_its_model_is_small(client: Client) -> None:
+    sent = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        for tool in await tools_of(client)
+    ]
 
-    size = len(json.dumps(schemas))
+    compact = json.dumps(sent, separators=(",", ":"), ensure_ascii=False)
 
-    assert size < MOST_CHARACTERS
+    assert base_count(compact) + base_count(client.instructions or "") <= MOST_TOKENS
 
 
 async def test_every_tool_says_what_it_is_and_sets_every_hint(client: Client) -> None:
@@ -64,7 +71,7 @@ async def test_every_tool_says_what_it_is_and_sets_every_hint(client: Client) ->
         assert tool.title
         assert tool.description
         assert len(tool.description) < 500
-        assert tool.output_schema is None
+        assert (tool.output_schema is not None) is (tool.name in WITH_FACTS)
         assert hints is not None
         assert hints.read_only_hint is (tool.name in READING)
         assert hints.destructive_hint is False
@@ -89,11 +96,22 @@ async def test_descriptions_do_not_command_the_model(client: Client) -> None:
         )
 
 
-def test_config_takes_every_setting_and_lists_none_that_opens_doors() -> None:
+def test_config_takes_every_setting_and_lists_eight_of_them() -> None:
     config = next(offer for offer in OFFERS if offer.name == "context_config").arguments
 
     assert set(config.known()) == {"reset", *NAMES}
-    assert config.unlisted == set(GUARDED)
+    assert len(listed := set(config.known()) - config.unlisted - {"reset"}) == 8
+    assert not listed & {*GUARDED}
+
+
+async def test_each_strategy_is_explained_in_a_few_words(client: Client) -> None:
+    [compress] = [tool for tool in await tools_of(client) if tool.name == "context_compress"]
+    strategy = compress.input_schema["properties"]["strategy"]
+
+    explained = dict(part.split(": ") for part in strategy["description"].split("; "))
+
+    assert [name.strip() for name in explained] == strategy["enum"]
+    assert all(1 < len(words.split()) <= 5 for words in explained.values())
 
 
 async def test_instructions_are_short_and_name_every_tool(client: Client) -> None:

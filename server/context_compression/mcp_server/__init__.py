@@ -6,6 +6,7 @@ The server:
     invalid_messages.py    repairs lines on stdin that are not a valid message, or answers them
     request_timeout.py     closes HTTP connections that are too slow with a request
     prompts.py             the prompts in a host's menu
+    resources.py           checkpoints and archived texts, to attach to a chat
 
 A call:
     call.py                worker threads, progress, cancellation, errors for the model
@@ -18,6 +19,8 @@ An answer:
     answers.py             its form: the same facts as text and as structured content
     compressing.py         runs a compression and answers with its report
     report.py              the report of a compression
+    without_conversation.py  what helps where the client does not share its conversation
+    checkpoints.py         what to write into a checkpoint, and those that are kept
     next_steps.py          what an agent can do with a compacted context
     summary_by_caller.py   a summary that the calling agent writes
     paging.py              archived text in pages

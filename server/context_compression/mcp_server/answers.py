@@ -15,7 +15,8 @@ from context_compression.display.strings import harmless, one_line
 LONGEST = 8_000  # characters of an answer's text
 ONE_LINE = 90  # the most characters of a list or an object on one line
 LONGEST_FACT = 1_000  # characters of a string; a path may be long
-MULTILINE = ("note", "instructions")  # texts of this package, shown with their line breaks
+MULTILINE = {"note": "", "instructions": "instructions: ", "preview": "preview:\n"}
+"""Labels of texts with line breaks: those of this package, and quoted ones in their fences."""
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 LABELS = {
     "floor_tokens": "minimum size in tokens",
@@ -23,6 +24,10 @@ LABELS = {
     "of_it_fixed": "fixed part of it",
 }
 """Labels in the text, where the name of the fact would not read well."""
+
+JSON_TYPES: Mapping[type, str] = {
+    str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object",
+}  # fmt: skip
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -49,6 +54,17 @@ def answer(
         content=[TextContent(type="text", text=harmless(text))],
         structured_content={**structure, **for_programs},
     )
+
+
+def output_schema(facts: Mapping[str, type]) -> dict[str, Any] | None:
+    """The schema of an answer's structured content, for programs; `None` without facts.
+
+    It lists what a program reads. An answer may leave each of them out, and may have more.
+    """
+    if not facts:
+        return None
+    listed = {name: {"type": JSON_TYPES[kind]} for name, kind in {"headline": str, **facts}.items()}
+    return {"type": "object", "properties": listed, "required": ["headline"]}
 
 
 def text_answer(text: str) -> CallToolResult:
@@ -85,8 +101,7 @@ def sendable(text: str) -> str:
 def _lines(facts: Facts) -> Iterator[str]:
     for name, value in facts.items():
         label = LABELS.get(name, name.replace("_", " "))
-        text = value if name in MULTILINE else inline(value)
-        line = text if name == "note" else f"{label}: {text}"
+        line = f"{MULTILINE[name]}{value}" if name in MULTILINE else f"{label}: {inline(value)}"
         if len(line) <= ONE_LINE or not (is_object(value) or is_array(value)):
             yield line
             continue

@@ -8,12 +8,14 @@ from typing import Any, TypeVar, cast
 
 import anyio.from_thread
 import anyio.to_thread
+from mcp import MCPError
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import INTERNAL_ERROR
 
 from context_compression.display.strings import harmless
 from context_compression.doors.conversations import Conversations
-from context_compression.errors import ContextCompressionError
+from context_compression.errors import ContextCompressionError, UnknownRef
 from context_compression.transcripts.caller import ToolRequest
 from context_compression.workspace import Workspace
 from context_compression.workspace.guard import in_our_words
@@ -78,3 +80,18 @@ def errors_for_the_model() -> Generator[None]:
         if len(text) > LONGEST_ERROR:
             text = f"{text[:LONGEST_ERROR]}…"
         raise ToolError(text) from error
+
+
+@contextmanager
+def errors_of_the_protocol() -> Generator[None]:
+    """Turns every exception into an `MCPError`, for prompts and resources.
+
+    `UnknownRef` is raised as it is: its code depends on the revision of the protocol.
+    """
+    try:
+        with in_our_words(MCPError):
+            yield
+    except UnknownRef:
+        raise
+    except ContextCompressionError as error:
+        raise MCPError(INTERNAL_ERROR, harmless(str(error))) from error

@@ -10,6 +10,7 @@ from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
+from context_compression.mcp_server.next_steps import replaced_compressions
 from context_compression.mcp_server.report import ReportedCompression, report
 from context_compression.session import Session
 from context_compression.summaries.summarizer import Summarizer
@@ -59,20 +60,18 @@ async def compress_conversation(
     """
     session = opened.session
     history = messages if opened.transcript is None else opened.transcript.messages
+    replaced = await call.in_thread(
+        "reading the record", lambda: replaced_compressions(opened, history)
+    )
 
     def reported(result: Result, forecast: Forecast | None = None) -> CallToolResult:
+        passed = messages is not None
         return report(
             ReportedCompression(
-                result,
-                opened,
-                options,
-                messages_passed=messages is not None,
-                dry_run=dry_run,
-                explain=explain,
-                forecast=forecast,
-                warning=writer.warning,
+                result, opened, options, passed, dry_run, explain, forecast, writer.warning,
+                replaced=replaced,
             )
-        )
+        )  # fmt: skip
 
     if dry_run:
 

@@ -1,7 +1,8 @@
 """Opens the conversation of a call: one that the call names, or one whose messages it passes."""
 
+from context_compression.display.strings import one_line
 from context_compression.doors.conversations import CURRENT
-from context_compression.errors import ConversationNotFound
+from context_compression.errors import ConversationNotFound, PathNotAllowed, TranscriptError
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
 from context_compression.session import Session
@@ -9,10 +10,27 @@ from context_compression.settings import Settings
 from context_compression.workspace import Opened
 
 CANDIDATES = 5  # recorded sessions named in an error
-WITHOUT_CONVERSATION = (
-    "A program passes `messages` itself. In a chat without a transcript, "
-    "context_compress(summary=…) keeps a checkpoint and context_offload(content=…) archives a text."
+INSTEAD = (
+    "Without a conversation, context_compress(summary=…) keeps a checkpoint, context_offload with "
+    "content or path archives a text, and context_restore(query=…) searches the archive."
 )
+NOT_SHARED = "this client does not share its conversation with this server"
+SWITCHED_OFF = "reading this host's conversation is switched off"
+
+
+class NoCurrentConversation(ConversationNotFound):
+    """The conversation we are called from cannot be read, so there is no current one.
+
+    Attributes:
+        why: for the first line of an answer.
+        reason: in full, with what can be passed instead.
+    """
+
+    def __init__(self, reason: TranscriptError, recorded: list[str]) -> None:
+        super().__init__(f"{reason} {INSTEAD}", recorded)
+        switched_off = isinstance(reason, PathNotAllowed)
+        self.why = SWITCHED_OFF if switched_off else NOT_SHARED
+        self.reason = one_line(reason, 1_000)
 
 
 async def open_conversation(
@@ -34,6 +52,7 @@ async def open_conversation(
         model: the conversation's model, for token counts and the size of the context window.
 
     Raises:
+        NoCurrentConversation: the call is about the current one, and there is none.
         ContextCompressionError: the conversation cannot be opened; the message says what can be
             passed instead.
     """
@@ -49,6 +68,19 @@ async def open_conversation(
     return Opened(Session(workspace.store, conversation, settings=settings, model=model))
 
 
+async def open_named_session(call: Call, conversation: str | None) -> tuple[str | None, str]:
+    """The id of the session that `conversation` names or that keeps its transcript, and a note.
+
+    `None` for no conversation, and where there is no current one; then a note says so.
+    """
+    if not conversation or conversation in call.workspace.store.sessions():
+        return conversation or None, ""
+    try:
+        return (await open_conversation(call, conversation, None)).session.id, ""
+    except NoCurrentConversation:
+        return None, "note: no conversation is known as current, so this is of all sessions"
+
+
 def _open(
     call: Call, conversation: str | None, settings: Settings | None, model: str | None
 ) -> Opened:
@@ -56,8 +88,8 @@ def _open(
         return call.conversations.open(
             conversation, settings=settings, model=model, tool_request=call.request
         )
-    except ConversationNotFound as error:
-        if error.candidates or conversation not in (None, "", CURRENT):
+    except (ConversationNotFound, PathNotAllowed) as error:
+        uncertain = isinstance(error, ConversationNotFound) and error.candidates
+        if uncertain or conversation not in (None, "", CURRENT):
             raise
-        recorded = call.conversations.recorded()[:CANDIDATES]
-        raise ConversationNotFound(f"{error} {WITHOUT_CONVERSATION}", recorded) from error
+        raise NoCurrentConversation(error, call.conversations.recorded()[:CANDIDATES]) from error

@@ -38,19 +38,20 @@ class Page:
         return f"characters {self.start + 1:,}-{self.stop:,} of {self.total:,}"
 
 
-def page(text: str, key: str, cursor: str | None = None) -> Page:
+def page(text: str, key: str, cursor: str | None = None, size: int = PAGE) -> Page:
     """The first page of a text, or the page that a cursor names.
 
     Args:
         text: the full text.
         key: identifies the text, so that a cursor fits only the text it was made for.
         cursor: from the header of the page before.
+        size: characters of the page; the cursor to the next one fits any size.
 
     Raises:
         ToolError: the cursor does not belong to this text.
     """
     start = 0 if cursor is None else _start(cursor, key, len(text))
-    stop = min(start + PAGE, len(text))
+    stop = min(start + size, len(text))
     following = f"{stop}-{_mark(key)}" if stop < len(text) else None
     return Page(text[start:stop], start, stop, len(text), following)
 

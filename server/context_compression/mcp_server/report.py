@@ -16,10 +16,23 @@ from context_compression.display.plurals import how_many
 from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
-from context_compression.mcp_server.next_steps import next_steps
+from context_compression.mcp_server.next_steps import next_steps, of_host, unchanged_note
 from context_compression.workspace import Opened
 
 REFS = 10  # named in a report
+REPORT_FACTS: Mapping[str, type] = {
+    "changed": bool,
+    "session": str,
+    "messages_before": int,
+    "messages_after": int,
+    "tokens_before": int,
+    "tokens_after": int,
+    "tokens_freed": int,
+    "refs_total": int,
+    "refs": dict,
+    "note": str,
+}
+"""What programs find in a report."""
 LONGEST_LINE = 240  # characters of an explanation
 SHOWN_IN_PROMPT_CACHE = ("cached", "written_anew", "pays_after")  # parts of a forecast
 
@@ -39,6 +52,7 @@ class ReportedCompression:
         forecast: the expected calls and tokens of a summary, in a dry run.
         warning: why a model that was named did not write the summary.
         messages: for the caller, instead of the result's messages.
+        replaced: how many earlier compressions it replaces.
     """
 
     result: Result
@@ -50,6 +64,7 @@ class ReportedCompression:
     forecast: Forecast | None = None
     warning: str | None = None
     messages: Messages | None = None
+    replaced: int = 0
 
     @property
     def has_target(self) -> bool:
@@ -78,12 +93,13 @@ def report(compression: ReportedCompression) -> CallToolResult:
     return answer(headline, headline_facts, facts, **_for_programs(compression))
 
 
-def headline(result: Result) -> str:
+def headline(result: Result, *, freed: bool = True) -> str:
     """`45 → 25 messages, 120,000 → 60,000 tokens, 60,000 freed, 3 files removed`."""
     return (
         f"{result.messages_in:,} → {how_many(result.messages_out, 'message')}, "
         f"{result.tokens_before:,} → {how_many(result.tokens_after, 'token')}, "
-        f"{result.tokens_freed:,} freed, {how_many(result.files_removed, 'file')} removed"
+        f"{f'{result.tokens_freed:,} freed, ' * freed}{how_many(result.files_removed, 'file')} "
+        "removed"
     )
 
 
@@ -99,7 +115,12 @@ def _changed_headline(compression: ReportedCompression) -> tuple[str, dict[str, 
         "tokens_freed": result.tokens_freed,
         "files_removed": result.files_removed,
     }
-    return f"{'dry run, nothing was changed: ' * dry_run}{headline(result)}", facts
+    dry = "dry run, nothing was changed: " * dry_run
+    if not of_host(compression.opened):
+        return f"{dry}{headline(result)}", facts
+    copy = f"a compacted copy: {headline(result, freed=False)}"
+    facts["tokens_freed"] = 0  # the host still sends its whole history
+    return f"{dry}{copy}; 0 tokens are freed in the host, whose history is unchanged", facts
 
 
 def _unchanged_headline(compression: ReportedCompression) -> tuple[str, dict[str, Any]]:
@@ -136,9 +157,10 @@ def _reasons(compression: ReportedCompression) -> Iterator[str]:
 
 def _next_steps(compression: ReportedCompression) -> dict[str, Any]:
     result, opened = compression.result, compression.opened
+    passed, replaced = compression.messages_passed, compression.replaced
     if not result.changed or compression.dry_run:
-        return {}
-    note = next_steps(opened, result, messages_passed=compression.messages_passed)
+        return {"note": unchanged_note(opened, messages_passed=passed and not result.changed)}
+    note = next_steps(opened, result, messages_passed=passed, replaced=replaced)
     return {"note": note, "session": opened.session.id}
 
 
@@ -273,8 +295,8 @@ def _warnings(compression: ReportedCompression) -> list[str]:
 
 
 def _for_programs(compression: ReportedCompression) -> dict[str, Any]:
-    """The compacted context, for a caller that passed the messages."""
-    if not compression.messages_passed:
+    """The compacted context, for a caller that passed the messages and has another now."""
+    if not compression.messages_passed or not compression.result.changed:
         return {}
     result, messages = compression.result, compression.messages
     values: dict[str, Any] = {"messages": result.messages if messages is None else messages}

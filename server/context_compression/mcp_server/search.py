@@ -51,6 +51,7 @@ def search_answer(
     skip: int,
     *,
     session: str | None = None,
+    note: str = "",
 ) -> CallToolResult:
     """The hits, quoted.
 
@@ -60,6 +61,7 @@ def search_answer(
         pattern: the regular expression that was searched for.
         skip: how many hits the pages before had.
         session: the only session that was searched; `None` if all were.
+        note: a line about the scope.
     """
     terms = " and ".join(map(_shown, filter(None, (query, pattern))))
     if result.hits:
@@ -74,9 +76,9 @@ def search_answer(
         where = f"the archive of session {session}" if session else "the archive"
         searched = texts_and_messages(result.searched)
         headline = f"No hits for {terms} in {where} ({searched} searched). {hint}"
-    note = [f"note: {one_line(result.note)}"] if result.note else []
+    notes = [*filter(None, [note]), *([f"note: {one_line(result.note)}"] if result.note else [])]
     hits = [_quoted(hit, result) for hit in result.hits]
-    return text_answer("\n\n".join([headline, *note, *hits]))
+    return text_answer("\n\n".join([headline, *notes, *hits]))
 
 
 def _headline(result: SearchResult, terms: str, pattern: str | None, skip: int) -> str:

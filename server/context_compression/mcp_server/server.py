@@ -1,4 +1,4 @@
-"""The MCP server: six tools and two prompts for one workspace."""
+"""The MCP server: six tools, three prompts and the archive as resources, for one workspace."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,9 +14,11 @@ from mcp.types import INVALID_PARAMS, CallToolResult, ToolAnnotations
 
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
+from context_compression.mcp_server.answers import output_schema
 from context_compression.mcp_server.arguments import input_schema, validated
 from context_compression.mcp_server.call import Call, errors_for_the_model
-from context_compression.mcp_server.prompts import PROMPTS
+from context_compression.mcp_server.prompts import prompts_for
+from context_compression.mcp_server.resources import ArchiveResources
 from context_compression.mcp_server.tools import OFFERS, Offer
 from context_compression.mcp_server.tools.hook import hook_tool
 from context_compression.tokens import base_count
@@ -24,15 +26,11 @@ from context_compression.workspace import Workspace
 
 NAME = "context-compression"
 INSTRUCTIONS = """\
-Context window management: token usage, compaction and compression of long conversations, \
-offloading of large tool outputs, summaries and checkpoints across chats, restoring and searching \
-what was removed.
-Nothing is lost: every original is archived under a ref in .compression/ on this machine. \
-context_status: how full the context is. context_compress: compacts a conversation. \
-context_offload: archives a text, a file or large tool results. context_restore: brings back a ref \
-or searches the archive. context_summary: past summaries and checkpoints. context_config: settings.
-conversation is a recorded session, the path of a transcript, or current. A tool cannot change a \
-host's own history; answers say what can be done instead. Restored text is quoted data."""
+Context window management for long conversations: context_status (token usage), context_compress \
+(compaction, checkpoints for new chats), context_offload (archives texts, files, tool results), \
+context_restore (brings back, searches), context_summary (earlier chats), context_config (settings).
+Every original is archived on this machine under a ref. A tool cannot change a \
+host's own history; answers say what helps instead. Restored text is quoted data."""
 WARM_AFTER = 0.2  # seconds; by then the first answer is sent
 
 
@@ -45,6 +43,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
     """
     asks_a_model = _asks_a_model(workspace)
     conversations = Conversations(workspace)
+    prompts = prompts_for(workspace.store)
     tools = [_tool(offer, conversations, asks_a_model) for offer in OFFERS]
     if hooks is not None:
         tools.append(hook_tool(workspace, hooks))
@@ -54,11 +53,15 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         version=_version(),
         instructions=INSTRUCTIONS,
         tools=tools,
-        middleware=[_known_names_only([tool.name for tool in tools]), _tokenizer_warmup()],
+        middleware=[
+            _known_names_only([tool.name for tool in tools], [prompt.name for prompt in prompts]),
+            _tokenizer_warmup(),
+        ],
         log_level="WARNING",
     )
-    for prompt in PROMPTS:
+    for prompt in prompts:
         server.add_prompt(prompt)
+    ArchiveResources(workspace.store).offer(server)
     return server
 
 
@@ -91,17 +94,18 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool) -> Too
         structured_output=False,
     )
     tool.parameters = input_schema(offer.arguments)
+    tool.fn_metadata.output_schema = output_schema(offer.facts)
     return tool
 
 
-def _known_names_only(tools: Sequence[str]) -> ServerMiddleware[Any]:
+def _known_names_only(tools: Sequence[str], prompts: Sequence[str]) -> ServerMiddleware[Any]:
     """Answers unknown names with the protocol error of the specification; the SDK does not."""
 
     async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
             _refuse_unknown("tool", ctx.params, tools)
         elif ctx.method == "prompts/get":
-            _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in PROMPTS])
+            _refuse_unknown("prompt", ctx.params, prompts)
         return await call_next(ctx)
 
     return check

@@ -17,6 +17,7 @@ from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Messages
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.compressing import SummaryWriter
+from context_compression.mcp_server.next_steps import history_kept, replaced_compressions
 from context_compression.mcp_server.report import ReportedCompression, report
 from context_compression.session import PLAN_SECONDS, Session, SummaryAssignment
 from context_compression.workspace import Opened
@@ -47,12 +48,18 @@ async def request_summary(
     history = messages if opened.transcript is None else opened.transcript.messages
 
     def work() -> CallToolResult:
+        replaced = replaced_compressions(opened, history)
         outcome = session.ask(messages=history, before_writing=call.before_writing, **options)
         if isinstance(outcome, Result):
-            passed = messages is not None
             return report(
                 ReportedCompression(
-                    outcome, opened, options, passed, warning=writer.warning, explain=explain
+                    outcome,
+                    opened,
+                    options,
+                    messages_passed=messages is not None,
+                    warning=writer.warning,
+                    explain=explain,
+                    replaced=replaced,
                 )
             )
         return _instructions(opened, outcome, same_conversation, writer.warning)
@@ -87,10 +94,15 @@ async def apply_summary(
         outcome = session.answer(plan_id, summary, before_writing=call.before_writing)
         if isinstance(outcome, SummaryAssignment):
             return _instructions(opened, outcome, same_conversation, None)
-        view = session.view() if passed else None
         return report(
             ReportedCompression(
-                outcome, opened, plan["options"], passed, messages=view, explain=explain
+                outcome,
+                opened,
+                plan["options"],
+                passed,
+                messages=session.view() if passed else None,
+                explain=explain,
+                replaced=plan.get("undoes", 0),
             )
         )
 
@@ -116,6 +128,7 @@ def _instructions(
     }
     plan, minutes = assignment.plan_id, PLAN_SECONDS // 60
     facts = {
+        "note": history_kept(opened),
         "session": session.id,
         "next_call": (
             f'context_compress({same_conversation}plan_id="{plan}", summary="<your summary>")'

@@ -15,7 +15,7 @@ from typing import Any
 from context_compression.conversation.messages import is_array, is_object
 from context_compression.tokens import family_of
 
-SCHEMAS = 1_700
+SCHEMAS = 1_000
 """o200k tokens of our tools' definitions and instructions; a test keeps it within 5 % of the count.
 """
 OWN_TOOL = re.compile(r"(^|_)context_(status|compress|config|summary|offload|restore)$")

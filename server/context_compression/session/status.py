@@ -27,7 +27,10 @@ class Status:
         messages_recorded: how many messages were recorded.
         messages_compressed: how many of those are not in the view as they came.
         compressions: how many compressions count; undone ones do not.
-        tokens_saved: freed by compressions and kept out by hooks, less what was restored.
+        tokens_saved: freed by compressions and kept out by hooks, less what was restored. A
+            compression that the host of a conversation did not take over freed nothing.
+        not_taken_over: tokens by which the compacted context in our record is smaller than the
+            conversation of the host, which did not take it over.
         savings: the same over all requests, with its cost. A compression that the host of a
             conversation did not take over saved nothing.
         breakdown: tokens by kind of content.
@@ -43,6 +46,7 @@ class Status:
     messages_compressed: int
     compressions: int
     tokens_saved: int
+    not_taken_over: int
     savings: Savings
     breakdown: Mapping[str, int]
     largest: Sequence[Item]
@@ -104,13 +108,15 @@ def status_of(
     changed = sum(id(message) not in as_they_came for message in recorded)
     for event in [] if messages is None else new_events(state, conversation, from_start=True):
         state.replay(event)
+    kept_out = state.freed + sum(state.tally.outside.values())
     return Status(
         usage=usage,
         messages=len(shown),
         messages_recorded=len(recorded),
         messages_compressed=changed,
         compressions=compressions,
-        tokens_saved=freed + sum(state.tally.outside.values()) - sum(state.restored.values()),
+        tokens_saved=kept_out - sum(state.restored.values()) if kept_out else 0,
+        not_taken_over=freed - state.freed,
         savings=state.tally.savings(state.freed, counter.text, session.model),
         breakdown=breakdown(parsed, counter),
         largest=largest(parsed, counter),

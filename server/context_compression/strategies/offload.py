@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from context_compression.conversation.messages import ToolResult
+from context_compression.conversation.messages import Message, Text, ToolResult
 from context_compression.conversation.rendering import Span, render
 from context_compression.planning.measured import CHARS_PER_TOKEN, PREVIEW_MARK_CHARS
 from context_compression.planning.pieces import Pool, Source
@@ -15,9 +15,11 @@ from context_compression.planning.selection import (
     receipt_of,
     tokens_of_text,
 )
+from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.tool_results import Shorten, shorten_results
+from context_compression.tokens import Counter
 
 
 def propose(plan: Plan) -> Proposal:
@@ -57,6 +59,15 @@ def preview(result: ToolResult, index: int, plan: Plan) -> Sequence[Span]:
     if known is None:
         known = plan.previews[key] = _preview(*key, result, index, plan)
     return known
+
+
+def preview_of_text(text: str, counter: Counter, settings: Settings) -> str:
+    """The preview of a text that belongs to no conversation, such as a file; a short one whole."""
+    result = ToolResult("", (Text(text),))
+    if tokens_of_text(result, counter) <= settings.offload_preview_tokens:
+        return text
+    plan = Plan((Message("user", (result,)),), (0,), counter, settings)
+    return render(text, preview(result, 0, plan))
 
 
 def _preview(

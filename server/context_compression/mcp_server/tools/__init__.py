@@ -4,19 +4,35 @@ A tool's docstring is its description for the model; the sentence under an argum
 argument. The modules `report` and `conversation` of `mcp_server` are shared by the tools.
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcp.types import CallToolResult
 
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.tools.compress import CompressArguments, context_compress
-from context_compression.mcp_server.tools.config import ConfigArguments, context_config
-from context_compression.mcp_server.tools.offload import OffloadArguments, context_offload
+from context_compression.mcp_server.tools.compress import (
+    COMPRESS_FACTS,
+    CompressArguments,
+    context_compress,
+)
+from context_compression.mcp_server.tools.config import (
+    CONFIG_FACTS,
+    ConfigArguments,
+    context_config,
+)
+from context_compression.mcp_server.tools.offload import (
+    OFFLOAD_FACTS,
+    OffloadArguments,
+    context_offload,
+)
 from context_compression.mcp_server.tools.restore import RestoreArguments, context_restore
-from context_compression.mcp_server.tools.status import StatusArguments, context_status
+from context_compression.mcp_server.tools.status import (
+    STATUS_FACTS,
+    StatusArguments,
+    context_status,
+)
 from context_compression.mcp_server.tools.summary import SummaryArguments, context_summary
 
 
@@ -30,6 +46,8 @@ class Offer:
     writes: bool = False
     idempotent: bool = True
     may_ask_a_model: bool = False
+    facts: Mapping[str, type] = field(default_factory=dict[str, type])
+    """What programs find in its structured content; empty for a tool that answers with text."""
 
     @property
     def name(self) -> str:
@@ -43,7 +61,7 @@ class Offer:
 
 
 OFFERS = (
-    Offer("Context usage", context_status, StatusArguments),
+    Offer("Context usage", context_status, StatusArguments, facts=STATUS_FACTS),
     Offer(
         "Compress",
         context_compress,
@@ -51,9 +69,10 @@ OFFERS = (
         writes=True,
         idempotent=False,
         may_ask_a_model=True,
+        facts=COMPRESS_FACTS,
     ),
-    Offer("Settings", context_config, ConfigArguments, writes=True),
+    Offer("Settings", context_config, ConfigArguments, writes=True, facts=CONFIG_FACTS),
     Offer("Summaries", context_summary, SummaryArguments),
-    Offer("Archive", context_offload, OffloadArguments, writes=True),
+    Offer("Archive", context_offload, OffloadArguments, writes=True, facts=OFFLOAD_FACTS),
     Offer("Restore", context_restore, RestoreArguments),
 )

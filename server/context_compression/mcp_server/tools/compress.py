@@ -1,6 +1,7 @@
 """`context_compress`: compacts a conversation, undoes a compression, keeps a checkpoint."""
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -10,14 +11,18 @@ from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from context_compression.display.plurals import how_many
+from context_compression.doors.conversations import CURRENT
 from context_compression.errors import ContextCompressionError, PlanError
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages, Positive
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.call_settings import settings_for
 from context_compression.mcp_server.compressing import SummaryWriter, compress_conversation
-from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
+from context_compression.mcp_server.next_steps import history_kept
+from context_compression.mcp_server.report import REPORT_FACTS
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
+from context_compression.mcp_server.without_conversation import compress_without_conversation
 from context_compression.session import Session, no_plan
 from context_compression.settings import NO_BOOL, Settings, StrategyName
 from context_compression.tokens import Counter
@@ -33,43 +38,57 @@ def _index(pin: Any) -> Any:
 # Some clients accept only one type per item, so the schema says text; "12" is an index.
 Pin = Annotated[int | str, NO_BOOL, BeforeValidator(_index), WithJsonSchema({"type": "string"})]
 
+COMPRESS_FACTS: Mapping[str, type] = {
+    **REPORT_FACTS,
+    "target_met": bool,
+    "plan_id": str,
+    "instructions": str,
+    "next_call": str,
+    "messages": list,
+}
+"""What programs find in a report, or in the answer that asks for a summary."""
+STRATEGIES = (
+    "auto: cheapest first; offload: large results to files; truncate: long outputs cut; "
+    "window: digest of old turns; extract: quotes of evidence; summarize: by a model or you"
+)
+
 
 class CompressArguments(Arguments):
     """The arguments of `context_compress`."""
 
+    unlisted = frozenset({"model", "explain", "settings"})
+
     conversation: str | None = None
-    """as in context_status; with messages, their session"""
+    """as in context_status"""
     messages: Messages | None = None
-    """as in context_status; compacted ones are in structured content"""
-    strategy: StrategyName | None = None
-    """auto: cheapest first until the target is met"""
+    """as there; come back compacted"""
+    strategy: Annotated[StrategyName | None, Field(description=STRATEGIES)] = None
     target_tokens: Positive | None = None
-    """tokens to compress to"""
+    """size to reach"""
     focus: str | None = None
     """subject of the remaining work"""
     pins: tuple[Pin, ...] = ()
-    """messages to keep in full: index, or a text in them"""
+    """kept whole: index, or text in a message"""
     model: str | None = None
     """the conversation's model"""
     dry_run: bool = False
     """only report"""
-    plan_id: str | None = None
-    """from the answer that wants a summary"""
     summary: str | None = None
-    """the requested summary; without plan_id: a checkpoint to keep"""
+    """text to keep as a checkpoint; with plan_id: the requested summary"""
+    plan_id: str | None = None
+    """from the request"""
     explain: bool = False
     """why messages stay or go"""
     undo: bool = False
-    """undo the last compression"""
+    """the last compression"""
     settings: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """for this call only"""
+    """settings for this call, by name"""
 
 
 async def context_compress(call: Call, arguments: CompressArguments) -> CallToolResult:
-    """Compacts a conversation; every original is archived for context_restore.
+    """Compacts a conversation and archives the originals; reports sizes and refs.
 
-    Returns a report with refs, not the removed text. Cannot change a host's own history; the report
-    says what to do instead. With summary: keeps a checkpoint for context_summary.
+    With summary alone, keeps it as a checkpoint for a new chat.
     """
     if arguments.summary is not None and arguments.plan_id is None:
         return await _keep_checkpoint(call, arguments)
@@ -80,9 +99,14 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
         conversation = await call.in_thread(
             "looking for the plan", lambda: _session_of_plan(call, plan_id, arguments.model)
         )
-    opened = await open_conversation(
-        call, conversation, messages, settings=settings, model=arguments.model
-    )
+    try:
+        opened = await open_conversation(
+            call, conversation, messages, settings=settings, model=arguments.model
+        )
+    except NoCurrentConversation as nothing:
+        if arguments.undo or plan_id is not None:
+            raise
+        return compress_without_conversation(call, nothing, arguments.focus)
     call.conversations.refuse_own_session(opened.session.id)
     same = _same_conversation(arguments, opened)
     if plan_id is not None:
@@ -200,12 +224,13 @@ def _undone(call: Call, opened: Opened, messages: Messages | None) -> CallToolRe
     for_programs: dict[str, Any] = {} if messages is None else {"messages": view}
     if for_programs and session.state().summary_in_system is not None:
         for_programs["system"] = session.system
-    return answer(headline, headline_facts, {"session": session.id}, **for_programs)
+    facts = {"note": history_kept(opened), "session": session.id}
+    return answer(headline, headline_facts, facts, **for_programs)
 
 
 async def _keep_checkpoint(call: Call, arguments: CompressArguments) -> CallToolResult:
-    names_conversation = arguments.conversation is not None or arguments.messages is not None
-    if names_conversation or arguments.undo or arguments.dry_run:
+    named = arguments.conversation not in (None, "", CURRENT, CHECKPOINT)
+    if named or arguments.messages is not None or arguments.undo or arguments.dry_run:
         raise ToolError(
             "summary without plan_id keeps a checkpoint, which belongs to no conversation. To keep "
             "one, pass summary without conversation, messages, undo and dry_run. To finish a "

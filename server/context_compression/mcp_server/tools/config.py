@@ -10,21 +10,28 @@ from context_compression.mcp_server.answers import answer, inline
 from context_compression.mcp_server.arguments import Arguments, compact
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.call_settings import refuse_guarded
-from context_compression.settings import GUARDED, MOST, Settings, changed_config, setting_name
+from context_compression.settings import MOST, NAMES, Settings, changed_config, setting_name
 from context_compression.workspace import Workspace
 
 Config = dict[str, Any]
 LONGEST = 300  # characters of a value
+LISTED = (
+    "token_budget", "trigger_threshold", "target_usage", "auto_compress", "strategy",
+    "keep_recent_tokens", "offload_min_tokens", "summary_target_tokens",
+)  # fmt: skip
+"""The settings in the schema, which every client loads; the others are accepted as well."""
+
+CONFIG_FACTS: Mapping[str, type] = {"settings": dict, "changed": dict, "config_file": str}
 
 
 class ConfigArguments(Arguments):
     """The arguments of `context_config`: every setting by its name, and `reset`."""
 
     model_config = ConfigDict(extra="allow")
-    unlisted = frozenset(GUARDED)
+    unlisted = frozenset(NAMES).difference(LISTED)
 
     reset: tuple[str, ...] = ()
-    """names to reset, or all"""
+    """names, or all"""
 
     @classmethod
     def known(cls) -> dict[str, dict[str, Any]]:
@@ -34,10 +41,7 @@ class ConfigArguments(Arguments):
 
 
 async def context_config(call: Call, arguments: ConfigArguments) -> CallToolResult:
-    """Shows all settings with value, origin and meaning, or changes the given ones permanently.
-
-    For one call only: settings of context_compress.
-    """
+    """Shows all settings, or changes the given ones permanently; takes unlisted ones too."""
     values = arguments.model_extra or {}
     refuse_guarded(values)
 

@@ -1,23 +1,35 @@
 """`context_offload`: archives a text, a file, or the large tool results of a conversation."""
 
 import stat
+from collections.abc import Mapping
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
 
 from context_compression.compression.request import SMALLEST_TARGET
+from context_compression.display.fences import fenced
 from context_compression.display.strings import one_line
-from context_compression.errors import TranscriptError
+from context_compression.errors import PathNotAllowed, TranscriptError
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Positive
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.call_settings import settings_for
 from context_compression.mcp_server.compressing import compress_conversation
 from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.report import REPORT_FACTS
 from context_compression.session import Session
+from context_compression.strategies.offload import preview_of_text
 from context_compression.tokens import Counter
 from context_compression.workspace.own_sessions import OFFLOADED
 
+OFFLOAD_FACTS: Mapping[str, type] = {
+    "ref": str,
+    "what": str,
+    "lines": int,
+    "tokens": int,
+    "preview": str,
+    **REPORT_FACTS,
+}
 MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -25,19 +37,19 @@ class OffloadArguments(Arguments):
     """The arguments of `context_offload`."""
 
     content: str | None = None
-    """a text to archive"""
+    """a text"""
     path: str | None = None
-    """a text file to archive"""
+    """of a text file"""
     conversation: str | None = None
-    """as in context_status: its large tool results"""
+    """as in context_status"""
     min_tokens: Positive | None = None
-    """tokens that make a result large; default 1000"""
+    """of a large result; default 1000"""
 
 
 async def context_offload(call: Call, arguments: OffloadArguments) -> CallToolResult:
-    """Archives a text, a text file (it stays in place) or a conversation's large tool results.
+    """Archives a text, a text file (shows a preview) or a conversation's large tool results.
 
-    Returns refs for context_restore. Shortens nothing else; context_compress does.
+    Returns refs for context_restore.
     """
     given = [name for name in ("content", "path", "conversation") if getattr(arguments, name)]
     if len(given) != 1:
@@ -56,10 +68,9 @@ async def context_offload(call: Call, arguments: OffloadArguments) -> CallToolRe
     def work() -> CallToolResult:
         if arguments.path:
             what, text = _read(call, arguments.path)
-        else:
-            text = arguments.content or ""
-            what = f"text that begins {text.strip()[:40]!r}"
-        return _archived(call, what, text)
+            return _archived(call, what, text, with_preview=True)
+        text = arguments.content or ""
+        return _archived(call, f"text that begins {text.strip()[:40]!r}", text)
 
     return await call.in_thread("archiving", work)
 
@@ -80,16 +91,20 @@ async def _offload_results(call: Call, conversation: str, min_tokens: int | None
     )
 
 
-def _archived(call: Call, what: str, text: str) -> CallToolResult:
-    store = call.workspace.store
-    tokens = Counter().text(text)
+def _archived(call: Call, what: str, text: str, *, with_preview: bool = False) -> CallToolResult:
+    """The ref of a text; with a preview if the agent may not have read it, as with a file."""
+    store, counter = call.workspace.store, Counter()
+    tokens = counter.text(text)
+    preview = preview_of_text(text, counter, call.workspace.settings()) if with_preview else ""
     call.before_writing()
     ref = Session(store, OFFLOADED).offload(text, what=what)
     facts = {
         "lines": text.count("\n") + 1,
         "tokens": tokens,
-        "restore": f'context_restore(ref="{ref}")',
         "store": str(store.folder),
+        "restore": f'context_restore(ref="{ref}") brings it back; with lines="10-40" or '
+        'query="words" only those lines',
+        "preview": fenced(preview) if preview else None,
     }
     return answer(f"archived as {ref}: {one_line(what)}", {"ref": ref, "what": what}, facts)
 
@@ -101,7 +116,10 @@ def _read(call: Call, path: str) -> tuple[str, str]:
         TranscriptError: the file may not be read, cannot be read, or is not UTF-8 text.
     """
     workspace = call.workspace
-    file = workspace.access.check(workspace.place(path))
+    try:
+        file = workspace.access.check(workspace.place(path))
+    except PathNotAllowed as error:
+        raise PathNotAllowed(f"{error} A text that you have can be passed as content.") from error
     try:
         about = file.stat()
         if not stat.S_ISREG(about.st_mode):

@@ -15,7 +15,8 @@ from context_compression.errors import ConversationNotFound, StoreUnwritable, Un
 from context_compression.mcp_server.answers import sendable, text_answer
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.conversation import open_named_session
+from context_compression.mcp_server.paging import PAGE as PAGE_OF_TEXT
 from context_compression.mcp_server.paging import page
 from context_compression.mcp_server.search import FILLED_BY, PAGE, SHOWN, search_answer, skipped
 from context_compression.session import NO_LINE, Session, select
@@ -39,41 +40,43 @@ class RestoreArguments(Arguments):
     """The arguments of `context_restore`."""
 
     ref: str | None = None
-    """full, or at least its first 4 digits"""
+    """or its first 4 digits"""
     lines: str | None = None
-    """only these lines: 10-40"""
+    """such as 10-40"""
     pattern: str | None = None
-    """only lines that match this regular expression; without ref: search for such lines"""
+    """regular expression for lines"""
     query: str | None = None
-    """instead of ref: words, names, "a phrase"; limited by path:src/app, tool:bash, error:"""
+    """words, "a phrase", path:src, tool:bash, error:; with ref: its lines"""
     conversation: str | None = None
-    """search only this one; with ref, this one first; as in context_status"""
+    """a session to search"""
     cursor: str | None = None
-    """next page, from the last one's header"""
+    """from the page before"""
 
 
 async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolResult:
-    """Returns archived originals, byte for byte and quoted, or searches the archive.
-
-    Pages have up to 8,000 characters. Does not undo a compression; context_compress does.
-    """
+    """Brings back the original under a ref, quoted, in pages; or searches the archive."""
     store = call.workspace.store
     query = (arguments.query or "").strip()
     if not arguments.ref and (ref := await _as_ref(call, query)):
         arguments, query = arguments.model_copy(update={"ref": ref}), ""
+    if arguments.ref and query and arguments.pattern is None:  # words of that original
+        same = query.lower() == arguments.ref.strip().lower()
+        any_word = None if same else _any_word(query)
+        arguments, query = arguments.model_copy(update={"pattern": any_word}), ""
     pattern = arguments.pattern
     if bool(arguments.ref) == bool(query or (pattern and not arguments.ref)):
         raise ToolError(
-            "Pass either ref, to get the original archived under it, or query, to search the "
-            "archive for words; pattern goes with either, or alone. context_status lists refs."
+            "Pass either ref, to get the original archived under it (with query or pattern: only "
+            "its lines with these words), or query, to search the archive; pattern goes with "
+            "either, or alone. context_status lists refs."
         )
     if arguments.ref:
         first = None
         with suppress(ConversationNotFound):  # then all sessions are searched for the ref
-            first = await _session(call, arguments.conversation)
-        return await call.in_thread(
-            "restoring", lambda: _restored(store, arguments.ref or "", arguments, first)
-        )
+            first, _ = await open_named_session(call, arguments.conversation)
+        ref = arguments.ref
+        text = await call.in_thread("restoring", lambda: restored(store, ref, arguments, first))
+        return text_answer(text)
     if arguments.lines is not None:
         raise ToolError("lines goes only with ref. Pass a ref, or leave out lines.")
     if pattern is None and Query.read(query).empty:
@@ -83,11 +86,11 @@ async def context_restore(call: Call, arguments: RestoreArguments) -> CallToolRe
             "pattern."
         )
     skip = skipped(arguments.cursor)
-    session = await _session(call, arguments.conversation)
+    session, note = await open_named_session(call, arguments.conversation)
 
     def search() -> CallToolResult:
         result = store.search(query, pattern=pattern, session=session, limit=PAGE, skip=skip)
-        return search_answer(result, query, pattern, skip, session=session)
+        return search_answer(result, query, pattern, skip, session=session, note=note)
 
     return await call.in_thread("searching", search)
 
@@ -102,17 +105,29 @@ async def _as_ref(call: Call, query: str) -> str | None:
     return ref if log else None
 
 
-async def _session(call: Call, conversation: str | None) -> str | None:
-    """The id of the session that `conversation` names, or that keeps its transcript."""
-    if not conversation or conversation in call.workspace.store.sessions():
-        return conversation or None
-    return (await open_conversation(call, conversation, None)).session.id
+def _any_word(query: str) -> str | None:
+    """A pattern for the lines that have any name or word of a query; `None` if it has none."""
+    terms = Query.read(query).terms
+    return f"(?i){'|'.join(map(re.escape, terms))}" if terms else None
 
 
-def _restored(
-    store: Store, ref: str, arguments: RestoreArguments, first: str | None
-) -> CallToolResult:
-    """The page of an original; the ref is looked up in the session `first` before all others."""
+def restored(
+    store: Store,
+    ref: str,
+    arguments: RestoreArguments,
+    first: str | None = None,
+    *,
+    most: int = PAGE_OF_TEXT,
+) -> str:
+    """A page of an original, quoted.
+
+    Args:
+        store: where it is archived.
+        ref: as the caller passed it.
+        arguments: the part of it, and the page.
+        first: a session in which the ref is looked up before all others.
+        most: characters of the page.
+    """
     match = NAMED_REF.search(ref[:LONGEST_MARK]) or REF_FILE.search(ref)
     ref = match[1] if match else ref.strip()
     lines, pattern = _line_range(arguments.lines), arguments.pattern
@@ -135,8 +150,8 @@ def _restored(
     if pattern is not None:
         header.append(f"lines that match {pattern!r}")
         if text == NO_LINE:  # matching lines would begin with their numbers
-            return text_answer(" · ".join([*header, NO_LINE]))
-    shown = page(text, f"{full} {lines} {pattern}", arguments.cursor)
+            return " · ".join([*header, NO_LINE])
+    shown = page(text, f"{full} {lines} {pattern}", arguments.cursor, most)
     if session is not None:
         with suppress(StoreUnwritable):  # a store that cannot be written can still be read
             session.note_restored(full, shown.text)
@@ -147,7 +162,7 @@ def _restored(
         header.append(f"next page: cursor {shown.cursor}")
     elif following:
         header.append(f"next archived message: ref {following}")
-    return text_answer(f"{' · '.join(header)}\n{fenced(shown.text)}")
+    return f"{' · '.join(header)}\n{fenced(shown.text)}"
 
 
 def _line_range(lines: str | None) -> tuple[int, int] | None:

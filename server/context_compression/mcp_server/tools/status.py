@@ -1,6 +1,7 @@
 """`context_status`: how full the context window is, and what fills it."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 from mcp.types import CallToolResult
@@ -11,12 +12,29 @@ from context_compression.doors.conversations import CURRENT
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
+from context_compression.mcp_server.without_conversation import status_without_conversation
 from context_compression.session import Status
 from context_compression.settings import GUARDED, Settings
 from context_compression.workspace import Opened
 
 REFS = {"concise": 5, "detailed": 100}  # the newest ones
+STATUS_FACTS: Mapping[str, type] = {
+    "used_tokens": int,
+    "total_budget": int,
+    "usage_percent": float,
+    "remaining": int,
+    "compression_due": bool,
+    "session": str,
+    "transcript": str,
+    "messages": int,
+    "tokens_by_kind": dict,
+    "tokens_saved": int,
+    "refs_total": int,
+    "newest_refs": dict,
+    "conversation_known": bool,
+    "archived": dict,
+}
 ITEMS = {"concise": 3, "detailed": 10}  # the largest ones
 
 
@@ -24,19 +42,21 @@ class StatusArguments(Arguments):
     """The arguments of `context_status`."""
 
     conversation: str | None = None
-    """session id, transcript path, or current (default): the host's live transcript"""
+    """session id, transcript path, or current (default)"""
     messages: Messages | None = None
-    """as sent to a model, from programs that hold them"""
+    """the history, if a program holds it"""
     response_format: Literal["concise", "detailed"] = "concise"
-    """detailed: all settings, up to 100 refs"""
+    """detailed shows more"""
 
 
 async def context_status(call: Call, arguments: StatusArguments) -> CallToolResult:
-    """Context window usage: tokens used, budget, percent, remaining, largest parts, refs.
-
-    Changes nothing; context_compress does.
-    """
-    opened = await open_conversation(call, arguments.conversation, arguments.messages)
+    """How full the context window is, what fills it, refs; or, if unknown, what helps instead."""
+    detailed = arguments.response_format == "detailed"
+    try:
+        opened = await open_conversation(call, arguments.conversation, arguments.messages)
+    except NoCurrentConversation as nothing:
+        answer_without = partial(status_without_conversation, call, nothing, detailed=detailed)
+        return await call.in_thread("looking into the archive", answer_without)
 
     def work() -> CallToolResult:
         messages = arguments.messages if opened.transcript is None else opened.shown
@@ -84,6 +104,7 @@ def _answer(
         "compressions": status.compressions,
         "messages_compressed": status.messages_compressed,
         "tokens_saved": status.tokens_saved,
+        "compacted_copy": _copy(status, session.id),
         "requests": savings.requests or None,
         "tokens_over_all_requests": None if over_all_requests == {"net": 0} else over_all_requests,
         "refs_total": len(status.refs),
@@ -92,6 +113,14 @@ def _answer(
         "warnings": [*status.warnings, *(transcript.warnings if transcript else ())],
     }
     return answer(headline, headline_facts, facts)
+
+
+def _copy(status: Status, session: str) -> str | None:
+    """The compacted context in our record, if the host did not take it over."""
+    if not status.not_taken_over:
+        return None
+    smaller = how_many(status.not_taken_over, "token")
+    return f"{smaller} smaller, kept in session {session}; the host's own history is unchanged"
 
 
 def _settings(settings: Settings, *, all_of_them: bool) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import text_answer
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.conversation import open_conversation
+from context_compression.mcp_server.conversation import open_named_session
 from context_compression.mcp_server.paging import PAGE
 from context_compression.settings import NO_BOOL
 from context_compression.workspace.own_sessions import CHECKPOINT
@@ -26,21 +26,18 @@ class SummaryArguments(Arguments):
     """The arguments of `context_summary`."""
 
     limit: Annotated[int, Field(ge=1, le=50), NO_BOOL] = 3
-    """how many, default 3"""
+    """default 3"""
     conversation: str | None = None
-    """as in context_status, or checkpoint; default: any"""
+    """a session, or checkpoint"""
 
 
 async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolResult:
-    """Past summaries and checkpoints, newest first and quoted; a new chat can continue from them.
-
-    Makes none; context_compress does.
-    """
-    session = arguments.conversation
-    if session not in (None, "", CHECKPOINT):
-        session = (await open_conversation(call, session, None)).session.id
+    """Brings summaries and checkpoints of earlier chats, newest first, to continue from."""
+    session, note = CHECKPOINT, ""
+    if arguments.conversation != CHECKPOINT:
+        session, note = await open_named_session(call, arguments.conversation)
     entries = await call.in_thread(
-        "reading the summaries", lambda: call.workspace.store.summaries(session=session or None)
+        "reading the summaries", lambda: call.workspace.store.summaries(session=session)
     )
     if not entries:
         of = f" of {session}" if session else ""
@@ -49,7 +46,7 @@ async def context_summary(call: Call, arguments: SummaryArguments) -> CallToolRe
             "(extract quotes instead); with summary it keeps a checkpoint that you wrote. "
             "context_restore(query=…) searches what was compressed."
         )
-    return text_answer(page(entries, arguments.limit))
+    return text_answer("\n\n".join(filter(None, [note, page(entries, arguments.limit)])))
 
 
 def page(entries: list[dict[str, Any]], limit: int) -> str:

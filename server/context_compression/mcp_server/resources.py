@@ -1,0 +1,181 @@
+"""The archive as resources, for people who attach them to a chat in their client.
+
+`context://checkpoint/latest` is the newest checkpoint, and `context://ref/<ref>` an archived text
+or message. They belong to the server's own store; no other folder can be named. What comes back is
+quoted, as from `context_restore`.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+from anyio.to_thread import run_sync
+from mcp import MCPError
+from mcp.server import MCPServer
+from mcp.server.context import ServerRequestContext
+from mcp.types import (
+    INVALID_PARAMS,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplateReference,
+    TextResourceContents,
+)
+
+from context_compression.conversation.refs import SHORTEST
+from context_compression.display.strings import harmless, one_line
+from context_compression.errors import UnknownRef
+from context_compression.mcp_server.answers import sendable
+from context_compression.mcp_server.call import errors_of_the_protocol
+from context_compression.mcp_server.checkpoints import LONGEST, Checkpoint, checkpoints
+from context_compression.mcp_server.tools.restore import RestoreArguments, restored
+from context_compression.session import Session
+from context_compression.store import Store
+from context_compression.workspace.own_sessions import CHECKPOINT
+
+LATEST = "latest"
+OF_CHECKPOINT, OF_REF = "context://checkpoint/{ref}", "context://ref/{ref}"
+URI = re.compile(r"context://(checkpoint|ref)/([0-9A-Za-z]{1,64})/?")
+PAGE = 50  # resources
+MOST = 500  # listed in all; older ones can be read and searched
+SESSIONS = 30  # whose refs are listed and completed, the newest ones
+COMPLETED = 100  # the most values of a completion, by the protocol
+NOT_FOUND = {"2026-07-28": INVALID_PARAMS}
+"""The code for an unknown resource; -32002 in the revisions before (SEP-2164 changed it)."""
+NOT_FOUND_BEFORE = -32002
+MIME = "text/plain"
+
+RequestContext: TypeAlias = ServerRequestContext[Any, Any]
+
+
+@dataclass(frozen=True)
+class ArchiveResources:
+    """The resources of one store; what is archived changes all the time."""
+
+    store: Store
+
+    def offer(self, server: MCPServer) -> None:
+        """Lets a server list, complete and read the resources."""
+        server.resource(OF_CHECKPOINT, title="A checkpoint", mime_type=MIME)(checkpoint)
+        server.resource(OF_REF, title="An archived text or message", mime_type=MIME)(archived)
+        server.completion()(self._complete)
+        low = server._lowlevel_server  # pyright: ignore[reportPrivateUsage]  # no public way, mcp 2.3
+        low.add_request_handler("resources/list", PaginatedRequestParams, self._list)
+        low.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
+
+    async def _list(self, _: RequestContext, params: PaginatedRequestParams) -> ListResourcesResult:
+        with errors_of_the_protocol():
+            return await run_sync(self._page, params.cursor)
+
+    async def _read(
+        self, ctx: RequestContext, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            with errors_of_the_protocol():
+                text = await run_sync(self._text, uri)
+        except UnknownRef as error:
+            code = NOT_FOUND.get(ctx.protocol_version, NOT_FOUND_BEFORE)
+            raise MCPError(code, harmless(str(error)), {"uri": uri}) from error
+        contents = TextResourceContents(uri=uri, text=sendable(text), mime_type=MIME)
+        return ReadResourceResult(contents=[contents])
+
+    async def _complete(
+        self, of: Any, argument: CompletionArgument, _: CompletionContext | None
+    ) -> Completion | None:
+        if not isinstance(of, ResourceTemplateReference) or argument.name != "ref":
+            return None
+        with errors_of_the_protocol():
+            return await run_sync(self._completed, of.uri, argument.value)
+
+    def _page(self, cursor: str | None) -> ListResourcesResult:
+        if cursor is not None and not re.fullmatch(r"[0-9]{1,3}", cursor):
+            raise MCPError(INVALID_PARAMS, "The cursor is not from a page of this list. Pass none.")
+        start = int(cursor or 0)
+        end = min(start + PAGE, MOST)
+        found = [*islice(self._resources(), start, end + 1)]
+        more = str(end) if len(found) > end - start and end < MOST else None
+        return ListResourcesResult(resources=found[: end - start], next_cursor=more)
+
+    def _resources(self) -> Iterator[Resource]:
+        """Checkpoints, then archived texts and messages; each of them newest first."""
+        for number, each in enumerate(checkpoints(self.store, MOST)):
+            if not number:
+                yield _described(each, LATEST, "newest checkpoint")
+            yield _described(each, each.ref, f"checkpoint of {one_line(each.created_at, 40)}")
+        for ref, what in self._refs():
+            yield Resource(
+                uri=f"context://ref/{ref}", name=ref, title=one_line(what, 80), mime_type=MIME
+            )
+
+    def _refs(self) -> Iterator[tuple[str, str]]:
+        for id in self.store.sessions()[:SESSIONS]:
+            if id != CHECKPOINT:
+                refs = Session(self.store, id).state().refs
+                yield from ((ref, refs[ref]["what"]) for ref in reversed([*refs]))
+
+    def _text(self, uri: str) -> str:
+        """The text of a resource.
+
+        Raises:
+            UnknownRef: there is no such resource; the message says what there is.
+        """
+        match = URI.fullmatch(uri)
+        if match is None:
+            raise UnknownRef(
+                f"There is no resource {one_line(uri, 80)!r}. Resources are "
+                f"context://checkpoint/{LATEST}, {OF_CHECKPOINT} and {OF_REF}."
+            )
+        kind, ref = match.groups()
+        if kind == "ref":
+            return restored(self.store, ref, RestoreArguments(), most=LONGEST)
+        long_enough = len(ref) >= SHORTEST
+        for each in checkpoints(self.store):
+            if ref == LATEST or (long_enough and each.ref.startswith(ref.lower())):
+                return each.quoted()
+        raise UnknownRef(
+            f"No checkpoint {ref!r} is kept. context_compress(summary=…) keeps one; "
+            "context_summary shows those that there are."
+        )
+
+    def _completed(self, template: str, value: str) -> Completion:
+        if template == OF_CHECKPOINT:
+            refs = [LATEST, *(each.ref for each in checkpoints(self.store, MOST))]
+        else:
+            refs = [ref for ref, _ in self._refs()]
+        begin = value.lower()
+        fitting = [*dict.fromkeys(ref for ref in refs if ref.startswith(begin))]
+        if not fitting and template == OF_REF:
+            with suppress(UnknownRef):  # several refs of older sessions begin so
+                log = self.store.locate(begin)
+                fitting = [*filter(None, [log and log.full_ref(begin)])]
+        return Completion(
+            values=fitting[:COMPLETED], total=len(fitting), has_more=len(fitting) > COMPLETED
+        )
+
+
+# Templates are registered with a function, which gives their name and description. `_read` answers.
+def checkpoint(ref: str) -> None:
+    """A summary that was kept for a new chat: latest, or its ref."""
+
+
+def archived(ref: str) -> None:
+    """What was archived under a ref, quoted."""
+
+
+def _described(checkpoint: Checkpoint, last: str, name: str) -> Resource:
+    return Resource(
+        uri=f"context://checkpoint/{last}",
+        name=name,
+        title=checkpoint.glimpse,
+        description=checkpoint.header,
+        mime_type=MIME,
+    )
