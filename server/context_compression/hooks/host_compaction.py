@@ -4,7 +4,7 @@ from typing import Any
 
 from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.fences import fenced
-from context_compression.display.plurals import how_many
+from context_compression.display.plurals import how_many, short_number
 from context_compression.display.strings import one_line
 from context_compression.evidence.ledger import render
 from context_compression.session import Session
@@ -43,13 +43,32 @@ def archive_all(session: Session, transcript: Transcript) -> None:
 
 
 def answer_after_compaction(workspace: Workspace, id: str) -> dict[str, Any]:
-    """The answer to a `SessionStart` event: `message_after_compaction` for the model.
+    """The answer to a `SessionStart` event after a compaction, with a line that the user sees.
 
-    `{}` if there is no message. Claude Code, Codex and Gemini CLI take the same answer.
+    `message_after_compaction` is for the model. `{}` if nothing is archived. Claude Code, Codex and
+    Gemini CLI take the same answer.
     """
-    text = message_after_compaction(workspace, id)
+    line, text = line_after_compaction(workspace, id), message_after_compaction(workspace, id)
     output = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": output} if text else {}
+    return ({"systemMessage": line} if line else {}) | (
+        {"hookSpecificOutput": output} if text else {}
+    )
+
+
+def line_after_compaction(workspace: Workspace, id: str) -> str | None:
+    """`156K -> 38K tokens, 184 items restorable`; `None` if nothing is archived.
+
+    There are no sizes if the host wrote its own summary.
+    """
+    state = Session(workspace.store, id).state()
+    restorable = f"{how_many(len(state.refs), 'item')} restorable"
+    if not state.refs:
+        return None
+    if not state.compressions:
+        return f"what this summary replaces is archived, {restorable}"
+    newest = state.compressions[-1]
+    sizes = short_number(newest["tokens_before"]), short_number(newest["tokens_after"])
+    return f"{sizes[0]} -> {sizes[1]} tokens, {restorable}"
 
 
 def message_after_compaction(workspace: Workspace, id: str) -> str | None:
