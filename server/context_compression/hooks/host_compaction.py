@@ -9,6 +9,7 @@ from context_compression.display.strings import one_line
 from context_compression.evidence.ledger import render
 from context_compression.session import Session
 from context_compression.session.receipts import archive_of
+from context_compression.session.state import State
 from context_compression.tokens import Counter
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
@@ -64,11 +65,11 @@ def line_after_compaction(workspace: Workspace, id: str) -> str | None:
     restorable = f"{how_many(len(state.refs), 'item')} restorable"
     if not state.refs:
         return None
-    if not state.compressions:
+    if not _is_ours(state):
         return f"what this summary replaces is archived, {restorable}"
-    newest = state.compressions[-1]
-    sizes = short_number(newest["tokens_before"]), short_number(newest["tokens_after"])
-    return f"{sizes[0]} -> {sizes[1]} tokens, {restorable}"
+    newest, beside = state.compressions[-1], state.origin.get("beside", 0)
+    before, after = (short_number(newest[f"tokens_{at}"] + beside) for at in ("before", "after"))
+    return f"{before} -> {after} tokens, {restorable}"
 
 
 def message_after_compaction(workspace: Workspace, id: str) -> str | None:
@@ -82,7 +83,7 @@ def message_after_compaction(workspace: Workspace, id: str) -> str | None:
     """
     session = Session(workspace.store, id)
     log, state = workspace.store.session(id), session.state()
-    if state.compressions or not state.refs:
+    if _is_ours(state) or not state.refs:
         return None
     known = archive_of(session.store, log, state).ledger
     ledger = render(known, LEDGER_TOKENS, measure=Counter().text)
@@ -96,3 +97,8 @@ def message_after_compaction(workspace: Workspace, id: str) -> str | None:
             *(f"- {ref}: {one_line(state.refs[ref]['what'])}" for ref in texts[: -REFS - 1 : -1]),
         ]
     )
+
+
+def _is_ours(state: State) -> bool:
+    """Whether our view answered the newest compaction; `archive_all` undoes its compression."""
+    return bool(state.compressions) and state.compressions[-1]["n"] == max(state.numbers)

@@ -581,25 +581,12 @@ async def test_after_it_the_ledger_and_the_refs_are_told(
     write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
     event = {"session_id": SESSION, "transcript_path": str(transcript_in(workspace))}
     after = {**event, "hook_event_name": "SessionStart", "source": "compact"}
-    before_any = await told(client, after)
-    with transcript_in(workspace).open("a", encoding="utf-8") as file:
-        boundary = {
-            "type": "system",
-            "subtype": "compact_boundary",
-            "uuid": "b",
-            "parentUuid": None,
-        }
-        summary = {"type": "user", "uuid": "s", "parentUuid": "b", "isCompactSummary": True}
-        about = {"message": {"role": "user", "content": "A summary."}, "sessionId": SESSION}
-        file.write("".join(json.dumps(row) + "\n" for row in (boundary, summary | about)))
 
     after_its_own = await told(client, after)
-    write_transcript(transcript_in(workspace), conversation(40, seed=3), session=SESSION)
     rows = await compacted(client, compaction(workspace))
     after_ours = await told(client, after)
 
     text = after_its_own["additionalContext"]
-    assert before_any == {}
     assert "Never touch the migrations." in text
     assert next(iter(reversed(Session(workspace.store, SESSION).state().refs))) in text
     assert "context_restore(query=…)" in text

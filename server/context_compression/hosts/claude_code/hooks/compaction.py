@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,13 @@ from context_compression.hooks.host_compaction import (
 from context_compression.hooks.named_size import NamedSize, named_size
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
-from context_compression.hosts.claude_code.transcript import read_before_compaction, read_own
+from context_compression.hosts.claude_code.transcript import read_own
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
+from context_compression.summaries.summarizer import Summarizer
+from context_compression.tokens import Counter
+from context_compression.tokens.usage import count_tokens, for_model
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
@@ -52,75 +54,92 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
     if agent := string(event, "agent_id"):
         path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
     transcript = await in_thread(partial(_written, path, handles[-1]))
-    trigger, words = event.get("trigger"), string(event, "instructions")
-    settings = _settings(workspace, event.get("window"), by_user=trigger == "manual")
+    by_user, words = event.get("trigger") == "manual", string(event, "instructions")
+    settings = _settings(workspace, transcript, event.get("window"), by_user=by_user)
     opened = workspace.of(transcript, settings=settings)
     answer = None
-    if trigger != "auto" or settings.auto_compress:
-        asked = named_size(words) if trigger == "manual" else NamedSize(focus=words)
-        compaction = _Compaction(workspace, opened, transcript, asked)
-        answer = await compaction.answer(handles, by_user=trigger == "manual")
+    if event.get("trigger") != "auto" or settings.auto_compress:
+        asked = named_size(words) if by_user else NamedSize(focus=words)
+        summarizer = workspace.summarizer(settings)
+        answer = await _Compaction(opened, transcript, asked, by_user).answer(handles, summarizer)
     if answer is None:
         await in_thread(partial(archive_all, opened.session, transcript))
     return answer or {"instructions": INSTRUCTIONS}
 
 
-@dataclass(frozen=True)
 class _Compaction:
-    """A compaction that our view may answer."""
+    """A compaction that our view may answer.
 
-    workspace: Workspace
-    opened: Opened
-    transcript: Transcript
-    asked: NamedSize
+    Our session has no system prompt or tools: a compaction cannot change them, so a share of the
+    conversation's own size is a share of its messages.
+    """
 
-    async def answer(self, handles: Sequence[str], *, by_user: bool) -> dict[str, Any] | None:
+    def __init__(
+        self, opened: Opened, transcript: Transcript, asked: NamedSize, by_user: bool
+    ) -> None:
+        whole = opened.session
+        self.session = Session(whole.store, whole.id, settings=whole.settings, model=whole.model)
+        self.session.origin = whole.origin
+        self._transcript, self._asked, self._by_user = transcript, asked, by_user
+        counter = Counter(whole.model, whole.counter)
+        fixed = counter.system(transcript.system) + counter.tools(transcript.tools)
+        self._beside = int(fixed)  # tokens of each request, without messages
+
+    async def answer(
+        self, handles: Sequence[str], summarizer: Summarizer | None
+    ) -> dict[str, Any] | None:
         """The rows of our view, or why nothing changes; `None` if the host must compact."""
-        session = self.opened.session
-        session.summarizer = self.workspace.summarizer(session.settings)
-        before = await in_thread(partial(session.usage, self.transcript.messages))
-        size = self.asked.of(before.used_tokens)
-        result = await self._compress(size)
-        if by_user and size is None and not result.changed:  # all of it is recent
-            result = await self._compress(int(before.used_tokens * session.settings.target_usage))
+        session, messages = self.session, self._transcript.messages
+        session.summarizer = summarizer
+        before = int(count_tokens(messages, model=session.model))
+        asked = self._asked.of(before + self._beside)
+        result = await self._compress(None if asked is None else asked - self._beside)
+        if self._by_user and asked is None and not result.changed:  # all messages are recent
+            result = await self._compress(int(before * session.settings.target_usage))
         if not result.changed:
-            return {"skip": _unchanged(result, size)} if by_user else None
-        rows = rows_of(result, self.transcript, handles)
-        if rows is None or result.tokens_after >= session.settings.threshold_tokens:
-            await in_thread(session.undo)  # the context would be full again at once
+            return {"skip": _unchanged(before + self._beside, asked)} if self._by_user else None
+        rows = rows_of(result, self._transcript, handles)
+        full = result.tokens_after + self._beside >= session.settings.threshold_tokens
+        if rows is None or full:  # the host would compact again at once
+            await in_thread(session.undo)
             return None
         return {"messages": rows}
 
-    async def _compress(self, size: int | None) -> Result:
-        """The result of compressing to a size, to the minimum size, or as the settings say."""
+    async def _compress(self, target: int | None) -> Result:
+        """The result of compressing to a target, or to the minimum size, or as the settings say."""
         compress = partial(
-            self.opened.session.acompress,
-            messages=self.transcript.messages,
-            focus=self.asked.focus or None,
-            not_counted=self.opened.not_counted,
+            self.session.acompress,
+            messages=self._transcript.messages,
+            focus=self._asked.focus or None,
+            not_counted=self._beside,
         )
-        if size is None:
+        if target is None:
             return await compress(force=True)
         try:
-            return await compress(target_tokens=max(1, size))
+            return await compress(target_tokens=max(1, target))
         except BudgetTooSmall as error:
             return await compress(target_tokens=error.floor_tokens)
 
 
-def _unchanged(result: Result, size: int | None) -> str:
+def _unchanged(before: int, asked: int | None) -> str:
     """Why a compaction that the user asked for changes nothing."""
-    tokens = short_number(result.tokens_before)
-    if size is not None and size >= result.tokens_before:
-        return f"the context has {tokens} tokens, and {short_number(size)} were asked for"
-    return f"the context has {tokens} tokens, and none of them can be freed"
+    has = f"the context has {short_number(before)} tokens"
+    if asked is not None and asked >= before:
+        return f"{has}, and {short_number(asked)} were asked for"
+    return f"{has}, and none of them can be freed"
 
 
-def _settings(workspace: Workspace, window: Any, *, by_user: bool) -> Settings:
+def _settings(
+    workspace: Workspace, transcript: Transcript, window: Any, *, by_user: bool
+) -> Settings:
     """The settings, with the host's window, and for a compaction that the user asked for."""
     settings = workspace.settings()
     changed: dict[str, Any] = {"summary_role": "user"}  # we cannot add to the host's system prompt
-    if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
-        changed["token_budget"] = window
+    if "token_budget" not in settings.model_fields_set:
+        given = isinstance(window, int) and window > 0
+        changed["token_budget"] = (
+            window if given else for_model(settings, transcript.model).token_budget
+        )
     if by_user:
         changed["target_usage"] = settings.manual_target_usage
     return settings.changed(changed)
@@ -129,15 +148,13 @@ def _settings(workspace: Workspace, window: Any, *, by_user: bool) -> Settings:
 def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
     """What user and model are told after a compaction; `{}` if there is nothing to say.
 
-    A host that runs no function hooks did not announce its compaction; its transcript still has
-    what it replaced, which is archived now.
+    A host that runs no function hooks did not announce its compaction. What it replaced is archived
+    now: the host writes the compaction to the transcript after this (seen in version 2.1.329).
     """
     about = where(workspace, event)
-    state = Session(workspace.store, about.id).state()
-    if about.transcript and not state.compressions:
-        replaced = read_before_compaction(about.transcript)
-        if replaced is not None:
-            archive_all(workspace.of(replaced).session, replaced)
+    if about.transcript and not Session(workspace.store, about.id).state().compressions:
+        transcript = read_own(about.transcript)
+        archive_all(workspace.of(transcript).session, transcript)
     return answer_after_compaction(workspace, about.id)
 
 

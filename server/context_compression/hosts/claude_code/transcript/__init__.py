@@ -24,12 +24,10 @@ from context_compression.hosts.claude_code.transcript.reader import (
     reader,
     recognises,
 )
-from context_compression.hosts.claude_code.transcript.row import is_compaction
-from context_compression.transcripts.damaged_lines import rows_of
 from context_compression.transcripts.reading import FileReading, Writers
 from context_compression.transcripts.transcript import Transcript
 
-__all__ = ["NAME", "ClaudeCodeReader", "read_before_compaction", "read_own", "reader", "recognises"]
+__all__ = ["NAME", "ClaudeCodeReader", "read_own", "reader", "recognises"]
 
 
 def read_own(path: Path) -> Transcript:
@@ -39,15 +37,3 @@ def read_own(path: Path) -> Transcript:
         TranscriptError: the file does not exist, cannot be read, or is not a conversation.
     """
     return FileReading(path, Writers((stream, sessions), ((stream.is_log, stream),))).look()
-
-
-def read_before_compaction(path: Path) -> Transcript | None:
-    """The conversation as it was before its last compaction; `None` if it was never compacted.
-
-    Raises:
-        TranscriptError: as `read_own`.
-    """
-    with path.open("rb") as file:
-        rows = enumerate(row for line in file for row in rows_of(line))
-        boundary = max((n for n, row in rows if row.get("type") and is_compaction(row)), default=0)
-    return FileReading(path, Writers((sessions,)), rows=boundary).look() if boundary else None
