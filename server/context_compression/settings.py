@@ -75,6 +75,8 @@ class Settings(Value):
     """share of the budget at which compression is due"""
     target_usage: Share = 0.5
     """share of the budget to compress to"""
+    manual_target_usage: Share = 0.2
+    """the same, where the user asks a host to compact"""
     reserve_tokens: NotNegative = 16_384
     """tokens reserved for the answer"""
     auto_compress: bool = True

@@ -189,6 +189,7 @@ OFFLINE = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "MCP_TIMEOUT": "60000",
+    "MCP_CONNECTION_NONBLOCKING": "0",  # the first request has the tools, however slow the start
 }
 
 

@@ -10,6 +10,7 @@ from context_compression.conversation.messages import Edited, Message, Text, Too
 from context_compression.conversation.refs import Refs
 from context_compression.conversation.text_protocol import written
 from context_compression.conversation.validity import Repaired
+from context_compression.evidence.host_cuts import cut_by_host
 from context_compression.planning.archive import Archive
 from context_compression.planning.edits import View
 from context_compression.planning.measured import TEXT_WITH_REF_CHARS
@@ -141,7 +142,9 @@ def texts_with_ref(message: Message, names: Mapping[str, str]) -> Iterator[tuple
     """
     for slot, block in enumerate(message.blocks):
         if isinstance(block, ToolResult) and block.text:
-            yield slot, block.text, f"{names.get(block.call_id, 'tool')} result"
+            cut = cut_by_host(block.text)
+            what = f"{names.get(block.call_id, 'tool')} result{f', {cut}' if cut else ''}"
+            yield slot, block.text, what
         elif isinstance(block, Text) and len(block.text) > TEXT_WITH_REF_CHARS:
             yield slot, block.text, title_of(message, block.text)
 

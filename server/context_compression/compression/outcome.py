@@ -14,6 +14,7 @@ from context_compression.conversation.formats import Conversation
 from context_compression.conversation.messages import Message, Thinking
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
+from context_compression.evidence.host_cuts import results_cut_by_hosts
 from context_compression.planning.edits import Edit, View
 from context_compression.strategies.floor import Floor
 
@@ -114,6 +115,9 @@ def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after
             *notes,
             f"{blocks} dropped: a provider refuses thinking when the messages before it changed",
         )
+    if count := results_cut_by_hosts(prepared.conversation.messages):
+        results = how_many(count, "tool result")
+        notes = (*notes, f"{results} had been cut by the host: what it left out is not archived")
     messages, reasons = prepared.conversation.render(sent), accounting.reasons()
     return replace(
         _as_it_came(prepared, outcome),

@@ -11,6 +11,15 @@ def plural(thing: str) -> str:
     return f"{thing[:-1]}ies" if thing.endswith("ry") else f"{thing}s"
 
 
+def short_number(number: int) -> str:
+    """`short_number(156_203)` -> `"156K"`, `4_130` -> `"4.1K"`, `940` -> `"940"`."""
+    if number < 1_000:
+        return str(number)
+    if number < 9_950:
+        return f"{number / 1_000:.1f}K"
+    return f"{number / 1_000:.0f}K" if number < 999_500 else f"{number / 1_000_000:.2f}M"
+
+
 def texts_and_messages(number: int) -> str:
     """`texts_and_messages(1)` -> `"1 text or message"`, `(5)` -> `"5 texts and messages"`."""
     return f"{number:,} {'text or message' if number == 1 else 'texts and messages'}"

@@ -18,6 +18,7 @@ This package only finds evidence. `planning` and `strategies` choose which evide
     file_history.py     the changes of files by the calls
     replaced_lines.py   the lines of a text that later changes replaced
     ledger/             the evidence of everything compressed so far
+    host_cuts.py        what a host left out of a tool result
     redaction/          secrets, replaced before a text is sent to a model
     grounding.py        items of a summary that do not occur in its source
 """

@@ -4,11 +4,12 @@ from typing import Any
 
 from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.display.fences import fenced
-from context_compression.display.plurals import how_many
+from context_compression.display.plurals import how_many, short_number
 from context_compression.display.strings import one_line
 from context_compression.evidence.ledger import render
 from context_compression.session import Session
 from context_compression.session.receipts import archive_of
+from context_compression.session.state import State
 from context_compression.tokens import Counter
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
@@ -43,13 +44,32 @@ def archive_all(session: Session, transcript: Transcript) -> None:
 
 
 def answer_after_compaction(workspace: Workspace, id: str) -> dict[str, Any]:
-    """The answer to a `SessionStart` event: `message_after_compaction` for the model.
+    """The answer to a `SessionStart` event after a compaction, with a line that the user sees.
 
-    `{}` if there is no message. Claude Code, Codex and Gemini CLI take the same answer.
+    `message_after_compaction` is for the model. `{}` if nothing is archived. Claude Code, Codex and
+    Gemini CLI take the same answer.
     """
-    text = message_after_compaction(workspace, id)
+    line, text = line_after_compaction(workspace, id), message_after_compaction(workspace, id)
     output = {"hookEventName": "SessionStart", "additionalContext": text}
-    return {"hookSpecificOutput": output} if text else {}
+    return ({"systemMessage": line} if line else {}) | (
+        {"hookSpecificOutput": output} if text else {}
+    )
+
+
+def line_after_compaction(workspace: Workspace, id: str) -> str | None:
+    """`156K -> 38K tokens, 184 items restorable`; `None` if nothing is archived.
+
+    There are no sizes if the host wrote its own summary.
+    """
+    state = Session(workspace.store, id).state()
+    restorable = f"{how_many(len(state.refs), 'item')} restorable"
+    if not state.refs:
+        return None
+    if not _is_ours(state):
+        return f"what this summary replaces is archived, {restorable}"
+    newest, beside = state.compressions[-1], state.origin.get("beside", 0)
+    before, after = (short_number(newest[f"tokens_{at}"] + beside) for at in ("before", "after"))
+    return f"{before} -> {after} tokens, {restorable}"
 
 
 def message_after_compaction(workspace: Workspace, id: str) -> str | None:
@@ -63,7 +83,7 @@ def message_after_compaction(workspace: Workspace, id: str) -> str | None:
     """
     session = Session(workspace.store, id)
     log, state = workspace.store.session(id), session.state()
-    if state.compressions or not state.refs:
+    if _is_ours(state) or not state.refs:
         return None
     known = archive_of(session.store, log, state).ledger
     ledger = render(known, LEDGER_TOKENS, measure=Counter().text)
@@ -77,3 +97,8 @@ def message_after_compaction(workspace: Workspace, id: str) -> str | None:
             *(f"- {ref}: {one_line(state.refs[ref]['what'])}" for ref in texts[: -REFS - 1 : -1]),
         ]
     )
+
+
+def _is_ours(state: State) -> bool:
+    """Whether our view answered the newest compaction; `archive_all` undoes its compression."""
+    return bool(state.compressions) and state.compressions[-1]["n"] == max(state.numbers)

@@ -13,6 +13,7 @@ from context_compression.conversation.refs import DIGITS, REF, digest_of
 from context_compression.conversation.rendering import Span
 from context_compression.display.plurals import how_many
 from context_compression.evidence import facts as evidence
+from context_compression.evidence.host_cuts import cut_by_host
 from context_compression.evidence.lexicon import Lexicon
 from context_compression.evidence.redaction import MARK, beginning, redact
 from context_compression.planning import measured
@@ -23,7 +24,7 @@ SUMMARY_MARKS = ("SUMMARY", "CONVERSATION_SUMMARY", COMPRESSED)
 REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
 """Claude Code puts its own additions to a tool result between these tags."""
 RECEIPT = re.compile(
-    r"\[[^\n]{1,200}: [\d,]+ tokens, [^\n]{1,200};"
+    r"\[[^\n]{1,200}: [\d,]+ tokens, [^\n]{1,700};"
     rf" ref ({REF})[;\]][^\n]{{0,400}}(?:\n|\Z)"
 )
 """The beginning of a preview that this package wrote."""
@@ -122,6 +123,8 @@ def describe(result: ToolResult, tool: str, tokens: int) -> str:
         parts.append(f"exit {status}")
     if result.is_error:
         parts.append("error")
+    if cut := cut_by_host(text):
+        parts.append(str(cut))
     return f"{tool}: {', '.join(parts)}"
 
 

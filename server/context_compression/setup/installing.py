@@ -74,7 +74,7 @@ def entry_in(entry: ConfigurationEntry) -> Value | None:
     Raises:
         SetupError: the file cannot be read.
     """
-    path = _resolved(entry.path)
+    path = resolved(entry.path)
     with _naming_file(path):
         return entry.current(_text(read(path)))
 
@@ -90,7 +90,7 @@ def is_current(addition: Addition) -> bool | None:
 
 
 def _install_change(addition: Addition) -> FileChange:
-    path = _resolved(addition.path)
+    path = resolved(addition.path)
     current = read(path)
     with _naming_file(path):
         text = _text(current)
@@ -115,7 +115,7 @@ def _install_one(addition: Addition, backups: Backups) -> Done:
 
 
 def _uninstall_change(addition: Addition, backups: Backups) -> FileChange:
-    path = _resolved(addition.path)
+    path = resolved(addition.path)
     current = read(path)
     backup = backups.of(path)
     after = current
@@ -150,7 +150,7 @@ def _text(data: bytes | None) -> str:
     return (data or b"").decode()
 
 
-def _resolved(path: Path) -> Path:
+def resolved(path: Path) -> Path:
     """The path with links resolved, so that the file is replaced and the links stay."""
     try:
         return path.resolve()

@@ -167,8 +167,7 @@ def test_without_function_hooks_the_hosts_summary_is_accompanied(
     with MessagesAPI([shell("echo full", tokens=FULL), summary, saying("done")]) as api:
         older.ask(api, "Go on.", "--resume", SESSION, **SHORT_TAIL)
 
-    _, asked, after = ("\n".join(texts_in(request)) for request in api.requests)
-    assert "Keep refs: a line like" in asked
+    after = "\n".join(texts_in(api.requests[-1]))
     assert "They looked at it." in after
     assert "- Never touch src/db." in after
     assert "context_restore(query=…)" in after

@@ -71,6 +71,14 @@ def claude(tmp_path: Path) -> Claude:
     return Claude(tmp_path)
 
 
+def test_a_project_whose_path_is_long_is_found_by_its_shortened_name(claude: Claude):
+    claude.cwd = Path("/tmp" + "/a_b" * 60)
+    folder = f"{'-tmp' + '-a-b' * 60:.200}-yhxurw"  # as Claude Code 2.1.329 names it
+    ours = claude.transcript("aaa", "toolu_1", folder=claude.project.with_name(folder))
+
+    assert claude.find("toolu_1") == ours
+
+
 def test_outside_claude_code_there_is_no_current_conversation(claude: Claude):
     claude.client = ""
     claude.transcript("aaa", "toolu_1")

@@ -34,13 +34,13 @@ def test_the_plugin_is_in_the_package_and_of_its_version() -> None:
 def test_hooks_call_the_server_of_the_plugin() -> None:
     about, hooks = read(".claude-plugin/plugin.json"), read("hooks/hooks.json")
     [server] = about["mcpServers"]
+    [module] = hooks["modules"]
+    assert (PLUGIN / "hooks" / module).is_file()
     name = f"plugin:{about['name']}:{server}"
 
     [after_tool] = hooks["hooks"]["PostToolUse"]
-    [module] = hooks["modules"]
 
     assert [hook["server"] for hook in after_tool["hooks"]] == [name]
-    assert f"'{name}'" in (PLUGIN / "hooks" / module).read_text("utf-8")
     matching = re.compile(after_tool["matcher"])
     assert all(map(matching.fullmatch, ("Bash", "Read", "Agent", "mcp__github__get_issue")))
     ours = f"mcp__plugin_{about['name']}_{server}__context_restore"
@@ -138,7 +138,7 @@ def test_the_command_is_silent_where_there_is_nothing_to_say(tmp_path: Path, std
     assert (ended.returncode, ended.stdout) == (0, "")
 
 
-def test_the_command_says_what_a_summary_shall_keep(tmp_path: Path) -> None:
+def test_the_command_answers_a_compaction_and_tells_what_it_did(tmp_path: Path) -> None:
     path = tmp_path / "home" / ".claude" / "projects" / "-p" / "s.jsonl"
     path.parent.mkdir(parents=True)
     with path.open("w", encoding="utf-8") as file:
@@ -148,12 +148,19 @@ def test_the_command_says_what_a_summary_shall_keep(tmp_path: Path) -> None:
             file.write(json.dumps({**row, "parentUuid": parent, "message": message}) + "\n")
     about = {"session_id": "s", "transcript_path": str(path)}
 
-    before = hook(tmp_path, json.dumps({**about, "hook_event_name": "PreCompact"}))
+    compaction = {
+        "hook_event_name": "session.compact",
+        "trigger": "manual",
+        "handles": [f"u{number}" for number in range(12)],
+    }
+
+    before = hook(tmp_path, json.dumps(about | compaction))
     after = hook(
         tmp_path, json.dumps({**about, "hook_event_name": "SessionStart", "source": "compact"})
     )
 
     assert (before.returncode, after.returncode) == (0, 0)
-    assert before.stdout.startswith("Keep word for word")
-    told = json.loads(after.stdout)["hookSpecificOutput"]
-    assert "context_restore(query=…)" in told["additionalContext"]
+    assert json.loads(before.stdout)["messages"]
+    [(name, line)] = json.loads(after.stdout).items()  # nothing for the model: it has our view
+    assert name == "systemMessage"
+    assert re.fullmatch(r"[\d.]+K? -> [\d.]+K? tokens, \d+ items restorable", line)

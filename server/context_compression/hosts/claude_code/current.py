@@ -17,6 +17,7 @@ from context_compression.hosts.claude_code.about import (
     SESSION_VARIABLE,
     TITLE,
     config_folder,
+    project_folder_name,
 )
 from context_compression.hosts.claude_code.transcript.row import blocks
 from context_compression.transcripts.caller import Caller
@@ -81,8 +82,7 @@ def _near(caller: Caller, session: str | None) -> Near:
     config = _config(caller)
     running = _transcripts(config, session)
     started = _transcripts(config, caller.environ.get(SESSION_VARIABLE))
-    # `/home/me/my_app` is kept under projects/-home-me-my-app
-    projects = {config / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(caller.cwd))}
+    projects = {config / "projects" / project_folder_name(str(caller.cwd))}
     projects.update(candidate.path.parent for candidate in running + started)
     newest = files(path for folder in projects for path in folder.glob("*.jsonl"))
     return Near(running, started, newest)

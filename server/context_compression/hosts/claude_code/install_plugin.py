@@ -17,7 +17,7 @@ from context_compression.errors import SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE, folder
 from context_compression.setup.additions import Value
 from context_compression.setup.files import Backup, Backups, FileChange, hash_of, read
-from context_compression.setup.installing import Done
+from context_compression.setup.installing import Done, resolved
 from context_compression.setup.machine import Machine, Server
 
 FOLDER = Path(__file__).parent / "plugin"
@@ -117,8 +117,8 @@ class Plugin:
 
 
 def settings_file(machine: Machine) -> Path:
-    """The file in which Claude Code lists the user's plugins."""
-    return folder(machine) / "settings.json"
+    """The file in which Claude Code lists the user's plugins; where it is a link, its target."""
+    return resolved(folder(machine) / "settings.json")
 
 
 def entry_of_plugin(machine: Machine) -> tuple[Path, Value] | None:

@@ -19,7 +19,7 @@ CALL_ID, OF_PLUGIN = "claudecode/toolUseId", "toolu_plugin_"
 OF_CODEX = "callId"
 """Codex sends this only with calls of its model."""
 META = {
-    "anthropic/alwaysLoad": False,  # Claude Code shows its model only the name
+    "ui": {"visibility": ["app"]},  # of the MCP Apps extension: not for the model
     "anthropic/maxResultSizeChars": 500_000,
 }
 

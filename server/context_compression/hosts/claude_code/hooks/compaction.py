@@ -1,36 +1,46 @@
 """Compactions of Claude Code: answered with our view, or prepared for the host's own summary."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from context_compression.compression.result import Result
+from context_compression.display.plurals import short_number
+from context_compression.errors import BudgetTooSmall
 from context_compression.hooks.host_compaction import (
     INSTRUCTIONS,
     answer_after_compaction,
     archive_all,
 )
+from context_compression.hooks.named_size import NamedSize, named_size
 from context_compression.hosts.claude_code.hooks.rows import rows_of
 from context_compression.hosts.claude_code.hooks.where import where
 from context_compression.hosts.claude_code.transcript import read_own
 from context_compression.session import Session
 from context_compression.session.threads import in_thread
 from context_compression.settings import Settings
+from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import Counter
-from context_compression.tokens.usage import for_model
+from context_compression.tokens.usage import count_tokens, for_model
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import Transcript
 from context_compression.workspace import Workspace
+from context_compression.workspace.opened import Opened
 
 PATIENCE = 0.3  # seconds to wait until the host has written its last rows; it takes 0.1
 STEP = 0.03
 
 
 async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"messages": …}` with our view as `rows.Row`s; `{}` if the host must compact by itself.
+    """The answer to a compaction that is about to run; `{}` if the conversation is not known.
 
-    A view that would be over the threshold again is undone, and the answer is `{}`.
+        {"messages": rows}       our view, as `rows.Row`s, replaces the conversation
+        {"skip": reason}         what the user asked for would change nothing
+        {"instructions": text}   the host writes its summary; the conversation is archived
+
+    A view that would be over the threshold again is undone, and the host writes its summary.
 
     Args:
         workspace: the workspace with the settings and the store.
@@ -39,57 +49,113 @@ async def compacted(workspace: Workspace, event: Mapping[str, Any]) -> dict[str,
     """
     path = where(workspace, event).transcript
     handles = [str(handle) for handle in event.get("handles") or ()]
-    settings = workspace.settings()
-    unasked = event.get("trigger") == "auto"
-    if path is None or not handles or (unasked and not settings.auto_compress):
+    if path is None or not handles:
         return {}
     if agent := string(event, "agent_id"):
         path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
     transcript = await in_thread(partial(_written, path, handles[-1]))
-    session = Session(workspace.store, transcript.session_id, model=transcript.model)
-    settings = _for_messages(settings, transcript, event.get("window"))
-    session.summarizer = workspace.summarizer(settings)
-    result = await session.acompress(
-        messages=transcript.messages,
-        focus=string(event, "instructions") or None,
-        force=True,
-        settings=settings,
-    )
-    if not result.changed:
-        return {}
-    rows = rows_of(result, transcript, handles)
-    if rows is None or result.tokens_after >= settings.threshold_tokens:  # full again at once
-        await in_thread(session.undo)
-        return {}
-    return {"messages": rows}
+    by_user, words = event.get("trigger") == "manual", string(event, "instructions")
+    settings = _settings(workspace, transcript, event.get("window"), by_user=by_user)
+    opened = workspace.of(transcript, settings=settings)
+    answer = None
+    if event.get("trigger") != "auto" or settings.auto_compress:
+        asked = named_size(words) if by_user else NamedSize(focus=words)
+        summarizer = workspace.summarizer(settings)
+        answer = await _Compaction(opened, transcript, asked, by_user).answer(handles, summarizer)
+    if answer is None:
+        await in_thread(partial(archive_all, opened.session, transcript))
+    return answer or {"instructions": INSTRUCTIONS}
 
 
-def _for_messages(settings: Settings, transcript: Transcript, window: Any) -> Settings:
-    """The settings with the token budget of the messages alone.
+class _Compaction:
+    """A compaction that our view may answer.
 
-    System prompt and tools take a part of the window, and a compaction cannot change them.
+    Our session has no system prompt or tools: a compaction cannot change them, so a share of the
+    conversation's own size is a share of its messages.
     """
-    counter = Counter(transcript.model)
-    overhead = counter.system(transcript.system) + counter.tools(transcript.tools)
-    budget = for_model(settings, transcript.model).token_budget
-    if isinstance(window, int) and window > 0 and "token_budget" not in settings.model_fields_set:
-        budget = window
-    own = {"summary_role": "user"}  # we cannot add to the host's system prompt
-    return settings.changed({**own, "token_budget": max(1, budget - overhead)})
+
+    def __init__(
+        self, opened: Opened, transcript: Transcript, asked: NamedSize, by_user: bool
+    ) -> None:
+        whole = opened.session
+        self.session = Session(whole.store, whole.id, settings=whole.settings, model=whole.model)
+        self.session.origin = whole.origin
+        self._transcript, self._asked, self._by_user = transcript, asked, by_user
+        counter = Counter(whole.model, whole.counter)
+        fixed = counter.system(transcript.system) + counter.tools(transcript.tools)
+        self._beside = int(fixed)  # tokens of each request, without messages
+
+    async def answer(
+        self, handles: Sequence[str], summarizer: Summarizer | None
+    ) -> dict[str, Any] | None:
+        """The rows of our view, or why nothing changes; `None` if the host must compact."""
+        session, messages = self.session, self._transcript.messages
+        session.summarizer = summarizer
+        before = int(count_tokens(messages, model=session.model))
+        asked = self._asked.of(before + self._beside)
+        result = await self._compress(None if asked is None else asked - self._beside)
+        if self._by_user and asked is None and not result.changed:  # all messages are recent
+            result = await self._compress(int(before * session.settings.target_usage))
+        if not result.changed:
+            return {"skip": _unchanged(before + self._beside, asked)} if self._by_user else None
+        rows = rows_of(result, self._transcript, handles)
+        full = result.tokens_after + self._beside >= session.settings.threshold_tokens
+        if rows is None or full:  # the host would compact again at once
+            await in_thread(session.undo)
+            return None
+        return {"messages": rows}
+
+    async def _compress(self, target: int | None) -> Result:
+        """The result of compressing to a target, or to the minimum size, or as the settings say."""
+        compress = partial(
+            self.session.acompress,
+            messages=self._transcript.messages,
+            focus=self._asked.focus or None,
+            not_counted=self._beside,
+        )
+        if target is None:
+            return await compress(force=True)
+        try:
+            return await compress(target_tokens=max(1, target))
+        except BudgetTooSmall as error:
+            return await compress(target_tokens=error.floor_tokens)
 
 
-def beforehand(workspace: Workspace, event: Mapping[str, Any]) -> str:
-    """Instructions for the host's summary; the complete conversation is archived first."""
-    path = where(workspace, event).transcript
-    if path is not None:
-        transcript = read_own(path)
-        archive_all(workspace.of(transcript).session, transcript)
-    return INSTRUCTIONS
+def _unchanged(before: int, asked: int | None) -> str:
+    """Why a compaction that the user asked for changes nothing."""
+    has = f"the context has {short_number(before)} tokens"
+    if asked is not None and asked >= before:
+        return f"{has}, and {short_number(asked)} were asked for"
+    return f"{has}, and none of them can be freed"
+
+
+def _settings(
+    workspace: Workspace, transcript: Transcript, window: Any, *, by_user: bool
+) -> Settings:
+    """The settings, with the host's window, and for a compaction that the user asked for."""
+    settings = workspace.settings()
+    changed: dict[str, Any] = {"summary_role": "user"}  # we cannot add to the host's system prompt
+    if "token_budget" not in settings.model_fields_set:
+        given = isinstance(window, int) and window > 0
+        changed["token_budget"] = (
+            window if given else for_model(settings, transcript.model).token_budget
+        )
+    if by_user:
+        changed["target_usage"] = settings.manual_target_usage
+    return settings.changed(changed)
 
 
 def afterwards(workspace: Workspace, event: Mapping[str, Any]) -> dict[str, Any]:
-    """The text that the host adds to a history it has compacted; `{}` if there is none."""
-    return answer_after_compaction(workspace, where(workspace, event).id)
+    """What user and model are told after a compaction; `{}` if there is nothing to say.
+
+    A host that runs no function hooks did not announce its compaction. What it replaced is archived
+    now: the host writes the compaction to the transcript after this (seen in version 2.1.329).
+    """
+    about = where(workspace, event)
+    if about.transcript and not Session(workspace.store, about.id).state().compressions:
+        transcript = read_own(about.transcript)
+        archive_all(workspace.of(transcript).session, transcript)
+    return answer_after_compaction(workspace, about.id)
 
 
 def _written(path: Path, newest: str) -> Transcript:
