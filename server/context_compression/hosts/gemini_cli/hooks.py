@@ -59,7 +59,7 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
         text = text[len(start) : -len(end)]
     tool = string(event, "tool_name")
     call = ToolCall("", NAMES.get(tool, tool), event.get("tool_input"))
-    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text))
+    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text), workspace.environ)
     if kept is None:
         return {}
     return {"decision": "deny", "reason": f"{start}{kept}{end}" if fenced else kept}
@@ -89,7 +89,7 @@ def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
     # no transcript has the texts alone as its conversation, so they get a session of their own
     about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
     view = view_to_send(session_of(workspace, about), texts)
-    if view is None:
+    if view is None or not texts:
         return {}
     messages = [
         {"role": role, "content": head + text["content"]}
@@ -110,27 +110,26 @@ def in_place(
 ) -> Iterator[Mapping[str, str]]:
     """A view with as many texts as `texts`, each in the same role.
 
-    New texts replace the next text of the user that left, or go to the start of the next text that
-    stays, whichever comes first; without either they are dropped. Any other text that left becomes
-    `LEFT_OUT`. This is for a host that puts texts back by their number.
+    A new text goes to the next place of its own role: in place of a text that left, or to the start
+    of a text that stays. Without a next one it goes to the end of the one before. A text that left
+    and has no replacement becomes `LEFT_OUT`. This is for a host that puts texts back by their
+    number.
     """
-    kept: dict[int, Mapping[str, str]] = {}
-    new: dict[int, list[str]] = {}  # by the index of the text before it
+    kept: set[int] = set()
+    before: list[list[str]] = [[] for _ in texts]  # by place: new texts, and those that stay
+    after: list[list[str]] = [[] for _ in texts]
     last = -1
     for part in positions_in(view, texts):
         if isinstance(part, int):
-            kept[part], last = texts[part], part
-        else:
-            new.setdefault(last, []).append(parse([part]).messages[0].text)
-    waiting: list[str] = []
+            kept.add(part)
+            last = part
+            continue
+        new = parse([part]).messages[0]
+        places = [place for place, text in enumerate(texts) if text["role"] == new.role]
+        places = places or [*range(len(texts))]
+        place = next((place for place in places if place > last), None)
+        (after[places[-1]] if place is None else before[place]).append(new.text)
     for place, text in enumerate(texts):
-        waiting += new.pop(place - 1, [])
-        if place in kept:
-            content = "\n\n".join([*waiting, text["content"]]) if waiting else text["content"]
-            waiting = []
-            yield {**text, "content": content}
-        elif waiting and text["role"] == "user":
-            yield {**text, "content": "\n\n".join(waiting)}
-            waiting = []
-        else:
-            yield {**text, "content": LEFT_OUT}
+        own = [text["content"]] if place in kept else []
+        content = [*before[place], *own, *after[place]]
+        yield {**text, "content": "\n\n".join(content or [LEFT_OUT])}
