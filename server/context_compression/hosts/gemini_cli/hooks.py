@@ -1,6 +1,6 @@
 """Answers to Gemini CLI's hooks, in its own JSON. Seen in version 0.61.0.
 
-AfterTool      a large result becomes its preview, as the reason of a denial, which the model sees
+AfterTool      a large result becomes its preview; `replacing` says how
 BeforeModel    the texts of a request that is too long, compressed; calls and results stay
 SessionStart   of a resumed session: the list of what was archived, and how to restore it
 """
@@ -21,6 +21,7 @@ from context_compression.conversation.messages import (
 from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
+from context_compression.hosts.gemini_cli.replacing import answer_with
 from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name
@@ -51,8 +52,8 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
 def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     response = as_object(event.get("tool_response"))
     text = _text(response.get("llmContent"))
-    if text is None or response.get("error"):
-        return {}
+    if text is None or response.get("error") or event.get("original_request_name"):
+        return {}  # the last is set where `read_file` just read a preview
     start, end = FENCE
     fenced = text.startswith(start) and text.endswith(end)
     if fenced:
@@ -62,7 +63,7 @@ def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, 
     kept = offload_result(session_of(workspace, event), AnsweredCall(call, text), workspace.environ)
     if kept is None:
         return {}
-    return {"decision": "deny", "reason": f"{start}{kept}{end}" if fenced else kept}
+    return answer_with(f"{start}{kept}{end}" if fenced else kept, workspace, event)
 
 
 def _after_resume(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
