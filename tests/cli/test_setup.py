@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -135,7 +136,7 @@ def test_what_cannot_be_done_is_said(
 def test_the_doctor_ends_with_1_where_something_is_wrong(desk: Desk, codex: Path) -> None:
     codex.write_text('[mcp_servers.context-compression]\ncommand = "/gone"\n', encoding="utf-8")
 
-    done = desk.run("doctor", env=NO_HOSTS)
+    done = desk.run("doctor", "codex", env=NO_HOSTS)
     asked = desk.run("doctor", "codex", "--json", env=NO_HOSTS)
 
     assert (done.returncode, asked.returncode) == (1, 1)
@@ -145,10 +146,26 @@ def test_the_doctor_ends_with_1_where_something_is_wrong(desk: Desk, codex: Path
     assert checks == ["configuration", "command", "hooks", "server"]
 
 
+def test_the_doctor_has_a_line_for_each_host_that_is_here(desk: Desk, codex: Path) -> None:
+    codex.write_text('[mcp_servers.context-compression]\ncommand = "/gone"\n', encoding="utf-8")
+    (desk.folder / "home" / ".gemini").mkdir()
+
+    done = desk.run("doctor", env=NO_HOSTS)
+
+    version, of_codex, rest, of_gemini, more = done.stdout.decode().splitlines()
+    assert done.returncode == 1
+    assert re.fullmatch(r"context-compression \d+\.\d+\.\d+", version)
+    assert of_codex.startswith("✗ Codex         server: Run context-compression install again")
+    assert rest.startswith(" " * len("✗ Codex         "))
+    assert "not installed in it; context-compression install gemini-cli" in of_gemini
+    assert more == "More about one of them: context-compression doctor HOST"
+    assert all(len(line) <= 80 for line in done.stdout.decode().splitlines())
+
+
 def test_without_any_host_the_doctor_tries_this_installation(desk: Desk) -> None:
     found = desk.json("doctor")
 
-    assert [*found] == ["This installation"]
+    assert "This installation" in found
     assert all(finding["ok"] is not False for finding in found["This installation"])
 
 

@@ -13,9 +13,11 @@ import pytest
 
 import context_compression
 from context_compression import Session
+from context_compression.doctor import doctor
 from context_compression.doctor.checks import VARIABLES, Finding
 from context_compression.doctor.doctor import check_server, examine, passed_environment
-from context_compression.hosts.claude_code.install_plugin import FOLDER, MARKET, PLUGIN
+from context_compression.errors import SetupError
+from context_compression.hosts.claude_code.install_plugin import FOLDER, MANIFEST, MARKET, PLUGIN
 from context_compression.hosts.configurations import BY_NAME
 from context_compression.setup import installing
 from context_compression.setup.host import Host
@@ -359,6 +361,64 @@ def test_hooks_that_are_missing_or_old_are_said(machine_with: Machines) -> None:
 
     assert (now.ok, old.ok, none.ok) == (True, False, None)
     assert old.mend == "context-compression install codex"
+
+
+def test_a_server_that_several_hosts_have_is_started_once(
+    machine_with: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, here = machine_with(PATH="/usr/bin:/bin"), Server(sys.executable)
+    hosts = [BY_NAME[name] for name in ("gemini-cli", "opencode", "pi", "codex")]
+    for host in hosts:
+        install(host, machine, here)
+    started: list[Sequence[str]] = []
+
+    async def fails(command: Sequence[str], *_: object) -> None:
+        started.append(command)
+        raise SetupError("it is tired")
+
+    monkeypatch.setattr(doctor, "try_out", fails)
+    found = doctor.examine_all(hosts, machine, here)
+
+    assert ["does not start: it is tired" in str(of(each, "server")) for each in found] == [
+        True
+    ] * 4
+    assert len(started) == 2  # Codex passes on fewer variables
+
+
+def test_hooks_without_the_server_are_said(machine_with: Machines) -> None:
+    machine, gone, pi = machine_with(), Server("/gone"), BY_NAME["pi"]
+    assert not doctor.has_hooks(pi, machine)
+    installing.install(pi.hook_additions(machine, gone), machine.home)
+
+    missing, hooks = examine(pi, machine, gone)
+
+    assert doctor.has_hooks(pi, machine)
+    assert (missing.check, missing.ok, hooks.ok) == ("configuration", False, True)
+    assert missing.mend == "context-compression install pi"
+
+
+def test_a_plugin_of_claude_code_in_another_version_is_said(
+    machine_with: Machines, tmp_path: Path
+) -> None:
+    machine, claude = machine_with(PATH="/usr/bin:/bin"), BY_NAME["claude-code"]
+    settings = machine.home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    about = json.loads((FOLDER / MANIFEST).read_bytes())
+    said = {
+        "enabledPlugins": {PLUGIN: True},
+        "extraKnownMarketplaces": {MARKET: {"source": {"path": str(tmp_path / "old")}}},
+    }
+    settings.write_text(json.dumps(said), encoding="utf-8")
+    manifest = tmp_path / "old" / MANIFEST
+    manifest.parent.mkdir(parents=True)
+
+    def told(number: str) -> Finding:
+        manifest.write_text(json.dumps(about | {"version": number}), encoding="utf-8")
+        return of(examine(claude, machine, Server("/gone")), "hooks")
+
+    assert told(about["version"]).ok is True
+    assert told("0.0.1").ok is False
+    assert "version 0.0.1 in" in told("0.0.1").says
 
 
 def test_an_entry_that_is_switched_off_is_said(machine_with: Machines) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from context_compression import count_tokens
 from context_compression.hooks.requests import positions_in
@@ -100,6 +102,33 @@ async def test_a_short_output_and_one_read_back_are_left_alone(host: str, worksp
     assert await told(workspace, host, changed(event, "all is well")) == {}
     assert await told(workspace, host, changed(event, LONG, offloaded)) == {}
     assert not workspace.store.folder.exists()
+
+
+async def test_an_output_that_the_host_has_shortened_itself_is_left_alone(workspace: Workspace):
+    for host in ("opencode", "pi"):
+        event, _ = OUTPUTS[host]
+
+        assert await told(workspace, host, event | {"shown": "line 1 of 900, and a file"}) == {}
+    assert not session(workspace).state().refs
+
+
+@pytest.mark.parametrize("host", ["gemini-cli", "opencode", "pi"])
+async def test_a_file_that_an_agent_reads_has_a_larger_minimum(host: str, workspace: Workspace):
+    event, _ = OUTPUTS[host]
+    name = "tool_name" if host == "gemini-cli" else "toolName" if host == "pi" else "tool"
+    reading = event | {name: "read_file" if host == "gemini-cli" else "read"}
+
+    assert 5_000 < count_tokens([{"role": "user", "content": LONG}]) < 10_000
+    assert await told(workspace, host, reading) == {}
+
+
+@every_host
+async def test_the_users_limits_for_tools_hold(host: str, tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    environ = {"CONTEXT_COMPRESSION_OFFLOAD_AT_SOURCE": "*=0"}
+    never = Workspace.here(environ=environ, cwd=tmp_path / "project", home=tmp_path, store=None)
+
+    assert await told(never, host, OUTPUTS[host][0]) == {}
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -262,6 +291,30 @@ def test_texts_keep_their_number_and_their_roles():
     assert [text["content"] for text in placed[4:]] == ["4", "5"]
     assert placed[0]["content"] == summary["content"]
     assert all("[Compressed History]" in text["content"] for text in placed[:4])
+
+
+ROLES = st.sampled_from(["user", "assistant"])
+TEXT_STAYS_AND_NEW = st.tuples(ROLES, st.booleans(), st.none() | ROLES)
+
+
+@given(st.lists(TEXT_STAYS_AND_NEW, min_size=1, max_size=8))
+def test_no_new_text_is_dropped_and_none_that_stays_is_changed(
+    drawn: list[tuple[str, bool, str | None]],
+):
+    texts = [{"role": role, "content": f"text {n}"} for n, (role, *_) in enumerate(drawn)]
+    view: list[Object] = []
+    for text, (_, stays, newer) in zip(texts, drawn, strict=True):
+        view += [text] if stays else []
+        view += [{"role": newer, "content": f"new after {text['content']}."}] if newer else []
+
+    placed = [*in_place(view, texts)]
+
+    assert [text["role"] for text in placed] == [text["role"] for text in texts]
+    for part in view:
+        holders = [text for text in placed if part["content"] in text["content"].split("\n\n")]
+        assert len(holders) == 1
+        has_place = any(text["role"] == part["role"] for text in texts)
+        assert holders[0]["role"] == part["role"] or not has_place
 
 
 async def test_what_gemini_cli_says_before_the_users_words_is_not_taken_for_them(

@@ -1,6 +1,7 @@
 """All commands; the longer ones have their own modules. Heavy modules are imported when used."""
 
 import json
+import signal
 import sys
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from context_compression.cli.export import export
 from context_compression.cli.restore import restore
 from context_compression.cli.setup import doctor, install, uninstall
 from context_compression.cli.terminal import (
+    alone_on_stdout,
     is_at_terminal,
     say,
     show,
@@ -98,11 +100,19 @@ def serve(
 
 @click.command(short_help="Answer one event of a host's hook.")
 @click.argument("host", type=click.Choice(list(HOOKED)))
+@click.option("--serve", is_flag=True, hidden=True, help="Answer events until stdin ends.")
 @click.pass_obj
-def hook(options: Options, host: str) -> None:
+def hook(options: Options, host: str, serve: bool) -> None:
     """Answer one event of a host's hook: read its JSON on stdin, print the answer on stdout."""
     from anyio import run
 
+    if serve:
+        from context_compression.hosts.serving import serve_events
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host decides when it ends
+        with alone_on_stdout() as answers:
+            run(serve_events, host, options.workspace(), sys.stdin.buffer, answers)
+        return
     with never_failing(host):
         if stdin_is_closed():
             raise ContextCompressionError("Stdin is closed, but the host writes the event to it.")

@@ -1,7 +1,10 @@
 """`install`, `uninstall` and `doctor`: the server in the configurations of hosts."""
 
 import os
+import re
 import sys
+import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -18,8 +21,11 @@ if TYPE_CHECKING:  # imported when used, so that the other commands start faster
     from context_compression.setup.installing import Done
     from context_compression.setup.machine import Machine, Server
 
+PROGRAM = "context-compression"
+HERE = "This installation"
 PROBLEM = 1
 """The exit code of the doctor if it finds a problem."""
+LINE_WIDTH = 80
 MARKS = {True: "✓", False: "✗", None: "·"}
 
 host_names = click.argument("names", nargs=-1, metavar="[HOST]...")
@@ -124,20 +130,31 @@ def doctor(options: Options, names: tuple[str, ...], in_project: bool, as_json: 
     """
     from context_compression.doctor import doctor
     from context_compression.hosts.configurations import HOSTS
+    from context_compression.setup.finding import Finding
 
     machine, server = _here(options)
+    hosts = _hosts(names) or [
+        host
+        for host in HOSTS
+        if _has(host, machine, in_project) or doctor.has_hooks(host, machine, in_project=in_project)
+    ]
     findings: dict[str, list[Finding]] = {}
     with working("starting the server"):
-        for host in _hosts(names) if names else HOSTS:
-            if names or _has(host, machine, in_project):
-                findings[host.title] = doctor.examine(host, machine, server, in_project=in_project)
+        examined = doctor.examine_all(hosts, machine, server, in_project=in_project)
+        findings |= {host.title: found for host, found in zip(hosts, examined, strict=True)}
         if not findings:
             command = [server.command, *server.options, "serve"]
-            findings["This installation"] = doctor.check_server(command, dict(os.environ), machine)
+            findings[HERE] = doctor.check_server(command, dict(os.environ), machine)
+    for host in () if names or in_project else HOSTS:
+        if host not in hosts and host.is_here(machine):
+            state = f"not installed in it; {PROGRAM} install {host.name}"
+            findings[host.title] = [Finding("configuration", None, state)]
     if as_json:
         write_json({title: list(map(asdict, listed)) for title, listed in findings.items()})
-    else:
+    elif names:
         show("\n\n".join(_as_text(title, listed) for title, listed in findings.items()))
+    else:
+        show("\n".join(_as_lines(findings, doctor.own_version())))
     if any(finding.ok is False for listed in findings.values() for finding in listed):
         raise SystemExit(PROBLEM)
 
@@ -217,3 +234,41 @@ def _as_text(title: str, findings: "list[Finding]") -> str:
         if finding.mend:
             lines.append(f"    {'':13}  → {finding.mend}")
     return "\n".join(lines)
+
+
+def _as_lines(findings: "Mapping[str, list[Finding]]", version: str) -> Iterator[str]:
+    """A line for each host: whether all is well, or what to do; this installation in full."""
+    yield f"{PROGRAM} {version}"
+    if HERE in findings:
+        yield _as_text(HERE, findings[HERE])
+    rows = [(title, *_in_short(listed)) for title, listed in findings.items() if title != HERE]
+    if not rows:
+        return
+    longest, *_, wide = (max(map(len, column)) for column in [*zip(*rows, strict=True)][:3])
+    for title, mark, version, state in rows:
+        start = f"{mark} {title:<{longest}}  {version:<{wide}}  "
+        yield textwrap.fill(
+            state, LINE_WIDTH, initial_indent=start, subsequent_indent=" " * len(start),
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+    yield f"More about one of them: {PROGRAM} doctor HOST"
+
+
+def _in_short(findings: "list[Finding]") -> tuple[str, str, str]:
+    """The mark of a host, its version, and "ok" or what to do, in a few words."""
+    of_host = next((finding.says for finding in findings if finding.check == "host"), "")
+    number = re.search(r"\d+(?:\.\d+)+", of_host.partition(";")[0])
+    version = number[0] if number else ""
+    wrong = [finding for finding in findings if finding.ok is False]
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        return MARKS[False], version, f"{_to_do(wrong[0])}{more}"
+    if len(findings) == 1:
+        return MARKS[findings[0].ok], version, findings[0].says
+    doubts = [f for f in findings if f.ok is None and (f.mend or f.check in ("host", "hooks"))]
+    mark = MARKS[None] if doubts else MARKS[True]
+    return mark, version, "; ".join(["ok", *map(_to_do, doubts)])
+
+
+def _to_do(finding: "Finding") -> str:
+    return f"{finding.check}: {finding.mend or finding.says}"

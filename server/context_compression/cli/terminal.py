@@ -8,7 +8,7 @@ import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import cycle
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -69,6 +69,19 @@ def confirmed(question: str, yes: bool, *, otherwise: str = "Add --yes.") -> boo
             f"This needs a confirmation, and stdin is not a terminal. {otherwise}"
         )
     return click.confirm(harmless(question), err=True)
+
+
+@contextmanager
+def alone_on_stdout() -> Generator[BinaryIO]:
+    """Stdout for a protocol; meanwhile, whatever else is printed goes to stderr."""
+    sys.stdout.flush()
+    with open(os.dup(1), "wb") as stdout:
+        os.dup2(2, 1)
+        try:
+            yield stdout
+        finally:
+            sys.stdout.flush()
+            os.dup2(stdout.fileno(), 1)
 
 
 def write(data: bytes) -> None:

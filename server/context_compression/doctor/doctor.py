@@ -1,9 +1,7 @@
 """All findings of the doctor about our server in one host."""
 
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,11 +20,14 @@ from context_compression.doctor.checks import (
     check_store,
     check_variables,
 )
+from context_compression.doctor.host_version import check_version
+from context_compression.doctor.side_by_side import Once, side_by_side
 from context_compression.doctor.trial import Trial, try_out
 from context_compression.errors import ContextCompressionError, SetupError
 from context_compression.hosts.claude_code.configuration import CLAUDE_CODE
-from context_compression.hosts.claude_code.install_plugin import FOLDER, entry_of_plugin
+from context_compression.hosts.claude_code.install_plugin import FOLDER, MANIFEST, entry_of_plugin
 from context_compression.setup.additions import Addition, ConfigurationEntry, Value
+from context_compression.setup.config_values import json_in
 from context_compression.setup.host import Environment, Host, command_of, environ_of
 from context_compression.setup.installing import entry_in, is_current
 from context_compression.setup.machine import PROGRAM, Machine, Server
@@ -38,8 +39,23 @@ DESKTOP_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 """The PATH that a desktop application is started with, on Linux as well as on macOS."""
 
 
+def examine_all(
+    hosts: Sequence[Host], machine: Machine, here: Server, *, in_project: bool = False
+) -> list[list[Finding]]:
+    """All findings about our server in each host, which are examined at the same time."""
+    once = Once()
+    return side_by_side(
+        lambda host: examine(host, machine, here, in_project=in_project, once=once), hosts
+    )
+
+
 def examine(
-    host: Host, machine: Machine, here: Server, *, in_project: bool = False
+    host: Host,
+    machine: Machine,
+    here: Server,
+    *,
+    in_project: bool = False,
+    once: Once | None = None,
 ) -> list[Finding]:
     """All findings about our server in a host.
 
@@ -48,6 +64,7 @@ def examine(
         machine: the user's computer.
         here: the command of the installation that is running now.
         in_project: whether to check the host's configuration in the project.
+        once: the checks that other hosts share.
     """
     install = f"{PROGRAM} install {host.name}{' --project' if in_project else ''}"
     try:
@@ -56,19 +73,31 @@ def examine(
         return [Finding("configuration", False, str(error), "Correct the file.")]
     command = command_of(entry) if entry is not None else None
     if entry is None or command is None:
-        return [Finding("configuration", False, f"{path} has no entry of ours", install)]
+        hooks = _configured_hooks(
+            host.hook_additions(machine, here, in_project=in_project), install
+        )
+        there = [finding for finding in hooks if finding.ok is not None]
+        return [Finding("configuration", False, f"{path} has no entry of ours", install), *there]
+
+    def of_version() -> list[Finding]:
+        return list(check_version(host, machine))
+
+    def of_server() -> list[Finding]:
+        environ = passed_environment(host.environment, machine, entry.get("env_vars"))
+        return check_server(command, environ | environ_of(entry), machine, host, once)
+
+    version, server = side_by_side(lambda check: check(), (of_version, of_server))
     hindrances = list(host.hindrances(host, machine, in_project)) if host.hindrances else []
     expected = host.server_entry(machine, here, in_project=in_project)
-    environ = passed_environment(host.environment, machine, entry.get("env_vars"))
     hooks = host.hook_additions(machine, here, in_project=in_project)
     if path != expected.path:  # the plugin has hooks of its own
         hooks = []
     return [
         *_configuration(path, entry, expected, hindrances),
-        *_version(host, machine),
+        *version,
         *_command(command, path, expected, install),
-        *_hooks(hooks, hindrances, install, from_plugin=path != expected.path),
-        *check_server(command, environ | environ_of(entry), machine, host),
+        *_hooks(hooks, hindrances, install, plugin=path if path != expected.path else None),
+        *server,
     ]
 
 
@@ -88,27 +117,50 @@ def installed_entry(
     return expected.path, entry_in(expected)
 
 
+def has_hooks(host: Host, machine: Machine, *, in_project: bool = False) -> bool:
+    """Whether a host has hooks of ours, in any version; an unreadable file counts as yes."""
+    try:
+        additions = host.hook_additions(machine, Server(""), in_project=in_project)
+        return any(is_current(addition) is not None for addition in additions)
+    except SetupError:
+        return True
+
+
 def check_server(
-    command: list[str], environ: Mapping[str, str], machine: Machine, host: Host | None = None
+    command: list[str],
+    environ: Mapping[str, str],
+    machine: Machine,
+    host: Host | None = None,
+    once: Once | None = None,
 ) -> list[Finding]:
     """Findings on a server that is started in an environment.
 
     They cover our variables, the start, the store, the search, the key, and the transcripts.
     """
+    once = once or Once()
     findings = [*check_variables(environ), *_not_passed(environ, machine, host)]
     cwd = Path(machine.home.anchor) if host and host.has_no_folder else machine.cwd
     if shutil.which(command[0], path=environ.get("PATH", os.defpath)) is None:
         mend = f"Run {PROGRAM} install again, with the installation that is in use now."
         return [*findings, Finding("server", False, f"there is no program {command[0]}", mend)]
     try:
-        trial = anyio.run(try_out, command, environ, cwd)
+        key = (*command, cwd, *sorted(environ.items()))
+        trial = once.of(key, lambda: anyio.run(try_out, command, environ, cwd))
     except SetupError as error:
         mend = f"Start it in a terminal to see why: {' '.join(command)}"
         return [*findings, Finding("server", False, f"does not start: {error}", mend)]
     findings += _trial(trial)
     if store := trial.status.get("store"):
-        findings += check_store(Path(store), machine.home)
+        findings += once.of(store, lambda: [*check_store(Path(store), machine.home)])
     return [*findings, *check_search(), *check_key(environ), *_transcripts(machine, host)]
+
+
+def own_version() -> str:
+    """The version of this package; empty if it runs from a source tree that is not installed."""
+    try:
+        return version(PROGRAM)
+    except PackageNotFoundError:
+        return ""
 
 
 def passed_environment(
@@ -152,17 +204,25 @@ def _hooks(
     hindrances: Sequence[Finding],
     install: str,
     *,
-    from_plugin: bool,
+    plugin: Path | None,
 ) -> list[Finding]:
     """Findings on whether the host calls this version of our hooks.
 
     Findings that keep the host from calling them count only if the hooks are configured.
     """
     switched_off = [finding for finding in hindrances if finding.check == "hooks"]
-    if from_plugin:
-        return switched_off
+    if plugin:
+        return switched_off or [_of_plugin(plugin, install)]
     configured = list(_configured_hooks(additions, install))
     return switched_off if switched_off and configured and configured[0].ok else configured
+
+
+def _of_plugin(plugin: Path, install: str) -> Finding:
+    number = json_in(plugin / MANIFEST).get("version")
+    if own_version() in (number, ""):
+        return Finding("hooks", True, f"version {number}, in {plugin}")
+    state = f"version {number} in {plugin}, but this is {own_version()}"
+    return Finding("hooks", False, state, install)
 
 
 def _configured_hooks(additions: Sequence[Addition], install: str) -> Iterator[Finding]:
@@ -175,40 +235,11 @@ def _configured_hooks(additions: Sequence[Addition], install: str) -> Iterator[F
         yield Finding("hooks", False, str(error), "Correct the file.")
         return
     if states == {True}:
-        yield Finding("hooks", True, place)
+        yield Finding("hooks", True, f"of this version, in {place}")
     elif states == {None}:
         yield Finding("hooks", None, f"not configured; {install} adds them to {place}")
     else:
         yield Finding("hooks", False, f"{place} has them in another version", install)
-
-
-def _version(host: Host, machine: Machine) -> Iterator[Finding]:
-    """A finding on the host's version, with the version that this was seen working in."""
-    program = machine.which(host.program) if host.program else None
-    if program is None or host.environment == "desktop":
-        return
-    try:
-        run = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=20, check=False,
-            env=dict(machine.environ), stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        shown = run.stdout.strip().splitlines()[-1]
-    except (OSError, IndexError, subprocess.SubprocessError):
-        yield Finding("host", False, f"{program} --version does not work", "Install it again.")
-        return
-    if host.mcp_since and (number := _number(shown)) and number < host.mcp_since:
-        since = ".".join(map(str, host.mcp_since))
-        state = f"{shown} does not start MCP servers, and ignores its configuration"
-        yield Finding("host", False, state, f"Update {host.title}: it starts them since {since}.")
-        return
-    seen = f"; seen working with {host.seen}" if host.seen and host.seen not in shown else ""
-    yield Finding("host", True, f"{shown}{seen}")
-
-
-def _number(version: str) -> tuple[int, ...]:
-    """`"pi 0.99.1"` -> `(0, 99, 1)`; empty if there is no version number."""
-    match = re.search(r"\d+(?:\.\d+)+", version)
-    return tuple(map(int, match[0].split("."))) if match else ()
 
 
 def _not_passed(
@@ -226,15 +257,10 @@ def _not_passed(
 
 
 def _trial(trial: Trial) -> Iterator[Finding]:
-    try:
-        own_version = version(PROGRAM)
-    except PackageNotFoundError:  # run from a source tree
-        own_version = trial.version
+    own = own_version() or trial.version
     state = f"version {trial.version}, {trial.seconds:.1f} s to start, protocol {trial.protocol}"
-    mend = f"This is version {own_version}: run {PROGRAM} install again."
-    yield Finding(
-        "server", own_version == trial.version, state, "" if own_version == trial.version else mend
-    )
+    mend = f"This is version {own}: run {PROGRAM} install again."
+    yield Finding("server", own == trial.version, state, "" if own == trial.version else mend)
     there, missing = TOOLS & {*trial.tools}, sorted(TOOLS - {*trial.tools})
     lacking = f", but not {', '.join(missing)}" if missing else ""
     state = f"{how_many(len(there), 'tool')}{lacking}"

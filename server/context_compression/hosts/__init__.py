@@ -17,6 +17,7 @@ contract "No host knows another" in pyproject.toml. Code that several hosts need
     reading.py          transcripts of all hosts; a file's content shows which host wrote it
     current.py          the live transcript of the host that started us
     events.py           the answers to hosts' hooks
+    serving.py          the answers of a process that a host keeps
     exporting.py        new sessions of hosts
     configurations.py   the hosts that our server can be installed in
 """

@@ -38,11 +38,16 @@ def gemini(gemini_command: Path, tmp_path: Path) -> GeminiCLI:
 
 def test_a_large_output_becomes_a_preview_and_its_ref_restores_all_of_it(gemini: GeminiCLI):
     with ScriptedModel([counting(9_000), "done"]) as model:
-        gemini.ask(model, "count")
+        ended = gemini.ask(model, "count")
 
     [shown] = model.turns[-1].results
     found = re.search(r"\[run_shell_command: [\d,]+ tokens, [\d,]+ lines; ref (\w+);", shown)
     assert found and len(shown) < 2_000, shown[:300]
+    assert "functionResponse" in str(model.turns[-1]) and '{"output": ' in str(model.turns[-1])
+    assert '{"error": ' not in str(model.turns[-1])
+    [result] = [event for event in ended.events if event["type"] == "tool_result"]
+    assert result["status"] == "success"
+    assert "Archived run_shell_command: " in ended.stderr
     store = Store(gemini.desk.store)
     whole = Session(store, store.sessions()[0]).restore(found[1])
     assert "".join(f"line {n} of it\n" for n in range(1, 9_001)) in whole

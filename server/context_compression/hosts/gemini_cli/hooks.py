@@ -1,6 +1,6 @@
 """Answers to Gemini CLI's hooks, in its own JSON. Seen in version 0.61.0.
 
-AfterTool      a large result becomes its preview, as the reason of a denial, which the model sees
+AfterTool      a large result becomes its preview; `replacing` says how
 BeforeModel    the texts of a request that is too long, compressed; calls and results stay
 SessionStart   of a resumed session: the list of what was archived, and how to restore it
 """
@@ -21,6 +21,7 @@ from context_compression.conversation.messages import (
 from context_compression.hooks.host_compaction import answer_after_compaction
 from context_compression.hooks.requests import positions_in, session_of, view_to_send
 from context_compression.hooks.tool_results import AnsweredCall, offload_result
+from context_compression.hosts.gemini_cli.replacing import answer_with
 from context_compression.session.threads import in_thread
 from context_compression.transcripts.lines import string
 from context_compression.transcripts.transcript import folder_name
@@ -51,18 +52,18 @@ async def answer(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str,
 def _after_tool(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
     response = as_object(event.get("tool_response"))
     text = _text(response.get("llmContent"))
-    if text is None or response.get("error"):
-        return {}
+    if text is None or response.get("error") or event.get("original_request_name"):
+        return {}  # the last is set where `read_file` just read a preview
     start, end = FENCE
     fenced = text.startswith(start) and text.endswith(end)
     if fenced:
         text = text[len(start) : -len(end)]
     tool = string(event, "tool_name")
     call = ToolCall("", NAMES.get(tool, tool), event.get("tool_input"))
-    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text))
+    kept = offload_result(session_of(workspace, event), AnsweredCall(call, text), workspace.environ)
     if kept is None:
         return {}
-    return {"decision": "deny", "reason": f"{start}{kept}{end}" if fenced else kept}
+    return answer_with(f"{start}{kept}{end}" if fenced else kept, workspace, event)
 
 
 def _after_resume(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -89,7 +90,7 @@ def _before_model(workspace: Workspace, event: Mapping[str, Any]) -> Mapping[str
     # no transcript has the texts alone as its conversation, so they get a session of their own
     about = {"session_id": f"{string(event, 'session_id')}-texts", "model": request.get("model")}
     view = view_to_send(session_of(workspace, about), texts)
-    if view is None:
+    if view is None or not texts:
         return {}
     messages = [
         {"role": role, "content": head + text["content"]}
@@ -110,27 +111,26 @@ def in_place(
 ) -> Iterator[Mapping[str, str]]:
     """A view with as many texts as `texts`, each in the same role.
 
-    New texts replace the next text of the user that left, or go to the start of the next text that
-    stays, whichever comes first; without either they are dropped. Any other text that left becomes
-    `LEFT_OUT`. This is for a host that puts texts back by their number.
+    A new text goes to the next place of its own role: in place of a text that left, or to the start
+    of a text that stays. Without a next one it goes to the end of the one before. A text that left
+    and has no replacement becomes `LEFT_OUT`. This is for a host that puts texts back by their
+    number.
     """
-    kept: dict[int, Mapping[str, str]] = {}
-    new: dict[int, list[str]] = {}  # by the index of the text before it
+    kept: set[int] = set()
+    before: list[list[str]] = [[] for _ in texts]  # by place: new texts, and those that stay
+    after: list[list[str]] = [[] for _ in texts]
     last = -1
     for part in positions_in(view, texts):
         if isinstance(part, int):
-            kept[part], last = texts[part], part
-        else:
-            new.setdefault(last, []).append(parse([part]).messages[0].text)
-    waiting: list[str] = []
+            kept.add(part)
+            last = part
+            continue
+        new = parse([part]).messages[0]
+        places = [place for place, text in enumerate(texts) if text["role"] == new.role]
+        places = places or [*range(len(texts))]
+        place = next((place for place in places if place > last), None)
+        (after[places[-1]] if place is None else before[place]).append(new.text)
     for place, text in enumerate(texts):
-        waiting += new.pop(place - 1, [])
-        if place in kept:
-            content = "\n\n".join([*waiting, text["content"]]) if waiting else text["content"]
-            waiting = []
-            yield {**text, "content": content}
-        elif waiting and text["role"] == "user":
-            yield {**text, "content": "\n\n".join(waiting)}
-            waiting = []
-        else:
-            yield {**text, "content": LEFT_OUT}
+        own = [text["content"]] if place in kept else []
+        content = [*before[place], *own, *after[place]]
+        yield {**text, "content": "\n\n".join(content or [LEFT_OUT])}

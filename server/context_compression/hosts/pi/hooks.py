@@ -41,12 +41,11 @@ def _answer(workspace: Workspace, event: Event) -> Mapping[str, Any]:
     session = session_of(workspace, event)
     match string(event, "hook_event_name"):
         case "tool_result":
-            call = ToolCall(
-                string(event, "toolCallId"), string(event, "toolName"), event.get("input")
-            )
-            text = offload_result(
-                session, AnsweredCall(call, string(event, "text")), workspace.environ
-            )
+            tool = string(event, "toolName")
+            call = ToolCall(string(event, "toolCallId"), NAMES.get(tool, tool), event.get("input"))
+            shown = string(event, "shown") or None
+            answered = AnsweredCall(call, string(event, "text"), shown)
+            text = offload_result(session, answered, workspace.environ)
             return {} if text is None else {"text": text}
         case "context":
             history = History(objects(event.get("messages")))

@@ -1,0 +1,71 @@
+"""Answers the events of a host that keeps this process, because starting Python takes too long.
+
+A request is a line of JSON, and so is its answer. Answers come when they are ready, in any order.
+
+    {"id": 1, "event": {…}}  ->  {"id": 1, "answer": {…}}  or  {"id": 1, "error": "what was wrong"}
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+from anyio import Semaphore, create_task_group
+from anyio.to_thread import run_sync
+
+from context_compression.conversation.messages import is_object
+from context_compression.display.strings import harmless, one_line
+from context_compression.errors import ContextCompressionError
+from context_compression.hosts.events import HOSTS
+from context_compression.workspace import Workspace
+from context_compression.workspace.guard import in_our_words
+
+MOST_AT_ONCE = 4
+"""Events that are answered at the same time. The others wait in the pipe, not in memory."""
+LONGEST = 64_000_000
+"""Bytes of a request. The longest are whole conversations, which are seldom above 4 MB."""
+FORM = 'Write {"id": 1, "event": {…}} on one line.'
+
+
+async def serve_events(
+    host: str, workspace: Workspace, requests: BinaryIO, answers: BinaryIO
+) -> None:
+    """Answer the requests of a host until there are no more."""
+    places = Semaphore(MOST_AT_ONCE)
+
+    async def reply(line: bytes) -> None:
+        try:
+            told = await _reply(host, workspace, line)
+        finally:
+            places.release()
+        answers.write(json.dumps(told, ensure_ascii=True).encode() + b"\n")
+        answers.flush()
+
+    async with create_task_group() as group:
+        while line := await run_sync(_next_line, requests):
+            await places.acquire()
+            group.start_soon(reply, line)
+
+
+def _next_line(requests: BinaryIO) -> bytes:
+    """The next line; of a line that is too long only its beginning. Empty at the end."""
+    line = rest = requests.readline(LONGEST)
+    while rest and not rest.endswith(b"\n"):
+        rest = requests.readline(LONGEST)
+    return line
+
+
+async def _reply(host: str, workspace: Workspace, line: bytes) -> Mapping[str, Any]:
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        long = f" It may have {LONGEST:,} bytes." if len(line) >= LONGEST else ""
+        return {"id": None, "error": f"The line is not JSON: {one_line(str(error))}. {FORM}{long}"}
+    event = request.get("event") if is_object(request) else None
+    id = request.get("id") if is_object(request) else None
+    if not is_object(event):
+        return {"id": id, "error": f"The line has no event. {FORM}"}
+    try:
+        with in_our_words():
+            return {"id": id, "answer": await HOSTS[host](workspace, event)}
+    except ContextCompressionError as error:
+        return {"id": id, "error": harmless(str(error))}
