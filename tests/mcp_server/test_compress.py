@@ -160,13 +160,6 @@ async def test_nothing_to_do_is_said_so_and_changes_nothing(
     assert agrees(answer)
 
 
-async def test_an_empty_conversation_stays_empty(client: Client) -> None:
-    answer = await ask(client, "context_compress", messages=[])
-
-    assert answer.text.startswith("history unchanged: nothing to compress")
-    assert answer.facts["messages"] == []
-
-
 async def test_without_a_target_it_is_asked_for_by_hand_and_runs_below_the_threshold(
     client: Client,
 ) -> None:

@@ -32,13 +32,6 @@ async def test_it_says_when_compression_is_due(client: Client) -> None:
     assert answer.text.splitlines()[0].endswith("compression is due")
 
 
-async def test_an_empty_conversation_is_no_trouble(client: Client) -> None:
-    answer = await ask(client, "context_status", messages=[])
-
-    assert answer.facts["used_tokens"] == 0
-    assert answer.facts["compression_due"] is False
-
-
 async def test_what_was_charged_counts_and_system_prompt_and_tools_are_the_rest(
     client: Client, workspace: Workspace
 ) -> None:
