@@ -14,13 +14,13 @@ from context_compression.tokens import Counter
 Record = dict[str, Any]
 
 
-def report(result: Result, forecast: Forecast | None = None, *, not_counted: int = 0) -> Record:
+def report(result: Result, forecast: Forecast | None = None, *, host_tokens: int = 0) -> Record:
     """The report of a compression: its result without messages and originals.
 
     Args:
         result: of the compression.
         forecast: the calls and tokens that a summary would take, in a dry run.
-        not_counted: tokens that the host sends besides the messages.
+        host_tokens: tokens that the host sends besides the messages.
     """
     return {
         "summary": _summary(result),
@@ -34,7 +34,7 @@ def report(result: Result, forecast: Forecast | None = None, *, not_counted: int
         "tokens_after": result.tokens_after,
         "tokens_freed": result.tokens_freed,
         "fixed_tokens": result.fixed_tokens,
-        "not_counted": not_counted,
+        "host_tokens": host_tokens,
         "ratio": round(result.ratio, 4),
         "target_tokens": result.target_tokens,
         "target_met": result.target_met,

@@ -19,11 +19,11 @@ UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
 LONGEST_EXPLANATION = 240  # characters
 FIXED = "; {:,} of them are the system prompt and tools, which stay unchanged"
-NOT_COUNTED = "host     {:,} tokens of its system prompt, tools and the like, not counted here"
+OF_HOST = "host     {:,} of these tokens are its system prompt, tools and the like"
 
 
 def report(
-    result: Result, forecast: Forecast | None = None, *, restorable: bool, not_counted: int = 0
+    result: Result, forecast: Forecast | None = None, *, restorable: bool, host_tokens: int = 0
 ) -> str:
     """The report of a compression: its effect, and how to restore what it removed.
 
@@ -31,7 +31,7 @@ def report(
         result: of the compression.
         forecast: the calls and tokens that a summary would take, in a dry run.
         restorable: whether the originals were archived.
-        not_counted: tokens that the host sends besides the messages.
+        host_tokens: tokens that the host sends besides the messages.
     """
     if not result.changed:
         notes = "; ".join(map(one_line, result.notes)) or "nothing was changed"
@@ -48,7 +48,7 @@ def report(
         f"kept     {result.messages_kept} of {how_many(result.messages_in, 'message')} unchanged; "
         f"a prompt cache stays valid for {cached}",
         *_summary(result, forecast),
-        *([NOT_COUNTED.format(not_counted)] if not_counted else []),
+        *([OF_HOST.format(host_tokens)] if host_tokens else []),
         *(f"repaired {one_line(repair)}" for repair in result.repairs),
         *(f"note     {one_line(note)}" for note in result.notes),
         *(

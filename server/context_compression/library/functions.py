@@ -51,9 +51,10 @@ def compress(
     Args:
         messages: in any dialect of `conversation.formats`, as dicts or as objects of a provider's
             library. They are not changed, and the result has the same dialect.
-        target_tokens: the size to reach in tokens, including system prompt and tool schemas.
-            Without a target, nothing is done below the threshold of the settings; above it, the
-            conversation is reduced to the target of the settings.
+        target_tokens: the size to reach, as `usage` counts it: with system prompt and tool schemas,
+            and with what was charged beyond them by the last `usage` in the messages. Without a
+            target, nothing is done below the threshold of the settings; above it, the conversation
+            is reduced to the target of the settings.
         system: the system prompt, if the provider takes it separately from the messages.
         tools: the tool definitions of the request.
         model: the model whose tokens and window count.

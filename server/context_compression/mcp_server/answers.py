@@ -21,6 +21,7 @@ LABELS = {
     "floor_tokens": "minimum size in tokens",
     "floor": "parts of the minimum size",
     "of_it_fixed": "fixed part of it",
+    "host_tokens": "tokens of the host's system prompt, tools and the like, in all counts",
 }
 """Labels in the text, where the name of the fact would not read well."""
 

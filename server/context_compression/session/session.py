@@ -191,8 +191,8 @@ class Session(RecordedConversation):
             focus: as in `context_compression.compress`.
             force: as in `context_compression.compress`.
             settings: for this call: a `Settings`, or some values that differ.
-            not_counted: tokens that the host adds to each request. The target of the settings
-                leaves room for them.
+            not_counted: tokens that the host adds to each request. Targets and counts include
+                them.
             before_writing: called before anything is written; if it raises, nothing changes.
 
         Raises:

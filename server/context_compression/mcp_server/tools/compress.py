@@ -182,7 +182,8 @@ def _undone(call: Call, opened: Opened, messages: Messages | None) -> CallToolRe
 
     def size(view: Messages) -> tuple[int, int]:
         model, system, tools = session.model, session.system, session.tools
-        return len(view), int(count_tokens(view, model=model, system=system, tools=tools))
+        counted = int(count_tokens(view, model=model, system=system, tools=tools))
+        return len(view), counted + opened.not_counted
 
     call.before_writing()
     state = session.state()
