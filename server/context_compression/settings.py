@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from context_compression.display.quantities import PART, WHOLE, NotNegative, Positive, Share
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
+from context_compression.moved import held_elsewhere
 
 StrategyName = Literal["auto", "offload", "truncate", "window", "extract", "summarize"]
 
@@ -316,3 +317,6 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     if "gt" in bounds:
         return f"{message}; for example {getattr(Settings(), name.split('.')[0])}"
     return f"{message}; default: {json.dumps(getattr(Settings(), name.split('.')[0], None))}"
+
+
+__getattr__ = held_elsewhere(__name__)

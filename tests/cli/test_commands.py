@@ -209,7 +209,7 @@ def test_status_says_what_was_charged_beyond_the_messages(desk: Desk):
 
     values = desk.json("status", "live.jsonl")
 
-    assert values["used_tokens"] == sum(values["breakdown"].values()) >= 50_000
+    assert values["used_tokens"] == sum(values["tokens_by_kind"].values()) >= 50_000
     assert "system prompt, tools and the like" in desk.does("status", "live.jsonl").stdout.decode()
 
 

@@ -52,7 +52,7 @@ def test_below_the_threshold_nothing_happens() -> None:
     result = compress(messages)
 
     assert not result.changed
-    assert result.notes == ("not due below 160,000 tokens",)
+    assert result.notes == ("not due below 160,000 tokens (80 % of 200,000)",)
     assert result.strategy == "none"
     assert all(a is b for a, b in zip(result.messages, messages, strict=True))
 
@@ -178,7 +178,9 @@ def test_off_does_not_mean_that_one_cannot_ask() -> None:
 def test_the_models_window_is_the_budget() -> None:
     messages = talk(20)
 
-    assert compress(messages, model="gpt-5").notes == ("not due below 320,000 tokens",)
+    assert compress(messages, model="gpt-5").notes == (
+        "not due below 320,000 tokens (80 % of 400,000)",
+    )
 
 
 @pytest.mark.parametrize("target", [0, -5, 1.5, "1000", True])

@@ -152,7 +152,7 @@ def status(session: str, status: Status) -> str:
     """How full the context of a conversation is, and what fills it."""
     usage = status.usage
     filled = min(BAR, round(BAR * usage.used_tokens / usage.total_budget))
-    due = "compression is due" if usage.over_threshold else f"due at {usage.threshold_tokens:,}"
+    due = f"compression is {'due' if status.due.now else 'not due'}"
     kinds = [
         (kind, f"{tokens:,}", f"{tokens / max(1, usage.used_tokens):.0%}")
         for kind, tokens in status.by_kind.items()
@@ -164,6 +164,7 @@ def status(session: str, status: Status) -> str:
         f"[{'█' * filled}{'·' * (BAR - filled)}] {usage.usage_percent}%",
         f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
         f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
+        status.due.reason,
         "",
         *table([("kind", "tokens", ""), *kinds]),
         "",

@@ -101,4 +101,5 @@ class Target:
             return None
         if self.is_over_threshold:
             return None
-        return f"not due below {self._settings.threshold_tokens:,} tokens"
+        threshold = self._settings.threshold
+        return f"not due below {threshold.tokens:,} tokens ({threshold.reason})"

@@ -150,10 +150,7 @@ def _target(compression: ReportedCompression) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if result.target_tokens is not None:
         facts |= {"target_tokens": result.target_tokens, "target_met": result.target_met}
-        if fixed := result.fixed_tokens:
-            facts["of_it_fixed"] = (
-                f"system prompt, tools and the like, which stay: {how_many(fixed, 'token')}"
-            )
+        facts |= {"fixed_tokens": result.fixed_tokens or None}
     if not result.target_met:
         facts |= {"floor_tokens": result.floor_tokens or None, "floor": dict(result.floor)}
     return facts
