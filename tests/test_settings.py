@@ -328,11 +328,25 @@ def test_an_empty_variable_sets_nothing() -> None:
     assert Settings.layered(environ={"CONTEXT_COMPRESSION_KEEP_RECENT": ""}) == Settings()
 
 
-def test_a_trigger_below_the_target_is_doubted_and_not_refused() -> None:
-    settings = Settings(trigger_threshold=0.3)
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("50k", 50_000), ("50K", 50_000), ("1.5m", 1_500_000), ("50,000", 50_000), ("50_000", 50_000),
+     ("1,234.5k", 1_234_500), (" 200 k ", 200_000)],
+)  # fmt: skip
+def test_the_environment_may_give_a_number_as_people_write_it(text: str, number: int) -> None:
+    environ = {"CONTEXT_COMPRESSION_TOKEN_BUDGET": text}
 
-    assert settings.doubts == (
-        "trigger_threshold = 0.3 is below target_usage = 0.5: compression may be due again "
-        "right after a compression",
-    )
-    assert Settings(trigger_threshold=0.3, target_usage=0.3).doubts == ()
+    assert Settings.layered(environ=environ).token_budget == number
+
+
+@pytest.mark.parametrize("text", ["50.000", "1,5k", "50,00", "1.0001k", "k", "50 q", "80 %", "٥٠"])
+def test_a_text_that_is_no_whole_number_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(InvalidSettings, match="write 50000, 50,000, 50k or"):
+        Settings.checked({"token_budget": text})
+
+
+def test_a_share_may_be_given_in_percent() -> None:
+    assert Settings.checked({"trigger_threshold": "80 %"}).trigger_threshold == 0.8
+    assert Settings.checked({"target_usage": "33.5%"}).target_usage == 0.335
+    with pytest.raises(InvalidSettings, match="nearest valid: 1"):
+        Settings.checked({"target_usage": "120 %"})

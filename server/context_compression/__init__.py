@@ -11,13 +11,13 @@ programs whose conversations they are; `mcp_server` and `cli` are the doors.
 
 from context_compression.compression.result import Result
 from context_compression.errors import BudgetTooSmall, ContextCompressionError
-from context_compression.library.functions import acompress, compress
+from context_compression.library.functions import acompress, compress, should_compress
 from context_compression.moved import follow_old_paths
 from context_compression.session import Session
 from context_compression.settings import Settings
 from context_compression.store import Store
 from context_compression.strategies.truncate import truncate_tool_output
-from context_compression.tokens.usage import Usage, count_tokens, should_compress, usage
+from context_compression.tokens.usage import Usage, count_tokens, usage
 
 follow_old_paths()
 

@@ -13,13 +13,14 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from math import ceil
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from context_compression.display.quantities import PART, WHOLE, NotNegative, Positive, Share
 from context_compression.display.strings import one_line
 from context_compression.errors import InvalidSettings
+from context_compression.moved import held_elsewhere
 
 StrategyName = Literal["auto", "offload", "truncate", "window", "extract", "summarize"]
 
@@ -42,28 +43,18 @@ ALIASES = {
 GUARDED = ("allowed_paths", "read_host_transcripts")
 """Settings that widen what may be read: only the environment or the command line sets them."""
 
-MOST = 10**12
-"""The largest number a setting takes, far above any real one; floats are exact up to here."""
-
-
-def _no_bool(value: Any) -> Any:
-    """Refuses `True`, which Python takes for 1 but the sender does not mean as a number."""
-    if isinstance(value, bool):
-        raise PydanticCustomError("number", "Input should be a number, not true or false")
-    return value
-
-
-NO_BOOL = BeforeValidator(_no_bool)
-"""Goes after the bounds of a number, so that it is checked before them."""
-Share = Annotated[float, Field(gt=0, le=1), NO_BOOL]
-Positive = Annotated[int, Field(ge=1, le=MOST), NO_BOOL]
-NotNegative = Annotated[int, Field(ge=0, le=MOST), NO_BOOL]
-
 
 class Value(BaseModel):
     """Base of all values that come from or go to JSON: frozen, and unknown names are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Threshold(NamedTuple):
+    """A number of tokens, and where it comes from: `80 % of 200,000`."""
+
+    tokens: int
+    reason: str
 
 
 class Settings(Value):
@@ -89,11 +80,11 @@ class Settings(Value):
     """newest turns window considers"""
     keep_recent: Positive = 10
     """newest turns window keeps in full"""
-    max_tool_output: Annotated[int, Field(ge=100), NO_BOOL] = 3_000
+    max_tool_output: Annotated[int, Field(ge=100), WHOLE] = 3_000
     """characters truncate keeps of a tool output"""
-    summary_max_chars: Annotated[int, Field(ge=100), NO_BOOL] = 500
+    summary_max_chars: Annotated[int, Field(ge=100), WHOLE] = 500
     """characters of a digest"""
-    importance_threshold: Annotated[float, Field(ge=0, le=1), NO_BOOL] = 0.3
+    importance_threshold: Annotated[float, Field(ge=0, le=1), PART] = 0.3
     """0..1: window keeps messages from this score on"""
     min_recent_messages: NotNegative = 10
     """newest messages extract keeps"""
@@ -111,7 +102,7 @@ class Settings(Value):
     """target tokens of a summary"""
     max_summary_tokens: Positive | None = None
     """output limit of a summary call; default 0.8 x reserve_tokens"""
-    summary_attempts: Annotated[int, Field(ge=1, le=10), NO_BOOL] = 3
+    summary_attempts: Annotated[int, Field(ge=1, le=10), WHOLE] = 3
     """maximum calls for one summary"""
     on_summary_failure: Literal["extract", "skip"] = "extract"
     """what to do if a summary fails"""
@@ -162,10 +153,20 @@ class Settings(Value):
         return max(limit, int(1.2 * self.summary_tokens))
 
     @property
+    def threshold(self) -> Threshold:
+        """The number of tokens from which on a compression is due, and what decides it."""
+        share = ceil(round(self.token_budget * self.trigger_threshold, 6))  # 0.29 of 100 is 29
+        reserved = self.token_budget - self.reserve + 1
+        if share <= reserved:
+            return Threshold(share, f"{100 * self.trigger_threshold:g} % of {self.token_budget:,}")
+        return Threshold(
+            reserved, f"more than {self.token_budget:,} minus {self.reserve:,} of reserve_tokens"
+        )
+
+    @property
     def threshold_tokens(self) -> int:
         """Compression is due from this many tokens on."""
-        share = ceil(round(self.token_budget * self.trigger_threshold, 6))  # 0.29 of 100 is 29
-        return min(share, self.token_budget - self.reserve + 1)
+        return self.threshold.tokens
 
     @property
     def target_tokens(self) -> int:
@@ -196,17 +197,6 @@ class Settings(Value):
             values[name] = _parsed(name, environ[variable])
             origins[name] = f"the environment variable {variable}"
         return cls.checked(values | given, {k: v for k, v in origins.items() if k not in given})
-
-    @property
-    def doubts(self) -> tuple[str, ...]:
-        """Warnings about valid settings that hardly do what the user means."""
-        due, target = self.trigger_threshold, self.target_usage
-        if due >= target:
-            return ()
-        return (
-            f"trigger_threshold = {due} is below target_usage = {target}: compression may be due "
-            "again right after a compression",
-        )
 
     @classmethod
     def checked(cls, values: Mapping[str, Any], origins: Mapping[str, str] | None = None) -> Self:
@@ -329,3 +319,6 @@ def _explain(error: Any, origins: Mapping[str, str]) -> str:
     if "gt" in bounds:
         return f"{message}; for example {getattr(Settings(), name.split('.')[0])}"
     return f"{message}; default: {json.dumps(getattr(Settings(), name.split('.')[0], None))}"
+
+
+__getattr__ = held_elsewhere(__name__)

@@ -209,7 +209,7 @@ def test_status_says_what_was_charged_beyond_the_messages(desk: Desk):
 
     values = desk.json("status", "live.jsonl")
 
-    assert values["used_tokens"] == sum(values["breakdown"].values()) >= 50_000
+    assert values["used_tokens"] == sum(values["tokens_by_kind"].values()) >= 50_000
     assert "system prompt, tools and the like" in desk.does("status", "live.jsonl").stdout.decode()
 
 
@@ -227,12 +227,36 @@ def test_compress_says_what_was_charged_beyond_the_messages(desk: Desk):
         ]
     desk.write("live.jsonl", "\n".join(json.dumps(r | {"sessionId": "s"}) for r in rows).encode())
 
-    done = desk.does("compress", "live.jsonl", "--target-tokens", "1500", "--json")
+    before = desk.json("status", "live.jsonl")
+    done = desk.does("compress", "live.jsonl", "--target-tokens", "48k", "--json")
 
     account = json.loads(done.stdout)
-    assert 40_000 < account["not_counted"] < 50_000
-    told = desk.does("compress", "live.jsonl", "--target-tokens", "1500").stderr.decode()
-    assert f"host     {account['not_counted']:,} tokens of its system prompt" in told
+    assert 40_000 < account["host_tokens"] < 50_000
+    assert account["tokens_before"] == before["used_tokens"]
+    assert account["tokens_after"] <= account["target_tokens"] == 48_000
+    assert desk.json("status", account["session"])["used_tokens"] == account["tokens_after"]
+    told = desk.does("compress", "live.jsonl", "--target-tokens", "48k").stderr.decode()
+    assert f"host     {account['host_tokens']:,} of these tokens are its system prompt" in told
+
+
+def test_a_target_below_what_the_host_adds_is_refused_by_name(desk: Desk):
+    usage = {"input_tokens": 50_000, "output_tokens": 40}
+    told = {"role": "assistant", "id": "m", "usage": usage, "content": "Yes."}
+    row = {"type": "assistant", "message": told, "uuid": "b", "sessionId": "s"}
+    desk.write("live.jsonl", json.dumps(row).encode())
+
+    refused = desk.run("compress", "live.jsonl", "--target-tokens", "1500")
+
+    assert refused.returncode == 2
+    assert "system prompt, tools and the like 50,0" in refused.stderr.decode()
+
+
+@pytest.mark.parametrize("written", ["0", "-5", "5.000", "fifty", "50 %"])
+def test_a_wrong_number_of_tokens_is_refused_with_examples(desk: Desk, written: str):
+    refused = desk.run("compress", "live.jsonl", f"--target-tokens={written}")
+
+    assert refused.returncode == 2
+    assert "write 50000, 50,000, 50k or 1.5m" in " ".join(refused.stderr.decode().split())
 
 
 def test_the_account_for_programs_holds_all_facts(desk: Desk):

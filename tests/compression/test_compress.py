@@ -20,6 +20,7 @@ from context_compression import (
     acompress,
     compress,
     count_tokens,
+    usage,
 )
 from context_compression.compression.prepared import SURELY_LONG
 from context_compression.compression.request import CompressionRequest
@@ -51,7 +52,7 @@ def test_below_the_threshold_nothing_happens() -> None:
     result = compress(messages)
 
     assert not result.changed
-    assert result.notes == ("not due below 160,000 tokens",)
+    assert result.notes == ("not due below 160,000 tokens (80 % of 200,000)",)
     assert result.strategy == "none"
     assert all(a is b for a, b in zip(result.messages, messages, strict=True))
 
@@ -80,15 +81,21 @@ def test_the_upper_bound_triggers_while_the_estimate_meets_the_target() -> None:
     assert result.tokens_after <= budget // 2
 
 
-@pytest.mark.parametrize(("beside", "target"), [(0, 100_000), (40_000, 60_000), (95_000, 25_000)])
-def test_what_was_charged_beyond_the_messages_is_left_room_for(beside: int, target: int) -> None:
+@pytest.mark.parametrize(("beside", "target"), [(0, 100_000), (40_000, 100_000), (95_000, 120_000)])
+def test_what_was_charged_beyond_the_messages_counts_and_is_left_room_for(
+    beside: int, target: int
+) -> None:
     messages = conversation(35)
     charged = {"input_tokens": count_tokens(messages) + beside, "output_tokens": 0}
 
-    result = compress([*messages[:-1], {**messages[-1], "usage": charged}], force=True)
+    given = [*messages[:-1], {**messages[-1], "usage": charged}]
+    result = compress(given, force=True)
 
     assert result.target_tokens is not None
     assert abs(result.target_tokens - target) <= 100
+    assert abs(result.tokens_before - usage(given).used_tokens) <= 1
+    assert abs(count_tokens(result.messages) - (result.tokens_after - beside)) <= 100
+    assert result.target_met
     assert result.target_met
 
 
@@ -171,7 +178,9 @@ def test_off_does_not_mean_that_one_cannot_ask() -> None:
 def test_the_models_window_is_the_budget() -> None:
     messages = talk(20)
 
-    assert compress(messages, model="gpt-5").notes == ("not due below 320,000 tokens",)
+    assert compress(messages, model="gpt-5").notes == (
+        "not due below 320,000 tokens (80 % of 400,000)",
+    )
 
 
 @pytest.mark.parametrize("target", [0, -5, 1.5, "1000", True])

@@ -6,6 +6,7 @@ import pytest
 from mcp import Client
 from mcp_door import agrees, ask, connected, refusal, workspace_in
 
+from context_compression.mcp_server import create_server
 from context_compression.settings import GUARDED, NAMES, Settings
 from context_compression.testing import conversation
 from context_compression.workspace import Workspace
@@ -89,7 +90,11 @@ async def test_reset_sets_back_some_or_all(client: Client, workspace: Workspace)
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        ({"keep_recent": 0}, "nearest valid: 1"),
+        ({"keep_recent": -1}, "nearest valid: 1"),
+        ({"settings": {"keep_recent": 0}}, "nearest valid: 1"),
+        ({"key": "keep_recent", "value": 0.5}, "default: 10"),
+        ({"key": "token_bugdet", "value": 5}, "did you mean token_budget"),
+        ({"value": 5}, "value needs key"),
         ({"strategy": "trunkate"}, "nearest valid: truncate"),
         ({"trigger_threshold": 2}, "nearest valid: 1"),
         ({"keep_recnt": 5}, "did you mean keep_recent?"),
@@ -106,6 +111,107 @@ async def test_what_cannot_be_is_refused_with_the_nearest_that_can(
 
     assert wanted in said
     assert workspace.store.read_config() == {"max_turns": 7}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"key": "token_budget", "value": 100_000},
+        {"name": "tokenBudget", "value": "100k"},
+        {"setting": "token_budget", "value": "100,000", "reset": []},
+        {"settings": {"token_budget": "0.1M"}},
+        {"settings": '{"tokenBudget": 100000}'},
+        {"token_budget": "100_000", "key": "", "value": "", "settings": {}},
+    ],
+)
+async def test_a_setting_may_be_named_in_the_ways_that_models_try(
+    client: Client, workspace: Workspace, given: dict[str, object]
+) -> None:
+    answer = await ask(client, "context_config", **given)
+
+    assert answer.text.startswith("token_budget: 200,000 → 100,000")
+    assert workspace.store.read_config() == {"token_budget": 100_000}
+
+
+async def test_a_name_alone_shows_one_setting(client: Client) -> None:
+    answer = await ask(client, "context_config", key="maxTurns", value="")
+
+    assert answer.text.splitlines()[1].startswith("max_turns: 50 (default; ")
+    assert list(answer.facts["settings"]) == ["max_turns"]
+    assert "max turns" in (await refusal(client, "context_config", key="max turns"))
+
+
+async def test_empty_values_change_nothing_and_a_list_can_be_emptied_in_settings(
+    client: Client, workspace: Workspace
+) -> None:
+    await ask(client, "context_config", important_keywords=["x"], summary_model="m")
+    kept = workspace.store.read_config()
+
+    filled = await ask(
+        client, "context_config", important_keywords=[], summary_model="", strategy="", reset=[],
+        settings={"summary_model": None, "strategy": ""},
+    )  # fmt: skip
+    unchanged = workspace.store.read_config()
+    emptied = await ask(client, "context_config", settings={"important_keywords": []})
+
+    assert not filled.failed
+    assert unchanged == kept
+    assert emptied.facts["changed"] == {"important_keywords": {"from": ["x"], "to": []}}
+
+
+async def test_a_zero_that_cannot_be_is_not_taken_silently(
+    client: Client, workspace: Workspace
+) -> None:
+    answer = await ask(client, "context_config", keep_recent=0, token_budget=0, max_turns=70)
+
+    assert workspace.store.read_config() == {"max_turns": 70}
+    assert answer.facts["warnings"] == [
+        "keep_recent = 0 is too small, so it was taken as not given",
+        "token_budget = 0 is too small, so it was taken as not given",
+    ]
+
+
+async def test_it_says_from_when_on_a_compression_is_due_and_what_decides_that(
+    client: Client,
+) -> None:
+    default = await ask(client, "context_config")
+    share = await ask(client, "context_config", token_budget=100_000)
+    reserved = await ask(client, "context_config", trigger_threshold=0.95)
+
+    assert "is due: from 160,000 tokens on (80 % of 200,000), down to 100,000" in default.text
+    assert "from 80,000 tokens on (80 % of 100,000), down to 50,000" in share.text
+    assert "from 83,617 tokens on (more than 100,000 minus 16,384 of reserve" in reserved.text
+    assert "trigger_threshold = 0.95 would be 95,000 tokens, but" in reserved.text
+
+
+async def test_it_says_where_nothing_compresses_by_itself(workspace: Workspace) -> None:
+    async with connected(workspace) as client:
+        alone = await ask(client, "context_config", auto_compress=False)
+        other = await ask(client, "context_config", max_turns=7)
+    async with Client(create_server(workspace, hooks="claude-code")) as client:
+        with_hooks = await ask(client, "context_config", auto_compress=True)
+
+    assert "auto_compress changes nothing" in alone.text
+    assert "auto_compress changes nothing" not in other.text + with_hooks.text
+
+
+@pytest.mark.parametrize(
+    ("environ", "values", "said"),
+    [
+        ({}, {"summary_model": "m"}, "it is named in config.json alone"),
+        ({}, {"summary_model": "m", "summarizer": "none"}, "because summarizer = none"),
+        ({"CONTEXT_COMPRESSION_SUMMARY_MODEL": "m"}, {"max_turns": 7}, "neither ANTHROPIC_API_KEY"),
+        ({"CONTEXT_COMPRESSION_SUMMARIZER": "anthropic"}, {"max_turns": 7}, "neither ANTHROPIC_"),
+    ],
+)
+async def test_a_named_model_that_will_not_be_asked_is_said_at_once(
+    tmp_path: Path, environ: dict[str, str], values: dict[str, object], said: str
+) -> None:
+    async with connected(workspace_in(tmp_path, environ)) as client:
+        answer = await ask(client, "context_config", **values)
+
+    assert said in "".join(answer.facts["warnings"])
+    assert "will" in answer.text
 
 
 @pytest.mark.parametrize("name", ["allowed_paths", "allowedPaths", "read_host_transcripts"])

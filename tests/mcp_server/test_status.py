@@ -1,6 +1,20 @@
+from pathlib import Path
+from typing import Any
+
 import pytest
 from mcp import Client
-from mcp_door import MODEL, agrees, ask, everything_in, refusal, write_messages, write_transcript
+from mcp_door import (
+    MODEL,
+    agrees,
+    ask,
+    connected,
+    everything_in,
+    refusal,
+    workspace_in,
+    write_messages,
+    write_transcript,
+)
+from written import talk
 
 from context_compression import Session, count_tokens
 from context_compression.testing import conversation
@@ -32,11 +46,32 @@ async def test_it_says_when_compression_is_due(client: Client) -> None:
     assert answer.text.splitlines()[0].endswith("compression is due")
 
 
-async def test_an_empty_conversation_is_no_trouble(client: Client) -> None:
-    answer = await ask(client, "context_status", messages=[])
+@pytest.mark.parametrize(
+    ("turns", "values", "due", "reason"),
+    [
+        (2, {}, False, "due from 160,000 tokens on: 80 % of 200,000"),
+        (2, {"token_budget": 100}, True, "due from 80 tokens on: 80 % of 100"),
+        (2, {"trigger_threshold": 0.99}, False, "on: more than 200,000 minus 16,384 of reserve"),
+        (2, {"token_budget": 100, "auto_compress": False}, False, "because auto_compress is off"),
+        (20, {"strategy": "window"}, False, "due above 20 turns, for the strategy window"),
+        (21, {"strategy": "window"}, True, "due above 20 turns, for the strategy window"),
+    ],
+)
+async def test_what_it_calls_due_is_what_a_session_does_and_it_says_what_decides(
+    tmp_path: Path, turns: int, values: dict[str, Any], due: bool, reason: str
+) -> None:
+    workspace = workspace_in(tmp_path)
+    workspace.store.update_config(lambda _: values)
+    session = Session(workspace.store, "mine", settings=values)
+    session.record(*talk(turns))
 
-    assert answer.facts["used_tokens"] == 0
-    assert answer.facts["compression_due"] is False
+    async with connected(workspace) as client:
+        answer = await ask(client, "context_status", conversation="mine")
+
+    assert answer.facts["compression_due"] is session.is_due() is due
+    assert f"compression is {'due' if due else 'not due'}" in answer.text.splitlines()[0]
+    assert reason in answer.facts["compression_is"]
+    assert agrees(answer)
 
 
 async def test_what_was_charged_counts_and_system_prompt_and_tools_are_the_rest(

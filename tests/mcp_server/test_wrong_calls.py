@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from mcp import Client
 from mcp_door import answer_of, ask, connected, refusal, workspace_in
 
-from context_compression.mcp_server.tools import OFFERS
+from context_compression.mcp_server.arguments import validated
+from context_compression.mcp_server.tools import OFFERS, Offer
+from context_compression.mcp_server.tools.config import ConfigArguments
 from context_compression.settings import Settings
 from context_compression.testing import conversation
 
@@ -34,10 +36,10 @@ async def test_a_misspelled_argument_is_answered_with_the_nearest(client: Client
 
 async def test_a_wrong_value_is_answered_with_what_it_may_be(client: Client) -> None:
     said = await refusal(
-        client, "context_compress", target_tokens="many", strategy="windw", dry_run=[], messages=[1]
+        client, "context_compress", target_tokens="many", strategy="windw", messages=[1]
     )
 
-    assert 'target_tokens must be a whole number, not "many".' in said
+    assert 'target_tokens must be a whole number, not "many": write 50000, 50,000, 50k' in said
     assert "strategy must be one of auto, " in said
     assert "(nearest: window)" in said
     assert "messages[0] must be an object, not 1." in said
@@ -46,12 +48,12 @@ async def test_a_wrong_value_is_answered_with_what_it_may_be(client: Client) -> 
 @pytest.mark.parametrize(
     ("tool", "arguments", "wanted"),
     [
-        ("context_compress", {"target_tokens": 0}, "target_tokens must be 1 or more, not 0."),
+        ("context_compress", {"target_tokens": -1}, "target_tokens must be 1 or more, not -1."),
         ("context_summary", {"limit": 51}, "limit must be 50 or less, not 51."),
         (
             "context_compress",
-            {"pins": [None]},
-            "pins[0] must be a text, not null.",
+            {"pins": [1.5]},
+            "pins[0] must be a text, not 1.5.",
         ),
         ("context_status", {"response_format": 5}, "must be one of concise, detailed, not 5."),
     ],
@@ -100,14 +102,78 @@ async def test_camel_case_is_understood(client: Client) -> None:
     assert answer.text.startswith("dry run")
 
 
-async def test_null_means_not_given(client: Client) -> None:
-    names = next(offer for offer in OFFERS if offer.name == "context_compress").arguments.known()
+@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.name)
+@pytest.mark.parametrize("empty", [None, "", [], {}], ids=repr)
+def test_an_empty_value_means_not_given(offer: Offer, empty: Any) -> None:
+    arguments = validated(offer.arguments, dict.fromkeys(offer.arguments.known(), empty))
 
-    answer = await ask(
-        client, "context_compress", **(dict.fromkeys(names) | {"messages": conversation(2)})
-    )
+    assert arguments.model_fields_set == set()
+    assert arguments == offer.arguments()
 
-    assert not answer.failed
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [("context_compress", "target_tokens"), ("context_offload", "min_tokens"),
+     ("context_summary", "limit"), ("context_config", "token_budget"),
+     ("context_config", "trigger_threshold")],
+)  # fmt: skip
+def test_zero_means_not_given_where_a_number_must_be_larger(tool: str, name: str) -> None:
+    offer = next(offer for offer in OFFERS if offer.name == tool)
+
+    assert validated(offer.arguments, {name: 0}) == offer.arguments()
+    assert validated(offer.arguments, {name: 0.0}) == offer.arguments()
+
+
+def test_zero_and_false_are_values_where_they_are_allowed() -> None:
+    given = {"reserve_tokens": 0, "importance_threshold": 0, "auto_compress": False}
+
+    assert validated(ConfigArguments, given).model_extra == given
+
+
+@pytest.mark.parametrize("name", ["context_status", "context_compress"])
+async def test_an_empty_list_of_messages_is_answered_as_none(client: Client, name: str) -> None:
+    filled = await ask(client, name, messages=[], conversation="", model="")
+
+    assert filled.text == (await ask(client, name)).text
+
+
+async def test_empty_texts_in_a_list_of_texts_are_left_out(client: Client) -> None:
+    asked = {"messages": conversation(6), "target_tokens": 9_000}
+
+    filled = await ask(client, "context_compress", pins=["", None], **asked)
+
+    assert filled.facts["target_met"]
+    assert "pin" not in filled.text
+
+
+async def test_an_argument_that_a_call_needs_is_missing_where_it_is_empty(client: Client) -> None:
+    for tool, arguments in (
+        ("context_offload", {"content": "", "path": "", "conversation": "", "min_tokens": 0}),
+        ("context_restore", {"ref": "", "query": "", "pattern": "", "lines": "", "cursor": ""}),
+        ("context_compress", {"plan_id": "p-1", "summary": ""}),
+    ):
+        needed = {name: value for name, value in arguments.items() if value}
+        said = await refusal(client, tool, **arguments)
+        assert said == await refusal(client, tool, **needed)
+
+
+@pytest.mark.parametrize("written", ["50k", "50K", "50,000", "50_000", "0.05m", " 50 k ", "50000"])
+async def test_a_number_may_come_as_people_write_it(client: Client, written: str) -> None:
+    asked = {"messages": conversation(4), "dry_run": True}
+
+    answer = await ask(client, "context_compress", target_tokens=written, **asked)
+
+    assert answer.facts["target_tokens"] == 50_000
+
+
+@pytest.mark.parametrize("written", ["50.000", "1,5k", "1.2345k", "fifty", "50 %", "5e4", 50.5])
+async def test_a_text_that_is_no_whole_number_is_refused_with_examples(
+    client: Client, written: Any
+) -> None:
+    said = await refusal(client, "context_compress", target_tokens=written)
+
+    assert "target_tokens must be a whole number" in said
+    assert "50,000, 50k" in said or written == 50.5
 
 
 async def test_lists_and_objects_may_come_as_json_in_a_string(client: Client) -> None:

@@ -158,7 +158,7 @@ def test_not_due_is_said_and_nothing_is_changed() -> None:
 
     result = compress(messages, strategy="window")
 
-    assert result.notes == ("not due below 160,000 tokens",)
+    assert result.notes == ("not due below 160,000 tokens (80 % of 200,000)",)
     assert all(a is b for a, b in zip(result.messages, messages, strict=True))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from generated import Messages, conversations
 from hypothesis import given
+from written import talk
 
 from context_compression import Settings, compress, count_tokens, should_compress, usage
 from context_compression.conversation.formats import parse
@@ -46,6 +47,23 @@ def test_an_empty_conversation_uses_nothing_and_is_never_due(messages: Any) -> N
     assert usage(messages).usage_percent == 0
     assert not should_compress(messages)
     assert not should_compress(messages, settings={"trigger_threshold": 0.001, "token_budget": 1})
+
+
+def test_with_the_strategy_window_the_turns_count_too_as_in_compress() -> None:
+    settings = {"strategy": "window"}
+
+    for turns in (20, 21):
+        messages = talk(turns)
+        due = should_compress(messages, settings=settings)
+        assert due is compress(messages, settings=settings).changed is (turns > 20)
+
+
+def test_the_number_of_the_threshold_comes_with_what_decides_it() -> None:
+    reserved = usage([], settings={"trigger_threshold": 0.95})
+
+    assert usage([]).threshold_reason == "80 % of 200,000"
+    assert reserved.threshold_tokens == 183_617
+    assert reserved.threshold_reason == "more than 200,000 minus 16,384 of reserve_tokens"
 
 
 def test_the_upper_bound_of_the_count_decides_whether_it_is_due() -> None:

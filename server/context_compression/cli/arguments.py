@@ -1,4 +1,4 @@
-"""Parses typed values: settings, line ranges, lengths of time, pins."""
+"""Parses typed values: settings, numbers of tokens, line ranges, lengths of time, pins."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from context_compression.display.quantities import WRITTEN, whole_number
 from context_compression.settings import Settings, setting_name
 
 
@@ -20,6 +21,19 @@ def change_in(text: str) -> tuple[str, Any]:
     except (ValueError, RecursionError):
         listed = isinstance(getattr(Settings(), name), tuple)
         return name, [part.strip() for part in value.split(",")] if listed else value
+
+
+class Tokens(click.ParamType[int]):
+    """A number of tokens: `50000`, `50,000`, `50k`."""
+
+    name = "tokens"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """`"50k"` -> `50000`."""
+        number = whole_number(str(value))
+        if number is None or number < 1:
+            self.fail(f"{value!r} is not a number of tokens: {WRITTEN}.", param, ctx)
+        return number
 
 
 def line_range(text: str | None) -> tuple[int, int] | None:

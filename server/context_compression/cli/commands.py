@@ -203,7 +203,7 @@ def config(options: Options, names: tuple[str, ...], reset: tuple[str, ...], as_
         if finding.ok is False:
             say(f"warning: {finding.says}. {finding.mend}")
     settings = workspace.settings()
-    for doubt in (*workspace.store.doubts, *settings.doubts):
+    for doubt in workspace.doubts():
         say(doubt)
     if as_json:
         write_json(settings.model_dump(mode="json"))

@@ -98,9 +98,9 @@ def compress(
             return _print_assignment(session.id, conversation, outcome, output, as_json)
         messages = outcome.messages
         outside = opened.not_counted
-        facts = json_output.report(outcome, forecast, not_counted=outside)
+        facts = json_output.report(outcome, forecast, host_tokens=outside)
         report = {"session": session.id, **facts}
-        text = text_output.report(outcome, forecast, restorable=not dry_run, not_counted=outside)
+        text = text_output.report(outcome, forecast, restorable=not dry_run, host_tokens=outside)
         if explain:
             report |= {"explanations": json_output.explanations(outcome)}
             text = f"{text}\n{text_output.explanations(outcome)}"

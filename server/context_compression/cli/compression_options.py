@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from context_compression.cli.app import Options, Refused, warn
-from context_compression.cli.arguments import change_in, pin
+from context_compression.cli.arguments import Tokens, change_in, pin
 from context_compression.cli.terminal import say, working
 from context_compression.compression.forecast import Forecast, forecast_summary
 from context_compression.compression.result import Result
@@ -21,9 +21,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 OPTIONS = (
     click.option(
-        "--target-tokens", type=int, metavar="N",
-        help="Tokens to compress to. Default: half of the budget, or half of the conversation if "
-        "that is less.",
+        "--target-tokens", type=Tokens(), metavar="N",
+        help="Tokens to compress to, as 50000 or 50k; status counts the same. Default: half of the "
+        "budget, or half of the conversation if that is less.",
     ),
     click.option(
         "--strategy", metavar="|".join(get_args(StrategyName)),

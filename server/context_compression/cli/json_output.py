@@ -1,4 +1,7 @@
-"""The output for programs (`--json`), as JSON values. `text_output` has the same for people."""
+"""The output for programs (`--json`), as JSON values. `text_output` has the same for people.
+
+What the MCP tools tell too has the same name here as in their structured content.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,13 +17,13 @@ from context_compression.tokens import Counter
 Record = dict[str, Any]
 
 
-def report(result: Result, forecast: Forecast | None = None, *, not_counted: int = 0) -> Record:
+def report(result: Result, forecast: Forecast | None = None, *, host_tokens: int = 0) -> Record:
     """The report of a compression: its result without messages and originals.
 
     Args:
         result: of the compression.
         forecast: the calls and tokens that a summary would take, in a dry run.
-        not_counted: tokens that the host sends besides the messages.
+        host_tokens: tokens that the host sends besides the messages.
     """
     return {
         "summary": _summary(result),
@@ -34,7 +37,7 @@ def report(result: Result, forecast: Forecast | None = None, *, not_counted: int
         "tokens_after": result.tokens_after,
         "tokens_freed": result.tokens_freed,
         "fixed_tokens": result.fixed_tokens,
-        "not_counted": not_counted,
+        "host_tokens": host_tokens,
         "ratio": round(result.ratio, 4),
         "target_tokens": result.target_tokens,
         "target_met": result.target_met,
@@ -42,7 +45,7 @@ def report(result: Result, forecast: Forecast | None = None, *, not_counted: int
         "steps": [asdict(step) for step in result.steps],
         "compressed": list(result.compressed),
         "dropped": list(result.dropped),
-        "first_changed": result.first_changed,
+        "first_changed_message": result.first_changed,
         "reasons": {str(index): reason for index, reason in result.reasons.items()},
         "files_removed": result.files_removed,
         "floor_tokens": result.floor_tokens,
@@ -55,7 +58,7 @@ def report(result: Result, forecast: Forecast | None = None, *, not_counted: int
         },
         "repairs": list(result.repairs),
         "notes": list(result.notes),
-        "method": result.method,
+        "counted_by": result.method,
         **({"system": result.system} if summary_in(result.system) else {}),
     }
 
@@ -87,11 +90,13 @@ def status(session: str, status: Status) -> Record:
         "session": session,
         "used_tokens": int(usage.used_tokens),
         "used_tokens_upper": usage.used_tokens.upper,
-        "method": usage.used_tokens.method,
+        "counted_by": usage.used_tokens.method,
         "total_budget": usage.total_budget,
-        "threshold_tokens": usage.threshold_tokens,
         "usage_percent": usage.usage_percent,
         "remaining": usage.remaining,
+        "compression_due": status.due.now,
+        "due_from_tokens": usage.threshold_tokens,
+        "compression_is": status.due.reason,
         "messages": status.messages,
         "messages_recorded": status.messages_recorded,
         "messages_compressed": status.messages_compressed,
@@ -99,9 +104,10 @@ def status(session: str, status: Status) -> Record:
         "tokens_saved": status.tokens_saved,
         "requests": status.savings.requests,
         "tokens_over_all_requests": status.savings.as_answer(),
-        "could_free": status.could_free,
-        "breakdown": status.by_kind,
+        "offload_would_free_tokens": status.could_free,
+        "tokens_by_kind": status.by_kind,
         "largest": [asdict(item) for item in status.largest],
+        "refs_total": len(status.refs),
         "refs": dict(status.refs),
         "warnings": list(status.warnings),
     }

@@ -19,11 +19,11 @@ UNSENT = "not sent yet"
 SHOWN = 2_000  # characters of a summary
 LONGEST_EXPLANATION = 240  # characters
 FIXED = "; {:,} of them are the system prompt and tools, which stay unchanged"
-NOT_COUNTED = "host     {:,} tokens of its system prompt, tools and the like, not counted here"
+OF_HOST = "host     {:,} of these tokens are its system prompt, tools and the like"
 
 
 def report(
-    result: Result, forecast: Forecast | None = None, *, restorable: bool, not_counted: int = 0
+    result: Result, forecast: Forecast | None = None, *, restorable: bool, host_tokens: int = 0
 ) -> str:
     """The report of a compression: its effect, and how to restore what it removed.
 
@@ -31,7 +31,7 @@ def report(
         result: of the compression.
         forecast: the calls and tokens that a summary would take, in a dry run.
         restorable: whether the originals were archived.
-        not_counted: tokens that the host sends besides the messages.
+        host_tokens: tokens that the host sends besides the messages.
     """
     if not result.changed:
         notes = "; ".join(map(one_line, result.notes)) or "nothing was changed"
@@ -48,7 +48,7 @@ def report(
         f"kept     {result.messages_kept} of {how_many(result.messages_in, 'message')} unchanged; "
         f"a prompt cache stays valid for {cached}",
         *_summary(result, forecast),
-        *([NOT_COUNTED.format(not_counted)] if not_counted else []),
+        *([OF_HOST.format(host_tokens)] if host_tokens else []),
         *(f"repaired {one_line(repair)}" for repair in result.repairs),
         *(f"note     {one_line(note)}" for note in result.notes),
         *(
@@ -152,7 +152,7 @@ def status(session: str, status: Status) -> str:
     """How full the context of a conversation is, and what fills it."""
     usage = status.usage
     filled = min(BAR, round(BAR * usage.used_tokens / usage.total_budget))
-    due = "compression is due" if usage.over_threshold else f"due at {usage.threshold_tokens:,}"
+    due = f"compression is {'due' if status.due.now else 'not due'}"
     kinds = [
         (kind, f"{tokens:,}", f"{tokens / max(1, usage.used_tokens):.0%}")
         for kind, tokens in status.by_kind.items()
@@ -164,6 +164,7 @@ def status(session: str, status: Status) -> str:
         f"[{'█' * filled}{'·' * (BAR - filled)}] {usage.usage_percent}%",
         f"{usage.used_tokens:,} of {usage.total_budget:,} tokens, {usage.remaining:,} left; {due}",
         f"counted by {usage.used_tokens.method}; at most {usage.used_tokens.upper:,}",
+        status.due.reason,
         "",
         *table([("kind", "tokens", ""), *kinds]),
         "",

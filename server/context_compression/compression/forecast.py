@@ -38,7 +38,10 @@ class PlaceholderSummarizer:
     def of(cls, options: Mapping[str, Any], most: int) -> Self:
         """A placeholder for a compression with these options; a small target leaves less room."""
         target = options.get("target_tokens")
-        return cls(most if target is None else min(most, int(ASSUMED_SHARE * target)))
+        if target is None:
+            return cls(most)
+        room = max(0, target - options.get("not_counted", 0))
+        return cls(min(most, int(ASSUMED_SHARE * room)))
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """A sentence that says it stands in for a summary, and filler."""

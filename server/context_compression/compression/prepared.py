@@ -41,6 +41,8 @@ from context_compression.tokens import (
 
 COMPETING = ("auto", "offload", "extract")
 """Strategies that choose among the pieces of texts."""
+BEYOND = "system prompt, tools and the like"
+"""The name of the tokens that a provider charges beyond our count, as in a session's status."""
 SURELY_LONG = 6
 """With more characters per token of the target than this, a conversation is surely over the target,
 because hardly any text has so many characters per token."""
@@ -73,7 +75,9 @@ class PreparedConversation:
         planned: the repaired messages with the earlier summary of the system prompt, if it holds
             one, as a further message. Strategies see these messages.
         prompt: the system prompt, and the position of its summary among the planned messages.
-        overhead: the tokens outside the messages, by name: system prompt and tool schemas.
+        overhead: the tokens outside the messages, by name: system prompt, tool schemas, and what a
+            provider charges beyond our count.
+        uncounted_tokens: the tokens that a provider charges beyond our count.
         fixed_tokens: the sum of the overhead.
         plan: the plan without a limit of tokens.
         tokens_before: the tokens of the messages and the overhead.
@@ -98,7 +102,6 @@ class PreparedConversation:
             "system prompt": self.counter.system(self.prompt.bare),
             "tool schemas": self.counter.tools(request.tools),
         }
-        self.fixed_tokens = sum(self.overhead.values())
         self.warnings: list[str] = []
         messages = self.planned.messages
         self.plan = Plan(
@@ -115,6 +118,9 @@ class PreparedConversation:
         )
         unedited = View(messages, tuple(range(len(messages))), ())
         self._last_view: tuple[Sequence[Edit], View, int] = (), unedited, self._tokens(unedited)
+        counted = sum(self.overhead.values()) + self._last_view[2]
+        self.overhead[BEYOND] = self.uncounted_tokens = self._uncounted(counted)
+        self.fixed_tokens = sum(self.overhead.values())
         self.tokens_before = self.fixed_tokens + self._last_view[2]
 
     def _rules(self) -> ProviderRules:
@@ -202,20 +208,26 @@ class PreparedConversation:
             pins |= {before for index in pins for before in reasoning_of(planned, index)}
         return frozenset(pins)
 
+    def _uncounted(self, counted: int) -> int:
+        """The tokens that a provider charges beyond our count, by the request, else by `usage`."""
+        return self.request.not_counted or max(0, (self._charged or 0) - counted)
+
+    @cached_property
+    def _charged(self) -> Count | None:
+        """The tokens by the usage that a message holds; `None` if there is none."""
+        anchor = None if self.prompt.at is not None else anchor_in(self.conversation.raw)
+        if self.request.counter is not None or anchor is None:
+            return None
+        return anchored(self.counter, self.conversation.messages, anchor)
+
     @cached_property
     def used(self) -> Count:
         """The tokens in the context window, from the provider's own number if there is one."""
-        anchor = None if self.prompt.at is not None else anchor_in(self.conversation.raw)
-        if self.request.counter is None and anchor:
-            return anchored(self.counter, self.conversation.messages, anchor)
+        if self._charged is not None:
+            return self._charged
         messages = self.conversation.messages
         overhead = self.tokens_before - self.counter.messages(messages)
-        return self.counter.total(messages, overhead + self.request.not_counted)
-
-    @property
-    def uncounted_tokens(self) -> int:
-        """The tokens that a provider charges beyond our count, by the request, else by `used`."""
-        return self.request.not_counted or max(0, self.used - self.tokens_before)
+        return self.counter.total(messages, overhead)
 
     @property
     def summary_in_system(self) -> bool:

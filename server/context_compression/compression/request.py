@@ -39,7 +39,7 @@ class CompressionRequest:
         store: keeps the originals; with `None` they are only in the result.
         has_summarizer: whether a model, or the calling agent, will write summaries.
         not_counted: tokens that a provider charges for content that is not given here, such as the
-            system prompt of a host. The target of the settings leaves room for them.
+            system prompt of a host. Targets and counts include them.
     """
 
     messages: Messages

@@ -66,10 +66,11 @@ class Result:
 
     Attributes:
         messages: the view, in the dialect of the input; unedited messages are the same objects.
-        tokens_before: the tokens of the input, with system prompt and tool schemas if given.
+        tokens_before: the tokens of the input, with system prompt and tool schemas if given, and
+            with what a provider charges beyond them, if that is known.
         tokens_after: the tokens of the view, likewise; at most `tokens_before`.
         messages_in: the number of input messages.
-        fixed_tokens: the tokens of system prompt and tool schemas, which are in both counts.
+        fixed_tokens: the tokens outside the messages, which are in both counts.
         changed: whether the view differs from the input.
         target_tokens: the target in tokens; `None` if there was none.
         target_met: whether `tokens_after` is within the target.

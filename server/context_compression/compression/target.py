@@ -32,22 +32,24 @@ class Target:
 
     @cached_property
     def tokens(self) -> int:
-        """The target in tokens, including system prompt and tool schemas.
+        """The target in tokens, including system prompt, tool schemas and what a host adds.
 
         For a conversation that is already below the target of the settings, the target is the same
-        share (`target_usage`) of its own size.
+        share (`target_usage`) of its own size, without what a host adds.
         """
         if self._request.target_tokens is not None:
             return self._request.target_tokens
         if self._prepared.tokens_before > self._of_settings:
             return self._of_settings
-        return int(self._prepared.tokens_before * self._settings.target_usage)
+        beyond = self._prepared.uncounted_tokens
+        own = self._prepared.tokens_before - beyond
+        return beyond + int(own * self._settings.target_usage)
 
     @property
     def _of_settings(self) -> int:
-        """The target of the settings, minus the tokens that a provider charges beyond our count."""
+        """The target of the settings, or more if a host adds nearly as many tokens."""
         tokens = self._settings.target_tokens
-        return max(tokens - self._prepared.uncounted_tokens, int(LEAST_OF_TARGET * tokens))
+        return max(tokens, self._prepared.uncounted_tokens + int(LEAST_OF_TARGET * tokens))
 
     @cached_property
     def plan(self) -> Plan:
@@ -81,8 +83,8 @@ class Target:
     def room_below_threshold(self) -> int:
         """The tokens that the messages may take before a compression is due by the upper bound."""
         threshold = self._prepared.counter.count(self._settings.threshold_tokens)
-        overhead = self._prepared.fixed_tokens + self._prepared.uncounted_tokens
-        return max(0, threshold * threshold // max(1, threshold.upper) - overhead)
+        below = threshold * threshold // max(1, threshold.upper)
+        return max(0, below - self._prepared.fixed_tokens)
 
     def nothing_to_do(self) -> str | None:
         """The reason why nothing is compressed, in words; `None` if a compression runs."""
@@ -99,4 +101,5 @@ class Target:
             return None
         if self.is_over_threshold:
             return None
-        return f"not due below {self._settings.threshold_tokens:,} tokens"
+        threshold = self._settings.threshold
+        return f"not due below {threshold.tokens:,} tokens ({threshold.reason})"

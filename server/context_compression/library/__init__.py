@@ -1,9 +1,9 @@
-"""The functions that programs call: `compress` and `acompress`, with and without a store.
+"""The functions that programs call: `compress` and its like, with and without a store.
 
 This package chooses between a compression in memory and one through a session. The package
 `compression` does the compression; `session` and `store` keep its originals on disk.
 
-    functions.py    `compress` and `acompress`
+    functions.py    `compress`, `acompress`, `should_compress`
 """
 
 from context_compression.moved import held_elsewhere

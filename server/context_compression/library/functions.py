@@ -1,4 +1,4 @@
-"""`compress` and `acompress`, as the package exports them.
+"""`compress`, `acompress` and `should_compress`, as the package exports them.
 
 Without a store, they compress in memory. With a store, they use a session: the given session, or
 the session that the store has for the conversation.
@@ -12,13 +12,15 @@ from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result
 from context_compression.compression.run import acompress as acompress_in_memory
 from context_compression.compression.run import compress as compress_in_memory
+from context_compression.conversation.formats import parse
 from context_compression.session import Session, session_id_for
 from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.strategies import window
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import TextCounter
-from context_compression.tokens.usage import Messages
+from context_compression.tokens.usage import Messages, for_model, usage
 
 Place: TypeAlias = Store | Session | str | Path
 OF_A_CALL = ("messages", "target_tokens", "strategy", "pins", "focus", "force", "settings")
@@ -51,9 +53,10 @@ def compress(
     Args:
         messages: in any dialect of `conversation.formats`, as dicts or as objects of a provider's
             library. They are not changed, and the result has the same dialect.
-        target_tokens: the size to reach in tokens, including system prompt and tool schemas.
-            Without a target, nothing is done below the threshold of the settings; above it, the
-            conversation is reduced to the target of the settings.
+        target_tokens: the size to reach, as `usage` counts it: with system prompt and tool schemas,
+            and with what was charged beyond them by the last `usage` in the messages. Without a
+            target, nothing is done below the threshold of the settings; above it, the conversation
+            is reduced to the target of the settings.
         system: the system prompt, if the provider takes it separately from the messages.
         tools: the tool definitions of the request.
         model: the model whose tokens and window count.
@@ -100,6 +103,35 @@ async def acompress(
     if store is None or not messages:
         return await acompress_in_memory(request, summarizer, in_thread)
     return await _session(store, request, summarizer).acompress(**_of_a_call(request))
+
+
+def should_compress(
+    messages: Messages,
+    *,
+    system: Any = None,
+    tools: Any = None,
+    model: str | None = None,
+    counter: TextCounter | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+) -> bool:
+    """Whether `compress` would run without a target and without `force`.
+
+    It would over the threshold of the settings, and with the strategy `window` also if there are
+    too many turns. An empty conversation is never due.
+
+    Raises:
+        InvalidConversation: `messages` is not a conversation in a known dialect.
+        InvalidCounter: `counter` is not a function, or does not return a number of tokens.
+        InvalidSettings: an unknown name or an impossible value.
+    """
+    settings = for_model(settings, model)
+    conversation = parse(messages)
+    filled = usage(
+        conversation, system=system, tools=tools, model=model, counter=counter, settings=settings
+    )
+    if filled.over_threshold or settings.strategy != "window":
+        return filled.over_threshold
+    return window.due_by_turns(conversation.messages, settings)
 
 
 def _named(strategy: str) -> str | None:

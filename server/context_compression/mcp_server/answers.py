@@ -21,7 +21,9 @@ EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 LABELS = {
     "floor_tokens": "minimum size in tokens",
     "floor": "parts of the minimum size",
-    "of_it_fixed": "fixed part of it",
+    "fixed_tokens": "tokens outside the messages, which stay",
+    "host_tokens": "tokens of the host's system prompt, tools and the like, in all counts",
+    "used_tokens_upper": "used tokens at most",
 }
 """Labels in the text, where the name of the fact would not read well."""
 

@@ -16,10 +16,12 @@ from pydantic_core import ErrorDetails
 
 from context_compression.conversation.formats.foreign import refusal
 from context_compression.conversation.messages import is_array, is_object
-from context_compression.settings import GUARDED, NO_BOOL, SHOWN, Value, snake_case
+from context_compression.display.quantities import WHOLE
+from context_compression.settings import GUARDED, SHOWN, Value, snake_case
 
 LISTED = 3  # wrong arguments named in one answer
 KEPT = ("type", "description", "enum", "items")  # of a JSON schema
+EMPTY: tuple[Any, ...] = ("", [], {})
 
 TYPES = {
     "string": "a text",
@@ -31,7 +33,7 @@ TYPES = {
 }
 
 Messages = list[dict[str, Any]]
-Positive = Annotated[int, Field(ge=1), NO_BOOL]
+Positive = Annotated[int, Field(ge=1), WHOLE]
 
 
 class Arguments(Value):
@@ -42,8 +44,8 @@ class Arguments(Value):
 
     @classmethod
     def known(cls) -> dict[str, dict[str, Any]]:
-        """The schema of every recognized argument, by name."""
-        return {n: compact(about) for n, about in cls.model_json_schema()["properties"].items()}
+        """The schema of every recognized argument, by name, without its union with null."""
+        return {n: merged(about) for n, about in cls.model_json_schema()["properties"].items()}
 
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
@@ -51,12 +53,13 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 def input_schema(model: type[Arguments]) -> dict[str, Any]:
     """The schema that clients get."""
-    listed = {name: about for name, about in model.known().items() if name not in model.unlisted}
+    known, unlisted = model.known(), model.unlisted
+    listed = {name: compact(about) for name, about in known.items() if name not in unlisted}
     return {"type": "object", "properties": listed}
 
 
 def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
-    """The arguments of a call. CamelCase names are accepted; null means not given.
+    """The arguments of a call. CamelCase names are accepted; an empty value means not given.
 
     Raises:
         ToolError: an argument is unknown, or its value is not allowed; the message says what is.
@@ -67,8 +70,9 @@ def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
         snake = snake_case(name)
         if snake in named:
             raise ToolError(f"{snake} is given twice, in two spellings. Pass it once.")
-        if value is not None:
-            named[snake] = _unpacked(value, known.get(snake, {}))
+        about = known.get(snake, {})
+        if not is_empty(meant := _unpacked(value, about), about):
+            named[snake] = meant
     if unknown := [name for name in named if name not in known]:
         raise ToolError(_unknown({name: named[name] for name in unknown}, known))
     try:
@@ -79,16 +83,35 @@ def validated(model: type[ArgumentsT], given: Mapping[str, Any]) -> ArgumentsT:
         raise ToolError(" ".join(_explained(error, named, known) for error in errors)) from None
 
 
-def compact(about: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of one argument without the parts that cost more tokens than they help.
+def is_empty(value: Any, about: Mapping[str, Any]) -> bool:
+    """Whether a value means that an argument is not given.
 
-    `{"anyOf": [{"type": "string"}, {"type": "null"}], "title": …}` -> `{"type": "string"}`
+    Strict clients send every argument, and models fill those that they do not mean: with null, an
+    empty text, list or object, or with 0 where a number must be larger.
+
+    Args:
+        value: of the argument.
+        about: the schema of the argument.
+    """
+    if type(value) in (int, float) and value == 0:
+        return about.get("minimum", 0) > 0 or "exclusiveMinimum" in about
+    return value is None or value in EMPTY
+
+
+def merged(about: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of one argument that may be left out, without its union with null.
+
+    `{"anyOf": [{"type": "string"}, {"type": "null"}], "title": …}` -> `{"type": "string", …}`
     """
     union = [part for part in about.get("anyOf", ()) if part["type"] != "null"]
-    merged: dict[str, Any] = {**(union[0] if union else {}), **about}
-    short = {key: merged[key] for key in KEPT if key in merged}
+    return {**(union[0] if union else {}), **about}
+
+
+def compact(about: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of one argument without the parts that cost more tokens than they help."""
+    short = {key: about[key] for key in KEPT if key in about}
     if "items" in short:
-        short["items"] = compact(merged["items"])
+        short["items"] = compact(merged(about["items"]))
     return short
 
 
@@ -96,7 +119,12 @@ def _unpacked(value: Any, about: Mapping[str, Any]) -> Any:
     """The intended value, for JSON in a string, one text for a list, or a number for a text.
 
     An object in place of a list of objects stays an object, because its kind may be recognized.
+    Nulls and empty texts in a list of texts are left out.
     """
+    if about.get("type") == "array" and is_array(value) and not _is_of_objects(about):
+        return [part for part in value if part not in (None, "")]
+    if value == "":
+        return value
     if type(value) is int and about.get("type") == "string" and "enum" not in about:
         return str(value)
     if isinstance(value, str) and about.get("type") in ("array", "object"):
@@ -132,7 +160,9 @@ def _explained(error: ErrorDetails, given: Mapping[str, Any], known: Mapping[str
         about, value, shown = about["items"], value[inside[0]], f"{name}[{inside[0]}]"
     text = json.dumps(value, ensure_ascii=False, default=str)
     text = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
-    return f"{shown} must be {_allowed(about, value, error.get('ctx', {}))}, not {text}."
+    bounds = error.get("ctx", {})
+    how = f": {bounds['written']}" if "written" in bounds else ""
+    return f"{shown} must be {_allowed(about, value, bounds)}, not {text}{how}."
 
 
 def _is_of_objects(about: Mapping[str, Any]) -> bool:

@@ -31,6 +31,8 @@ class Call:
 
     conversations: Conversations
     context: Context[Any, Any]
+    hooks: bool = False
+    """Whether a host's hooks use this server."""
     _steps: Iterator[int] = field(default_factory=lambda: count(1), repr=False)
 
     @property

@@ -14,10 +14,19 @@ def settings_for(workspace: Workspace, values: Mapping[str, Any]) -> Settings:
     Raises:
         InvalidSettings: a name is unknown, a value is not allowed, or a tool may not set it.
     """
+    values = without_empty(values)
     refuse_guarded(values)
     settings = workspace.settings(values)
     _refuse_a_model(workspace, {setting_name(name): value for name, value in values.items()})
     return settings
+
+
+def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a call gives as an object, without those that are null or an empty text.
+
+    An empty list is a value there, because clients do not fill the parts of an object.
+    """
+    return {name: value for name, value in values.items() if value is not None and value != ""}
 
 
 def refuse_guarded(values: Mapping[str, Any]) -> None:

@@ -86,7 +86,7 @@ def report(compression: ReportedCompression) -> CallToolResult:
         **(_details(compression) if result.changed else {}),
         **_summary(compression),
         **_explanations(compression),
-        **_outside_the_messages(compression),
+        "host_tokens": compression.opened.not_counted or None,
         "counted_by": result.method,
         "warnings": _warnings(compression),
     }
@@ -172,10 +172,7 @@ def _target(compression: ReportedCompression) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if result.target_tokens is not None:
         facts |= {"target_tokens": result.target_tokens, "target_met": result.target_met}
-        if fixed := result.fixed_tokens:
-            facts["of_it_fixed"] = (
-                f"system prompt and tool schemas, which stay: {how_many(fixed, 'token')}"
-            )
+        facts |= {"fixed_tokens": result.fixed_tokens or None}
     if not result.target_met:
         facts |= {"floor_tokens": result.floor_tokens or None, "floor": dict(result.floor)}
     return facts
@@ -263,21 +260,6 @@ def _explanations(compression: ReportedCompression) -> dict[str, Any]:
     return {"explanations": lines}
 
 
-def _outside_the_messages(compression: ReportedCompression) -> dict[str, Any]:
-    """The tokens that the host sends besides the messages, and whether both fit the budget."""
-    if not (outside := compression.opened.not_counted):
-        return {}
-    total = compression.result.tokens_after + outside
-    budget = compression.opened.session.settings.token_budget
-    too_large = "" if total <= budget else f", which is more than the budget of {budget:,}"
-    return {
-        "not_counted": (
-            f"the host's system prompt, tools and the like: {how_many(outside, 'token')}; with the "
-            f"messages {total:,} in all{too_large}"
-        )
-    }
-
-
 def _warnings(compression: ReportedCompression) -> list[str]:
     result, transcript = compression.result, compression.opened.transcript
     warnings = [
@@ -285,6 +267,9 @@ def _warnings(compression: ReportedCompression) -> list[str]:
         *filter(None, [compression.warning]),
         *(transcript.warnings if transcript else ()),
     ]
+    budget = compression.opened.session.settings.token_budget
+    if result.tokens_after > budget:
+        warnings.append(f"{result.tokens_after:,} tokens are more than the budget of {budget:,}")
     if result.changed and (compression.has_target or result.target_met):
         warnings += result.notes
     if result.changed and (gone := result.constraints_gone):

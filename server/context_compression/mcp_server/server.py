@@ -44,7 +44,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
     asks_a_model = _asks_a_model(workspace)
     conversations = Conversations(workspace)
     prompts = prompts_for(workspace.store)
-    tools = [_tool(offer, conversations, asks_a_model) for offer in OFFERS]
+    tools = [_tool(offer, conversations, asks_a_model, hooks is not None) for offer in OFFERS]
     if hooks is not None:
         tools.append(hook_tool(workspace, hooks))
     server = MCPServer(
@@ -73,12 +73,12 @@ def _asks_a_model(workspace: Workspace) -> bool:
         return False
 
 
-def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool) -> Tool:
+def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool, hooks: bool) -> Tool:
     async def run(context: Context[Any, Any]) -> CallToolResult:
         params = context.request_context.params or {}
         with errors_for_the_model():
             arguments = validated(offer.arguments, params.get("arguments") or {})
-            return await offer.run(Call(conversations, context), arguments)
+            return await offer.run(Call(conversations, context, hooks), arguments)
 
     tool = Tool.from_function(
         run,

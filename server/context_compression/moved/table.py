@@ -189,6 +189,8 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
         "workspace.workspace",
         "doors.conversations",
     ),
+    "settings": ("display.quantities",),
+    "tokens.usage": ("library.functions",),
 }
 """Packages that keep their path, and the modules that now hold their former contents.
 

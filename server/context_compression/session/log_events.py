@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeGuard
 
-from context_compression.settings import MOST
+from context_compression.display.quantities import MOST
 
 
 def timestamp() -> str:

@@ -1,7 +1,7 @@
 """Makes the compression requests of a session, with archived originals or as a preview."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from context_compression.compression.request import CompressionRequest, Keeper
@@ -9,7 +9,6 @@ from context_compression.compression.result import Result
 from context_compression.compression.run import compress
 from context_compression.conversation.formats import parse
 from context_compression.planning.archive import Archive
-from context_compression.planning.plan import Plan
 from context_compression.session.archiver import Archiver
 from context_compression.session.receipts import Rehearsal, archive_of, settled_in
 from context_compression.session.recorded import RecordedConversation
@@ -63,9 +62,18 @@ def preview(
     return compress(request, summarizer)
 
 
-def is_due(
-    conversation: RecordedConversation, usage: Usage, messages: Messages | None = None
-) -> bool:
+@dataclass(frozen=True)
+class Due:
+    """Whether an automatic compression is due, and what decides it.
+
+    Due(False, "due from 160,000 tokens on: 80 % of 200,000")
+    """
+
+    now: bool
+    reason: str
+
+
+def due(conversation: RecordedConversation, usage: Usage, messages: Messages | None = None) -> Due:
     """Whether an automatic compression is due: over the threshold, or by the turns for `window`.
 
     Args:
@@ -77,12 +85,20 @@ def is_due(
         InvalidConversation: the messages are not in a format we know.
     """
     settings = conversation.settings
-    if not settings.auto_compress or usage.over_threshold or settings.strategy != "window":
-        return settings.auto_compress and usage.over_threshold
+    over = f"due from {usage.threshold_tokens:,} tokens on: {usage.threshold_reason}"
+    if usage.over_threshold and usage.used_tokens < usage.threshold_tokens:
+        over += f"; the count may be {usage.used_tokens.upper:,}"
+    if not settings.auto_compress:
+        return Due(False, f"never due by itself, because auto_compress is off; else {over}")
+    if usage.over_threshold or settings.strategy != "window":
+        return Due(usage.over_threshold, over)
     state = conversation.state()
-    read = tuple(parse(state.view if messages is None else messages).messages)
-    archive = Archive(settled=settled_in(state))
-    return window.is_due(Plan(read, (0,) * len(read), Counter(), settings, archive=archive))
+    read = parse(state.view if messages is None else messages).messages
+    turns = min(2 * settings.keep_recent, settings.max_turns)
+    return Due(
+        window.due_by_turns(read, settings, Archive(settled=settled_in(state))),
+        f"due above {turns:,} turns, for the strategy window; in any case {over}",
+    )
 
 
 def settings_for(

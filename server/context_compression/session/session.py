@@ -17,7 +17,7 @@ from context_compression.session.by_caller import (
 from context_compression.session.compressing import Compressor, PlannedCompression
 from context_compression.session.pacing import Event, Pace
 from context_compression.session.recorded import RecordedConversation
-from context_compression.session.requests import is_due, preview
+from context_compression.session.requests import due, preview
 from context_compression.session.status import Status, status_of
 from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
@@ -191,8 +191,8 @@ class Session(RecordedConversation):
             focus: as in `context_compression.compress`.
             force: as in `context_compression.compress`.
             settings: for this call: a `Settings`, or some values that differ.
-            not_counted: tokens that the host adds to each request. The target of the settings
-                leaves room for them.
+            not_counted: tokens that the host adds to each request. Targets and counts include
+                them.
             before_writing: called before anything is written; if it raises, nothing changes.
 
         Raises:
@@ -324,13 +324,13 @@ class Session(RecordedConversation):
         Args:
             messages: the content of the request, if a host keeps the history; else the view.
         """
-        return is_due(self, self.usage(messages), messages)
+        return due(self, self.usage(messages), messages).now
 
     def _due(self) -> PlannedCompression | None:
         """The compression that is due before the next request, if it is worth trying."""
         usage = self.usage()
-        due = self._pace.worth_trying(usage.used_tokens) and is_due(self, usage)
-        return PlannedCompression("threshold") if due else None
+        worth_trying = self._pace.worth_trying(usage.used_tokens) and due(self, usage).now
+        return PlannedCompression("threshold") if worth_trying else None
 
     def _after_refusal(self, error: Error) -> PlannedCompression | None:
         """The compression after a refusal: removes thinking, or targets a much smaller size."""

@@ -1,7 +1,7 @@
 """`Status`: how full the context of a conversation is, and what compressions saved so far."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from context_compression.compression.request import SMALLEST_TARGET
@@ -11,7 +11,7 @@ from context_compression.conversation.system_prompt import summary_in
 from context_compression.conversation.validity import repair
 from context_compression.session.following import new_events
 from context_compression.session.recorded import RecordedConversation
-from context_compression.session.requests import preview
+from context_compression.session.requests import Due, due, preview
 from context_compression.session.savings import Savings
 from context_compression.tokens import Anchor, Counter, anchored
 from context_compression.tokens.usage import Item, Usage, breakdown, largest
@@ -23,6 +23,7 @@ class Status:
 
     Attributes:
         usage: how full its context is, in tokens.
+        due: whether an automatic compression is due, and what decides it.
         messages: how many messages the view has.
         messages_recorded: how many messages were recorded.
         messages_compressed: how many of those are not in the view as they came.
@@ -41,6 +42,7 @@ class Status:
     """
 
     usage: Usage
+    due: Due
     messages: int
     messages_recorded: int
     messages_compressed: int
@@ -102,7 +104,7 @@ def status_of(
     usage = session.usage(conversation)
     if anchor:
         tokens = anchored(counter, parsed, anchor)
-        usage = Usage(tokens, usage.total_budget, usage.threshold_tokens)
+        usage = replace(usage, used_tokens=tokens)
     recorded, compressions, freed = state.recorded, len(state.compressions), state.freed
     as_they_came = {*map(id, state.view)}
     changed = sum(id(message) not in as_they_came for message in recorded)
@@ -111,6 +113,7 @@ def status_of(
     kept_out = state.freed + sum(state.tally.outside.values())
     return Status(
         usage=usage,
+        due=due(session, usage, conversation),
         messages=len(shown),
         messages_recorded=len(recorded),
         messages_compressed=changed,

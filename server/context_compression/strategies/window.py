@@ -18,8 +18,10 @@ from context_compression.conversation.messages import (
     Text,
     user,
 )
+from context_compression.planning.archive import Archive
 from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
+from context_compression.settings import Settings
 from context_compression.strategies import measured
 from context_compression.strategies.base import Proposal, without_model
 from context_compression.strategies.digests import (
@@ -32,6 +34,7 @@ from context_compression.strategies.digests import (
 from context_compression.strategies.floor import anchored
 from context_compression.strategies.forms import Form, Forms
 from context_compression.strategies.keep import cost, keep_only
+from context_compression.tokens import Counter
 
 CODE = re.compile(
     r"```|^[ \t]{4,}\S|^[ \t]*(?:def|class|import|from|function|const|fn|func)\b|^\$ ", re.M
@@ -74,6 +77,16 @@ def _is_rich(message: Message) -> bool:
         or sum(isinstance(block, Text) for block in message.blocks) > 1
         or (is_answer and len(message.text) >= measured.LONG_ANSWER_CHARS)
     )
+
+
+def due_by_turns(
+    messages: Sequence[Message], settings: Settings, archive: Archive | None = None
+) -> bool:
+    """`is_due` for messages without a plan."""
+    plan = Plan(
+        tuple(messages), (0,) * len(messages), Counter(), settings, archive=archive or Archive()
+    )
+    return is_due(plan)
 
 
 def is_due(plan: Plan) -> bool:

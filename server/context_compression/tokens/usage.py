@@ -20,6 +20,7 @@ from context_compression.conversation.messages import (
     ToolResult,
 )
 from context_compression.conversation.system_prompt import summary_in
+from context_compression.moved import held_elsewhere
 from context_compression.settings import Settings
 from context_compression.tokens import (
     Count,
@@ -42,11 +43,13 @@ class Usage:
         used_tokens: the tokens in use; `used_tokens.method` says how they were counted.
         total_budget: the token budget, by default the tokens of the model's context window.
         threshold_tokens: the number of tokens at which a compression is due.
+        threshold_reason: where that number comes from: `80 % of 200,000`.
     """
 
     used_tokens: Count
     total_budget: int
     threshold_tokens: int
+    threshold_reason: str = ""
 
     @property
     def usage_percent(self) -> float:
@@ -212,25 +215,7 @@ def usage(
     known = None if summary_in(system) else anchor_in(conversation.raw)
     if counter is None and (anchor := known):
         used = anchored(Counter(model), conversation.messages, anchor)
-    return Usage(used, settings.token_budget, settings.threshold_tokens)
+    return Usage(used, settings.token_budget, *settings.threshold)
 
 
-def should_compress(
-    messages: Messages,
-    *,
-    system: Any = None,
-    tools: Any = None,
-    model: str | None = None,
-    counter: TextCounter | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
-) -> bool:
-    """Whether the context window is over its threshold; an empty conversation never is.
-
-    Raises:
-        InvalidConversation: `messages` is not a conversation in a known dialect.
-        InvalidCounter: `counter` is not a function, or does not return a number of tokens.
-        InvalidSettings: an unknown name or an impossible value.
-    """
-    return usage(
-        messages, system=system, tools=tools, model=model, counter=counter, settings=settings
-    ).over_threshold
+__getattr__ = held_elsewhere(__name__)

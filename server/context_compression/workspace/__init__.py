@@ -5,6 +5,7 @@ conversation that a caller means; `hosts` answers the calls of agent hosts.
 
     workspace.py        store, settings and access, made once from environment and options
     summary_models.py   which model may write summaries
+    doubts.py           warnings about settings that hardly do what is meant
     opened.py           an open conversation: session and transcript
     own_sessions.py     sessions of this package, which contain no conversation
     folders.py          working directory and home folder

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from context_compression.display.strings import one_line
 from context_compression.settings import Settings
 from context_compression.summaries.summarizer import Summarizer
 
@@ -55,13 +56,26 @@ class SummaryModels:
             if settings.summarizer == "auto" and not settings.summary_model:
                 return None
             return (
-                "No model was asked: it is named in config.json alone, and a project's own file "
-                "may not send the conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in "
-                "the environment, or name it on the command line with --summary-model."
+                "it is named in config.json alone, and a project's own file may not send the "
+                "conversation anywhere. Set CONTEXT_COMPRESSION_SUMMARY_MODEL in the environment, "
+                "or name it on the command line with --summary-model."
             )
         if settings.summarizer == "auto" and not any(map(self.environ.get, CREDENTIALS)):
-            return f"No model was asked: neither {' nor '.join(CREDENTIALS)} is set."
+            return f"neither {' nor '.join(CREDENTIALS)} is set."
         return None
+
+    def doubt(self, settings: Settings) -> str | None:
+        """Why a model that the settings name will not write summaries; `None` if it will."""
+        named = settings.summary_model
+        if named and settings.summarizer in ("caller", "none"):
+            return (
+                f"summary_model = {one_line(named)} will not be asked, because summarizer = "
+                f"{settings.summarizer}."
+            )
+        reason = self.why_none(settings)
+        if settings.summarizer == "anthropic" and not any(map(self.environ.get, CREDENTIALS)):
+            reason = reason or f"neither {' nor '.join(CREDENTIALS)} is set."
+        return f"No model will be asked: {reason}" if reason else None
 
     def is_allowed(self) -> bool:
         """Whether the user has named a model for summaries, or a summarizer that calls one."""

@@ -19,6 +19,7 @@ from context_compression.store import Store
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.transcripts.access import Access
 from context_compression.transcripts.transcript import Transcript, id_from_name
+from context_compression.workspace.doubts import doubts
 from context_compression.workspace.folders import home_folder, working_folder
 from context_compression.workspace.opened import Opened, settings_in
 from context_compression.workspace.own_sessions import is_own_session
@@ -109,7 +110,14 @@ class Workspace:
         self, settings: Settings, arguments: Mapping[str, Any] | None = None
     ) -> str | None:
         """Why a model that the settings name is not called; `None` if it is, or none is named."""
-        return self._summary_models(arguments).why_none(settings)
+        reason = self._summary_models(arguments).why_none(settings)
+        return f"No model was asked: {reason}" if reason else None
+
+    def doubts(self) -> tuple[str, ...]:
+        """What is doubtful about the store, the settings, and the model that they name."""
+        settings = self.settings()
+        of_model = self._summary_models(None).doubt(settings)
+        return (*self.store.doubts, *doubts(settings), *filter(None, [of_model]))
 
     def may_ask_a_model(self, arguments: Mapping[str, Any] | None = None) -> bool:
         """Whether the user has named a model for summaries, or a summarizer that calls one."""

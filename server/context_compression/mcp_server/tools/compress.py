@@ -11,12 +11,13 @@ from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from context_compression.display.plurals import how_many
+from context_compression.display.quantities import NO_BOOL
 from context_compression.doors.conversations import CURRENT
 from context_compression.errors import ContextCompressionError, PlanError
 from context_compression.mcp_server.answers import answer
 from context_compression.mcp_server.arguments import Arguments, Messages, Positive
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.call_settings import settings_for
+from context_compression.mcp_server.call_settings import settings_for, without_empty
 from context_compression.mcp_server.compressing import SummaryWriter, compress_conversation
 from context_compression.mcp_server.conversation import NoCurrentConversation, open_conversation
 from context_compression.mcp_server.next_steps import history_kept
@@ -24,7 +25,7 @@ from context_compression.mcp_server.report import REPORT_FACTS
 from context_compression.mcp_server.summary_by_caller import apply_summary, request_summary
 from context_compression.mcp_server.without_conversation import compress_without_conversation
 from context_compression.session import Session, no_plan
-from context_compression.settings import NO_BOOL, Settings, StrategyName
+from context_compression.settings import Settings, StrategyName
 from context_compression.tokens import Counter
 from context_compression.tokens.usage import count_tokens
 from context_compression.workspace import Opened
@@ -127,7 +128,8 @@ async def context_compress(call: Call, arguments: CompressArguments) -> CallTool
         "not_counted": opened.not_counted,
     }
     if writer.caller and not arguments.dry_run:
-        options |= {"settings": arguments.settings} if arguments.settings else {}
+        changes = without_empty(arguments.settings)
+        options |= {"settings": changes} if changes else {}
         return await request_summary(
             call, opened, messages, writer, options,
             same_conversation=same, explain=arguments.explain,
@@ -204,7 +206,8 @@ def _undone(call: Call, opened: Opened, messages: Messages | None) -> CallToolRe
 
     def size(view: Messages) -> tuple[int, int]:
         model, system, tools = session.model, session.system, session.tools
-        return len(view), int(count_tokens(view, model=model, system=system, tools=tools))
+        counted = int(count_tokens(view, model=model, system=system, tools=tools))
+        return len(view), counted + opened.not_counted
 
     call.before_writing()
     state = session.state()

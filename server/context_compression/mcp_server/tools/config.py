@@ -1,19 +1,32 @@
 """`context_config`: shows and changes the settings of a store."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
+from context_compression.display.plurals import how_many
+from context_compression.display.quantities import MOST
+from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import answer, inline
-from context_compression.mcp_server.arguments import Arguments, compact
+from context_compression.mcp_server.arguments import Arguments, merged
 from context_compression.mcp_server.call import Call
-from context_compression.mcp_server.call_settings import refuse_guarded
-from context_compression.settings import MOST, NAMES, Settings, changed_config, setting_name
+from context_compression.mcp_server.call_settings import refuse_guarded, without_empty
+from context_compression.settings import (
+    NAMES,
+    Settings,
+    changed_config,
+    setting_name,
+    snake_case,
+)
 from context_compression.workspace import Workspace
 
 Config = dict[str, Any]
+NAMED_BY = ("key", "name", "setting")
+"""Arguments that name one setting, for models that do not pass it by its own name."""
+DECIDE_WHEN = {"token_budget", "trigger_threshold", "target_usage", "reserve_tokens"}
 LONGEST = 300  # characters of a value
 LISTED = (
     "token_budget", "trigger_threshold", "target_usage", "auto_compress", "strategy",
@@ -28,41 +41,66 @@ class ConfigArguments(Arguments):
     """The arguments of `context_config`: every setting by its name, and `reset`."""
 
     model_config = ConfigDict(extra="allow")
-    unlisted = frozenset(NAMES).difference(LISTED)
+    unlisted = frozenset({*NAMES, "settings", *NAMED_BY, "value"}).difference(LISTED)
 
     reset: tuple[str, ...] = ()
     """names, or all"""
+    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """settings by name; an empty list in here is a value"""
+    key: str | None = None
+    """the name of one setting; without value, it is shown"""
+    name: str | None = None
+    """another word for key"""
+    setting: str | None = None
+    """another word for key"""
+    value: Any = None
+    """the value of that setting"""
 
     @classmethod
     def known(cls) -> dict[str, dict[str, Any]]:
         """`reset` and all settings; guarded ones too, so that the refusal gives the reason."""
         settings = Settings.model_json_schema()["properties"]
-        return super().known() | {name: compact(about) for name, about in settings.items()}
+        return super().known() | {name: merged(about) for name, about in settings.items()}
+
+    @property
+    def named(self) -> str | None:
+        """The setting that the call names with a word of its own; `None` if there is none."""
+        return self.key or self.name or self.setting
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The new values by name, however the call gives them."""
+        values = {**(self.model_extra or {}), **without_empty(self.settings)}
+        if self.value is not None and self.named:
+            values[self.named] = self.value
+        return values
 
 
 async def context_config(call: Call, arguments: ConfigArguments) -> CallToolResult:
     """Shows all settings, or changes the given ones permanently; takes unlisted ones too."""
-    values = arguments.model_extra or {}
+    values, named = arguments.values, arguments.named
+    if arguments.value is not None and not named:
+        raise ToolError("value needs key, the name of a setting. Pass the setting by its name.")
     refuse_guarded(values)
 
     def work() -> CallToolResult:
         if values or arguments.reset:
             return _changed(call, values, arguments.reset)
-        return _shown(call.workspace)
+        return _shown(call.workspace, [setting_name(named)] if named else NAMES)
 
     return await call.in_thread("reading the settings", work)
 
 
-def _shown(workspace: Workspace) -> CallToolResult:
+def _shown(workspace: Workspace, names: Collection[str]) -> CallToolResult:
     config = workspace.store.read_config()
     settings = workspace.settings()
-    values = {n: _shortened(v) for n, v in settings.model_dump(mode="json").items()}
+    values = {n: _shortened(v) for n, v in settings.model_dump(mode="json").items() if n in names}
     origins = _origins(workspace, config)
     meanings = {name: field.description for name, field in Settings.model_fields.items()}
-    changed = [name for name, origin in origins.items() if origin != "default"]
+    changed = [name for name in values if origins[name] != "default"]
     are = "differs from its default" if len(changed) == 1 else "differ from their defaults"
     lines = [
-        f"{len(values)} settings; {len(changed)} {are}",
+        f"{how_many(len(values), 'setting')}; {len(changed)} {are}",
         *(f"{n}: {inline(v)} ({origins[n]}; {meanings[n]})" for n, v in values.items()),
     ]
     shown = {
@@ -70,8 +108,7 @@ def _shown(workspace: Workspace) -> CallToolResult:
         for name, value in values.items()
     }
     file = str(workspace.store.folder / "config.json")
-    warnings = [*workspace.store.doubts, *settings.doubts]
-    facts = {"config_file": file, "warnings": warnings}
+    facts = {**_due(settings), "config_file": file, "warnings": [*workspace.doubts()]}
     return answer("\n".join(lines), {"settings": shown}, facts)
 
 
@@ -107,10 +144,43 @@ def _changed(call: Call, values: Mapping[str, Any], reset: Collection[str]) -> C
     ]
     facts = {
         "config_file": str(workspace.store.folder / "config.json"),
-        "warnings": [*overruled, *workspace.settings().doubts],
+        "warnings": [*overruled, *_ignored(call, values), *workspace.doubts()],
+        **(_due(workspace.settings()) if changed.keys() & DECIDE_WHEN else {}),
+        "note": _without_hooks(call, changed),
     }
     headline = headline or "nothing was changed: the settings had these values already"
     return answer(headline, {"changed": changed}, facts)
+
+
+def _due(settings: Settings) -> dict[str, str]:
+    """What the settings amount to: when compression is due, and the target."""
+    tokens, reason = settings.threshold
+    unknown = (
+        ""
+        if "token_budget" in settings.model_fields_set
+        else ("; where the model's window is known, the same of that")
+    )
+    due = f"from {tokens:,} tokens on ({reason}), down to {settings.target_tokens:,}{unknown}"
+    return {"compression_is_due": due}
+
+
+def _ignored(call: Call, values: Mapping[str, Any]) -> Iterator[str]:
+    """The settings that a call gives as 0, which means not given if 0 is not allowed."""
+    for name, value in call.request.arguments.items():
+        zero = type(value) in (int, float) and value == 0
+        if zero and snake_case(name) not in values:
+            yield f"{one_line(name)} = 0 is too small, so it was taken as not given"
+
+
+def _without_hooks(call: Call, changed: Collection[str]) -> str | None:
+    """What a change of automatic compression means where no hooks ask for one."""
+    if call.hooks or not {*changed} & {"auto_compress", "trigger_threshold"}:
+        return None
+    return (
+        "This server compresses only when a tool is called: trigger_threshold decides here from "
+        "when on context_status calls a compression due, and auto_compress changes nothing. The "
+        "hooks of a host (context-compression install) and programs with a Session read both."
+    )
 
 
 def _shortened(value: Any) -> Any:

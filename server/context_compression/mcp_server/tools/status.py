@@ -69,7 +69,7 @@ def _answer(
     call: Call, status: Status, opened: Opened, arguments: StatusArguments
 ) -> CallToolResult:
     used, session, transcript = status.usage, opened.session, opened.transcript
-    due = "is due" if used.over_threshold else "is not due"
+    due = "is due" if status.due.now else "is not due"
     headline = (
         f"{used.used_tokens:,} of {used.total_budget:,} tokens used ({used.usage_percent} %), "
         f"{used.remaining:,} remaining; compression {due}"
@@ -79,7 +79,7 @@ def _answer(
         "total_budget": used.total_budget,
         "usage_percent": used.usage_percent,
         "remaining": used.remaining,
-        "compression_due": used.over_threshold,
+        "compression_due": status.due.now,
     }
     detailed = arguments.response_format == "detailed"
     # the current conversation offers the six tools, because this call comes from it
@@ -93,7 +93,9 @@ def _answer(
         "store": str(session.store.folder),
         "files_may_be_read_in": [*map(str, call.workspace.access.roots)],
         "due_from_tokens": used.threshold_tokens,
-        "counted_by": f"{used.used_tokens.method}; at most {used.used_tokens.upper:,}",
+        "compression_is": status.due.reason,
+        "counted_by": used.used_tokens.method,
+        "used_tokens_upper": used.used_tokens.upper,
         "messages": status.messages,
         "tokens_by_kind": status.by_kind,
         "largest": [

@@ -9,13 +9,13 @@ from context_compression.conversation.messages import is_array
 from context_compression.conversation.refs import ref_of
 from context_compression.display.fences import fenced
 from context_compression.display.plurals import how_many, in_range
+from context_compression.display.quantities import WHOLE
 from context_compression.display.strings import one_line
 from context_compression.mcp_server.answers import text_answer
 from context_compression.mcp_server.arguments import Arguments
 from context_compression.mcp_server.call import Call
 from context_compression.mcp_server.conversation import open_named_session
 from context_compression.mcp_server.paging import PAGE
-from context_compression.settings import NO_BOOL
 from context_compression.workspace.own_sessions import CHECKPOINT
 
 NAMED = 10
@@ -25,7 +25,7 @@ NAMED = 10
 class SummaryArguments(Arguments):
     """The arguments of `context_summary`."""
 
-    limit: Annotated[int, Field(ge=1, le=50), NO_BOOL] = 3
+    limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 3
     """default 3"""
     conversation: str | None = None
     """a session, or checkpoint"""
