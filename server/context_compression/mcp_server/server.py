@@ -1,7 +1,7 @@
 """The MCP server: six tools and two prompts for one workspace."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -54,9 +54,10 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         version=_version(),
         instructions=INSTRUCTIONS,
         tools=tools,
-        middleware=[_known_names_only([tool.name for tool in tools]), _tokenizer_warmup()],
+        middleware=[_tokenizer_warmup()],
         log_level="WARNING",
     )
+    server.middleware.append(_known_names_only(server))
     for prompt in PROMPTS:
         server.add_prompt(prompt)
     return server
@@ -94,14 +95,15 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool) -> Too
     return tool
 
 
-def _known_names_only(tools: Sequence[str]) -> ServerMiddleware[Any]:
+def _known_names_only(server: MCPServer) -> ServerMiddleware[Any]:
     """Answers unknown names with the protocol error of the specification; the SDK does not."""
 
     async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
-            _refuse_unknown("tool", ctx.params, tools)
+            _refuse_unknown("tool", ctx.params, [tool.name for tool in await server.list_tools()])
         elif ctx.method == "prompts/get":
-            _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in PROMPTS])
+            prompts = await server.list_prompts()
+            _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in prompts])
         return await call_next(ctx)
 
     return check
