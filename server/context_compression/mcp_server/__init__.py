@@ -6,6 +6,7 @@ The server:
     invalid_messages.py    repairs lines on stdin that are not a valid message, or answers them
     request_timeout.py     closes HTTP connections that are too slow with a request
     prompts.py             the prompts in a host's menu
+    icon.svg               the icon beside its name
 
 A call:
     call.py                worker threads, progress, cancellation, errors for the model

@@ -1,8 +1,10 @@
 """The MCP server: six tools and two prompts for one workspace."""
 
 import threading
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from typing import Any
 
 from mcp import MCPError
@@ -10,7 +12,7 @@ from mcp.server import MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import INVALID_PARAMS, CallToolResult, ToolAnnotations
+from mcp.types import INVALID_PARAMS, CallToolResult, Icon, ToolAnnotations
 
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
@@ -53,6 +55,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         title="Context compression",
         version=_version(),
         instructions=INSTRUCTIONS,
+        icons=[_icon()],
         tools=tools,
         middleware=[_tokenizer_warmup()],
         log_level="WARNING",
@@ -130,6 +133,13 @@ def _tokenizer_warmup() -> ServerMiddleware[Any]:
                 timer.start()
 
     return warm
+
+
+def _icon() -> Icon:
+    """The icon, inside its own address: a host that shows it fetches nothing."""
+    svg = files(__package__ or "").joinpath("icon.svg").read_bytes().strip()
+    address = f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
+    return Icon(src=address, mime_type="image/svg+xml", sizes=["any"])
 
 
 def _version() -> str:
