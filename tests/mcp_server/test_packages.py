@@ -17,7 +17,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 from mcp_door import ask, connected
-from real_hosts import Environment, Package, folder_for
+from real_hosts import Environment, Package
 
 from context_compression.workspace import Workspace
 
@@ -136,10 +136,12 @@ async def test_the_bundle_starts_as_its_manifest_says(
     bundle: Path, tmp_path: Path, substituted: Callable[[str], str]
 ) -> None:
     config = json.loads((bundle / "manifest.json").read_bytes())["server"]["mcp_config"]
+    kept = UV.installed().parent
     environ = {
         "HOME": str(tmp_path / "home"),
         "PATH": f"{UV.installed()}{os.pathsep}{os.environ['PATH']}",
-        "UV_CACHE_DIR": str(folder_for("uv", "uv") / "cache"),
+        "UV_CACHE_DIR": str(kept / "cache"),
+        "UV_PROJECT_ENVIRONMENT": str(kept / "bundle"),
         "UV_PYTHON": sys.executable,
     }
     server = StdioServerParameters(
@@ -152,14 +154,14 @@ async def test_the_bundle_starts_as_its_manifest_says(
 
     async with Client(server, mode="legacy") as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}
-        kept = await ask(client, "context_offload", content="a text")
+        archived = await ask(client, "context_offload", content="a text")
         status = await ask(client, "context_status", messages=[{"role": "user", "content": "hi"}])
 
     archive = tmp_path / "home" / ".context-compression"
     assert tools == {tool["name"] for tool in read("manifest.json")["tools"]}
-    assert not kept.failed and not status.failed
+    assert not archived.failed and not status.failed
     assert str(archive) in status.text
-    assert list(archive.rglob(f"*{kept.facts['ref']}*"))
+    assert list(archive.rglob(f"*{archived.facts['ref']}*"))
 
 
 @pytest.fixture

@@ -5,15 +5,16 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import INVALID_PARAMS, CallToolResult, Icon, ToolAnnotations
+from mcp.types import INVALID_PARAMS, SERVER_INFO_META_KEY, CallToolResult, Icon, ToolAnnotations
 
+from context_compression.conversation.messages import as_object
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.mcp_server.arguments import input_schema, validated
@@ -57,7 +58,7 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         instructions=INSTRUCTIONS,
         icons=[_icon()],
         tools=tools,
-        middleware=[_tokenizer_warmup()],
+        middleware=[_tokenizer_warmup(), _icon_only_at_first],
         log_level="WARNING",
     )
     server.middleware.append(_known_names_only(server))
@@ -117,6 +118,17 @@ def _refuse_unknown(kind: str, params: Mapping[str, Any] | None, known: Iterable
     if isinstance(name, str) and name not in known:
         listed = ", ".join(known)
         raise MCPError(INVALID_PARAMS, f"Unknown {kind} {name[:60]!r}. {kind.title()}s: {listed}.")
+
+
+async def _icon_only_at_first(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Leaves the icon out of later results; the protocol of 2026 names the server in each."""
+    result = await call_next(ctx)
+    if ctx.method != "server/discover":
+        named = as_object(as_object(as_object(result).get("_meta")).get(SERVER_INFO_META_KEY))
+        cast("dict[str, Any]", named).pop("icons", None)
+    return result
 
 
 def _tokenizer_warmup() -> ServerMiddleware[Any]:
