@@ -1,26 +1,19 @@
 """The protocol's conformance suite, run against a server in this process."""
 
 import json
-import os
-import socket
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import anyio
-import uvicorn
 import yaml
 from mcp.server import MCPServer
-from other_hosts import NODE
+from other_hosts import with_node
 from real_hosts import Package
-from starlette.types import ASGIApp, Receive, Scope, Send
-
-from context_compression.mcp_server.serving import http_app, http_config
+from served import served
 
 SUITE = Package("conformance", "@modelcontextprotocol/conformance", "0.2.0-alpha.12")
 REVISIONS = ("2025-11-25", "2026-07-28")
-TOKEN = "a-token-for-tests"
 
 
 async def failures(
@@ -37,7 +30,7 @@ async def failures(
         folder: for the suite's results.
         wanted: the names of the scenarios that must pass, by revision.
     """
-    environ = _environ_with_node()  # the test is skipped here, before anything runs
+    environ = with_node()  # the test is skipped here, before anything runs
     found: dict[str, list[str]] = {}
 
     async def run(url: str, revision: str, names: Iterable[str]) -> None:
@@ -53,7 +46,7 @@ async def failures(
             if failed := _failed(seen.get(name), only):
                 found[f"{name} in {revision}"] = failed
 
-    async with _served(server) as url, anyio.create_task_group() as running:
+    async with served(server) as url, anyio.create_task_group() as running:
         for revision, names in wanted.items():
             running.start_soon(run, url, revision, names)
     return found
@@ -64,10 +57,6 @@ def required(revision: str) -> list[str]:
     package = SUITE.installed().parents[1] / SUITE.package
     listed = yaml.safe_load((package / "requirements" / f"{revision}.yaml").read_text("utf-8"))
     return listed["server"]
-
-
-def _environ_with_node() -> dict[str, str]:
-    return os.environ | {"PATH": f"{NODE.installed().parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 async def _suite(environ: Mapping[str, str], url: str, folder: Path, *options: str) -> None:
@@ -97,25 +86,3 @@ def _failed(checks: list[dict[str, Any]] | None, only: str | None = None) -> lis
         and only in (None, check["id"])
         and not check.get("details", {}).get("untestable")
     ]
-
-
-@asynccontextmanager
-async def _served(server: MCPServer) -> AsyncGenerator[str]:
-    """The address at which it answers as `serve --http` does, for clients that send no token."""
-    app = http_app(server, "127.0.0.1", TOKEN)
-    listening = socket.create_server(("127.0.0.1", 0))
-    web = uvicorn.Server(http_config(_with_token(app)))
-    async with anyio.create_task_group() as running:
-        running.start_soon(web.serve, [listening])
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        web.should_exit = True
-
-
-def _with_token(app: ASGIApp) -> ASGIApp:
-    async def bearing(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            header = (b"authorization", f"Bearer {TOKEN}".encode())
-            scope = {**scope, "headers": [*scope["headers"], header]}
-        await app(scope, receive, send)
-
-    return bearing
