@@ -1,5 +1,6 @@
 import json
 import re
+from base64 import b64decode
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -132,6 +133,18 @@ async def test_the_server_says_who_it_is(client: Client) -> None:
         "context-compression",
         installed,
     )
+
+
+async def test_the_server_shows_its_icon_once_and_fetches_nothing_for_it(client: Client) -> None:
+    later = await client.list_tools()
+
+    assert client.server_info and client.server_info.icons
+    [icon] = client.server_info.icons
+    kind, _, picture = icon.src.partition(";base64,")
+    assert (kind, icon.mime_type) == ("data:image/svg+xml", "image/svg+xml")
+    assert b64decode(picture).startswith(b"<svg ")
+    assert len(icon.src) < 500
+    assert "svg" not in later.model_dump_json()
 
 
 async def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(client: Client) -> None:

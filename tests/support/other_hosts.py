@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_hosts import Desk, Ended, Package
+from real_hosts import Desk, Ended, Environment, Package
 from scripted_model import ScriptedModel
 
 from context_compression.conversation.messages import is_object
@@ -25,17 +25,22 @@ GEMINI = Package("gemini", "@google/gemini-cli", "0.61.0")
 OPENCODE = Package("opencode", "opencode-ai", "1.18.33")
 PI = Package("pi", "@earendil-works/pi-coding-agent", "0.87.1")
 NODE = Package("node22", "node", "22.23.3")
-"""Pi requires a newer node than some systems have."""
+"""Pi and the tools of the protocol require a newer node than some systems have."""
 
 ON_DEMAND = "CONTEXT_COMPRESSION_ALL_HOSTS"
 SERVER = (sys.executable, "-m", "context_compression")
 
 
-def on_demand(package: Package) -> Path:
+def with_node() -> dict[str, str]:
+    """The environment of this process, with this node first on the PATH."""
+    return os.environ | {"PATH": f"{NODE.installed().parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def on_demand(host: Package | Environment) -> Path:
     """A host that runs only if all hosts were requested."""
     if not os.environ.get(ON_DEMAND):
-        pytest.skip(f"{ON_DEMAND} is not set: {package.package} is tried on demand only")
-    return package.installed()
+        pytest.skip(f"{ON_DEMAND} is not set: {host.name} is tried on demand only")
+    return host.installed()
 
 
 @dataclass

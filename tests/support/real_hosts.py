@@ -14,7 +14,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import venv
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,8 @@ class Package:
 
     def installed(self) -> Path:
         """Its command. It is installed if necessary; the test is skipped if that is impossible."""
-        hosts = os.environ.get(HOSTS)
-        if not hosts:
-            pytest.skip(f"{HOSTS} names no folder to keep {self.package}@{self.version} in (npm)")
-        folder = Path(hosts).absolute() / self.name
+        folder = folder_for(self.name, f"{self.package}@{self.version} (npm)")
         command = folder / "node_modules" / ".bin" / self.name
-        folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".lock"):
             if self._version_in(folder) != self.version:
                 self._install(folder)
@@ -61,22 +58,49 @@ class Package:
         if npm is None:
             pytest.skip(f"no npm to install {self.package}@{self.version} with")
         quiet = ["--no-audit", "--no-fund", "--loglevel=error"]
-        command = [
-            npm,
-            "install",
-            *quiet,
-            "--prefix",
-            str(folder),
-            f"{self.package}@{self.version}",
-        ]
-        try:
-            ended = subprocess.run(
-                command, capture_output=True, text=True, timeout=INSTALLING, check=False
-            )
-        except subprocess.TimeoutExpired:
-            pytest.skip(f"npm did not install {self.package}@{self.version} in {INSTALLING} s")
-        if ended.returncode:
-            pytest.skip(f"npm cannot install {self.package}@{self.version}: {ended.stderr[-300:]}")
+        what = f"{self.package}@{self.version}"
+        _install(what, [npm, "install", *quiet, "--prefix", str(folder), what])
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Python packages in an environment of their own: they may want other versions than ours."""
+
+    name: str
+    packages: tuple[str, ...]
+
+    def installed(self) -> Path:
+        """The folder of its commands. Installed if necessary, or the test is skipped."""
+        folder = folder_for(self.name, " ".join(self.packages))
+        made_of = folder / "packages.txt"
+        with FileLock(folder / ".lock"):
+            if not made_of.is_file() or made_of.read_text("utf-8") != str(self.packages):
+                venv.create(folder, with_pip=True)
+                pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+                _install(" ".join(self.packages), [*pip, *self.packages])
+                made_of.write_text(str(self.packages), "utf-8")
+        return folder / "bin"
+
+
+def folder_for(name: str, what: str) -> Path:
+    """The folder in which a host is kept; the test is skipped if there is no place for it."""
+    hosts = os.environ.get(HOSTS)
+    if not hosts:
+        pytest.skip(f"{HOSTS} names no folder to keep {what} in")
+    folder = Path(hosts).absolute() / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _install(what: str, command: Sequence[str]) -> None:
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=INSTALLING, check=False
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"{what} was not installed in {INSTALLING} s")
+    if ended.returncode:
+        pytest.skip(f"{what} cannot be installed: {ended.stderr[-300:]}")
 
 
 CLAUDE_CODE = Package("claude", "@anthropic-ai/claude-code", "2.1.329")

@@ -7,6 +7,7 @@ The server:
     request_timeout.py     closes HTTP connections that are too slow with a request
     prompts.py             the prompts in a host's menu
     resources.py           checkpoints and archived texts, to attach to a chat
+    icon.svg               the icon beside its name
 
 A call:
     call.py                worker threads, progress, cancellation, errors for the model

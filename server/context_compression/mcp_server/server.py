@@ -1,17 +1,20 @@
 """The MCP server: six tools, three prompts and the archive as resources, for one workspace."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from importlib.resources import files
+from typing import Any, cast
 
 from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import INVALID_PARAMS, CallToolResult, ToolAnnotations
+from mcp.types import INVALID_PARAMS, SERVER_INFO_META_KEY, CallToolResult, Icon, ToolAnnotations
 
+from context_compression.conversation.messages import as_object
 from context_compression.doors.conversations import Conversations
 from context_compression.errors import ContextCompressionError
 from context_compression.mcp_server.answers import output_schema
@@ -43,7 +46,6 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
     """
     asks_a_model = _asks_a_model(workspace)
     conversations = Conversations(workspace)
-    prompts = prompts_for(workspace.store)
     tools = [_tool(offer, conversations, asks_a_model, hooks is not None) for offer in OFFERS]
     if hooks is not None:
         tools.append(hook_tool(workspace, hooks))
@@ -52,14 +54,13 @@ def create_server(workspace: Workspace, hooks: str | None = None) -> MCPServer:
         title="Context compression",
         version=_version(),
         instructions=INSTRUCTIONS,
+        icons=[_icon()],
         tools=tools,
-        middleware=[
-            _known_names_only([tool.name for tool in tools], [prompt.name for prompt in prompts]),
-            _tokenizer_warmup(),
-        ],
+        middleware=[_tokenizer_warmup(), _icon_only_at_first],
         log_level="WARNING",
     )
-    for prompt in prompts:
+    server.middleware.append(_known_names_only(server))
+    for prompt in prompts_for(workspace.store):
         server.add_prompt(prompt)
     ArchiveResources(workspace.store).offer(server)
     return server
@@ -98,14 +99,15 @@ def _tool(offer: Offer, conversations: Conversations, asks_a_model: bool, hooks:
     return tool
 
 
-def _known_names_only(tools: Sequence[str], prompts: Sequence[str]) -> ServerMiddleware[Any]:
+def _known_names_only(server: MCPServer) -> ServerMiddleware[Any]:
     """Answers unknown names with the protocol error of the specification; the SDK does not."""
 
     async def check(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
-            _refuse_unknown("tool", ctx.params, tools)
+            _refuse_unknown("tool", ctx.params, [tool.name for tool in await server.list_tools()])
         elif ctx.method == "prompts/get":
-            _refuse_unknown("prompt", ctx.params, prompts)
+            prompts = await server.list_prompts()
+            _refuse_unknown("prompt", ctx.params, [prompt.name for prompt in prompts])
         return await call_next(ctx)
 
     return check
@@ -116,6 +118,17 @@ def _refuse_unknown(kind: str, params: Mapping[str, Any] | None, known: Iterable
     if isinstance(name, str) and name not in known:
         listed = ", ".join(known)
         raise MCPError(INVALID_PARAMS, f"Unknown {kind} {name[:60]!r}. {kind.title()}s: {listed}.")
+
+
+async def _icon_only_at_first(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Leaves the icon out of later results; the protocol of 2026 names the server in each."""
+    result = await call_next(ctx)
+    if ctx.method != "server/discover":
+        named = as_object(as_object(as_object(result).get("_meta")).get(SERVER_INFO_META_KEY))
+        cast("dict[str, Any]", named).pop("icons", None)
+    return result
 
 
 def _tokenizer_warmup() -> ServerMiddleware[Any]:
@@ -132,6 +145,13 @@ def _tokenizer_warmup() -> ServerMiddleware[Any]:
                 timer.start()
 
     return warm
+
+
+def _icon() -> Icon:
+    """The icon, inside its own address: a host that shows it fetches nothing."""
+    svg = files(__package__ or "").joinpath("icon.svg").read_bytes().strip()
+    address = f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
+    return Icon(src=address, mime_type="image/svg+xml", sizes=["any"])
 
 
 def _version() -> str:

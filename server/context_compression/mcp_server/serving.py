@@ -100,7 +100,7 @@ def serve_http(
     token = given or secrets.token_urlsafe(32)
     listening = _listening(host, port)
     port = listening.getsockname()[1]
-    app = http_app(workspace, host, token)
+    app = http_app(create_server(workspace), host, token)
     address = f"[{host}]" if ":" in host else host
     header = "" if given else f"Authorization: Bearer {token}\n"
     warning = "" if is_loopback(host) else NO_TLS.format(host=host, port=port)
@@ -116,7 +116,7 @@ def http_config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(app, http=RequestTimeout, log_level="warning")
 
 
-def http_app(workspace: Workspace, host: str, token: str) -> ASGIApp:
+def http_app(server: MCPServer, host: str, token: str) -> ASGIApp:
     """The ASGI application: requires the token, and refuses web pages of other origins."""
     names = {host, *LOOPBACK} if is_loopback(host) else {host}
     if host in ("0.0.0.0", "::"):  # all interfaces; a proxy or container maps an address to them
@@ -127,7 +127,7 @@ def http_app(workspace: Workspace, host: str, token: str) -> ASGIApp:
         allowed_hosts=addresses,
         allowed_origins=[f"http://{address}" for address in addresses],
     )
-    app = create_server(workspace).streamable_http_app(
+    app = server.streamable_http_app(
         host=host, transport_security=security, max_request_body_size=MAX_BODY
     )
     return BearerGate(app, token)
