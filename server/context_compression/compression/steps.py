@@ -81,7 +81,10 @@ def _check_strategy(name: str, has_summarizer: bool) -> None:
     if name not in (*STRATEGIES, "auto"):  # compared, because a caller may pass any type
         Settings.checked({"strategy": name})  # its error names the nearest valid name
     if name == "summarize" and not has_summarizer:
-        raise InvalidSettings("summarize needs a summarizer, and none was given. Use auto.")
+        raise InvalidSettings(
+            "summarize needs a summarizer, and none was given. Name a model in the settings "
+            "(summary_model), pass a summarizer, or use auto."
+        )
 
 
 class Compression:

@@ -16,9 +16,10 @@ from context_compression.session import Session, session_id_for
 from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import TextCounter
-from context_compression.tokens.usage import Messages
+from context_compression.tokens.usage import Messages, for_model
 
 Place: TypeAlias = Store | Session | str | Path
 OF_A_CALL = ("messages", "target_tokens", "strategy", "pins", "focus", "force", "settings")
@@ -39,7 +40,7 @@ def compress(
     force: bool = False,
     settings: Settings | Mapping[str, Any] | None = None,
     store: Place | None = None,
-    summarizer: Summarizer | None = None,
+    summarizer: Writer = BY_SETTINGS,
 ) -> Result:
     """Make a conversation smaller: it stays valid for its provider, and every byte can be restored.
 
@@ -66,7 +67,7 @@ def compress(
         settings: a `Settings`, or some of its values.
         store: a `Store`, the path of its folder, or a `Session`: keeps the originals on disk.
             Without one, they are only in `result.originals`.
-        summarizer: writes summaries; without one, no model is called.
+        summarizer: writes summaries; by default, a model that the settings name; `None`: no model.
 
     Raises:
         InvalidConversation: the messages are not a conversation in a format we know.
@@ -82,7 +83,7 @@ def compress(
         settings=settings,
     )  # fmt: skip
     if store is None or not messages:
-        return compress_in_memory(request, summarizer)
+        return compress_in_memory(request, _summarizer(summarizer, request))
     return _session(store, request, summarizer).compress(**_of_a_call(request))
 
 
@@ -92,13 +93,13 @@ async def acompress(
     *,
     strategy: str = "auto",
     store: Place | None = None,
-    summarizer: Summarizer | None = None,
+    summarizer: Writer = BY_SETTINGS,
     **options: Any,
 ) -> Result:
     """`compress` for an event loop: the same arguments, the same result, the same errors."""
     request = CompressionRequest(messages=messages, strategy=_named(strategy), **options)
     if store is None or not messages:
-        return await acompress_in_memory(request, summarizer, in_thread)
+        return await acompress_in_memory(request, _summarizer(summarizer, request), in_thread)
     return await _session(store, request, summarizer).acompress(**_of_a_call(request))
 
 
@@ -107,13 +108,18 @@ def _named(strategy: str) -> str | None:
     return None if strategy == "auto" else strategy
 
 
-def _session(store: Place, request: CompressionRequest, summarizer: Summarizer | None) -> Session:
+def _summarizer(writer: Writer, request: CompressionRequest) -> Summarizer | None:
+    return summarizer_for(writer, for_model(request.settings, request.model))
+
+
+def _session(store: Place, request: CompressionRequest, writer: Writer) -> Session:
     if isinstance(store, Session):
         return store
     store = store if isinstance(store, Store) else Store(store)
     return Session(
         store, session_id_for(request.messages, store), system=request.system, tools=request.tools,
-        model=request.model, counter=request.counter, summarizer=summarizer,
+        model=request.model, counter=request.counter,
+        summarizer=_summarizer(writer, request),
     )  # fmt: skip
 
 

@@ -46,7 +46,10 @@ async def open_conversation(
     call.conversations.refuse_own_session(conversation)
     workspace = call.workspace
     settings = settings or workspace.settings()
-    return Opened(Session(workspace.store, conversation, settings=settings, model=model))
+    session = Session(
+        workspace.store, conversation, settings=settings, model=model, summarizer=None
+    )
+    return Opened(session)
 
 
 def _open(
