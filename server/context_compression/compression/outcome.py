@@ -39,16 +39,20 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-def unchanged(prepared: PreparedConversation, *notes: str, floor: Floor | None = None) -> Result:
-    """The result without a compression; a broken conversation is repaired.
+def unchanged(
+    prepared: PreparedConversation, *notes: str, floor: Floor | None = None, repair: bool = True
+) -> Result:
+    """The result without a compression.
 
     Args:
         prepared: the conversation.
         notes: the reasons why nothing was compressed.
         floor: the smallest view, if a target is missed.
+        repair: whether a broken conversation is repaired.
     """
     outcome = Outcome((), "none", (), prepared.request.target_tokens, floor, notes)
-    return (applied if prepared.planned.repairs else _as_it_came)(prepared, outcome)
+    repaired = repair and prepared.planned.repairs
+    return (applied if repaired else _as_it_came)(prepared, outcome)
 
 
 def applied(prepared: PreparedConversation, outcome: Outcome) -> Result:

@@ -92,7 +92,10 @@ class Compression:
 
     Attributes:
         plan: the plan for the strategies; some steps replace it with a more specific one.
+        skipped: whether a summary failed, and the settings require the messages as they came then.
     """
+
+    skipped = False
 
     def __init__(self, prepared: PreparedConversation, target: Target) -> None:
         self.prepared, self.target = prepared, target
@@ -115,7 +118,7 @@ class Compression:
         if outcome:
             return self._result(outcome)
         missed = self.floor if self.target.is_named else None
-        return unchanged(prepared, *prepared.warnings, floor=missed)
+        return unchanged(prepared, *prepared.warnings, floor=missed, repair=not self.skipped)
 
     @property
     def room(self) -> int:
@@ -224,7 +227,8 @@ class Compression:
             except SummaryError as error:
                 warnings.append(f"no summary: {error}")
                 logger.warning("no summary: %s", error)
-                if self.settings.on_summary_failure == "skip":
+                self.skipped = self.settings.on_summary_failure == "skip"
+                if self.skipped:
                     return None
             else:
                 total = self.prepared.view(edits)[1]
