@@ -73,7 +73,9 @@ def applied(prepared: PreparedConversation, outcome: Outcome) -> Result:
     if store is None:
         return result
     kept = store.keep(prepared.conversation.raw, result)
-    return replace(result, files_removed=kept.files_removed, notes=(*result.notes, *kept.warnings))
+    at = result.first_kept_index if kept.first_kept_index is None else kept.first_kept_index
+    notes = (*result.notes, *kept.warnings)
+    return replace(result, files_removed=kept.files_removed, first_kept_index=at, notes=notes)
 
 
 def _as_it_came(prepared: PreparedConversation, outcome: Outcome) -> Result:
@@ -136,6 +138,7 @@ def _changed(prepared: PreparedConversation, outcome: Outcome, view: View, after
         originals=accounting.originals,
         previews=accounting.previews(archive),
         layout=layout(raw, messages),
+        first_kept_index=summary.first_kept if summary else None,
         repairs=planned.repairs,
         notes=notes,
         summary=summary,

@@ -82,8 +82,8 @@ def _check_strategy(name: str, has_summarizer: bool) -> None:
         Settings.checked({"strategy": name})  # its error names the nearest valid name
     if name == "summarize" and not has_summarizer:
         raise InvalidSettings(
-            "summarize needs a summarizer, and none was given. Name a model in the settings "
-            "(summary_model), pass a summarizer, or use auto."
+            "summarize needs a summarizer, and none was given. Use auto, name a model in the "
+            "settings (summary_model), or pass a summarizer."
         )
 
 

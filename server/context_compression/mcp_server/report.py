@@ -83,7 +83,7 @@ def headline(result: Result) -> str:
     return (
         f"{result.messages_in:,} → {how_many(result.messages_out, 'message')}, "
         f"{result.tokens_before:,} → {how_many(result.tokens_after, 'token')}, "
-        f"{result.tokens_freed:,} freed, {how_many(result.files_removed, 'file')} removed"
+        f"{result.tokens_freed:,} freed, {how_many(len(result.files_removed), 'file')} removed"
     )
 
 
@@ -97,7 +97,7 @@ def _changed_headline(compression: ReportedCompression) -> tuple[str, dict[str, 
         "tokens_before": result.tokens_before,
         "tokens_after": result.tokens_after,
         "tokens_freed": result.tokens_freed,
-        "files_removed": result.files_removed,
+        "files_removed": list(result.files_removed),
     }
     return f"{'dry run, nothing was changed: ' * dry_run}{headline(result)}", facts
 
