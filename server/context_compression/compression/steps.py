@@ -10,8 +10,9 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
+from context_compression.compression import own_strategy
 from context_compression.compression.outcome import Outcome, applied, unchanged
 from context_compression.compression.prepared import PreparedConversation
 from context_compression.compression.request import CompressionRequest
@@ -27,7 +28,7 @@ from context_compression.planning.edits import Edit
 from context_compression.planning.plan import Plan
 from context_compression.settings import Settings
 from context_compression.strategies import extract, offload, summarize, truncate, window
-from context_compression.strategies.base import Proposal, Strategy
+from context_compression.strategies.base import OurStrategy, Proposal, Strategy
 from context_compression.strategies.filling import refilled
 from context_compression.strategies.floor import Floor, floor
 from context_compression.strategies.tool_results import least_left
@@ -35,7 +36,7 @@ from context_compression.summaries.summarizer import SummaryReply, SummaryReques
 from context_compression.tokens.usage import for_model
 
 logger = logging.getLogger(__name__)
-STRATEGIES: Mapping[str, Strategy] = {
+STRATEGIES: Mapping[str, OurStrategy] = {
     "offload": offload,
     "truncate": truncate,
     "window": window,
@@ -62,9 +63,7 @@ def start(request: CompressionRequest) -> Steps:
     """
     request.check()
     settings = for_model(request.settings, request.model)
-    if request.strategy is not None:
-        _check_strategy(request.strategy, request.has_summarizer)
-    strategy = settings.strategy if request.strategy is None else request.strategy
+    strategy = settings.strategy if request.strategy is None else _name_of(request)
     prepared = PreparedConversation(request, settings, strategy)
     target = Target(prepared)
     if (reason := target.nothing_to_do()) is not None:
@@ -77,14 +76,21 @@ def start(request: CompressionRequest) -> Steps:
         raise
 
 
-def _check_strategy(name: str, has_summarizer: bool) -> None:
+def _name_of(request: CompressionRequest) -> str:
+    """The name of the strategy that the request asks for; it is checked."""
+    name: Any = request.strategy
+    if own_strategy.is_strategy(name):
+        name = own_strategy.name_of(name)
+        own_strategy.check_name(name, (*STRATEGIES, "auto"))
+        return name
     if name not in (*STRATEGIES, "auto"):  # compared, because a caller may pass any type
         Settings.checked({"strategy": name})  # its error names the nearest valid name
-    if name == "summarize" and not has_summarizer:
+    if name == "summarize" and not request.has_summarizer:
         raise InvalidSettings(
             "summarize needs a summarizer, and none was given. Use auto, name a model in the "
             "settings (summary_model), or pass a summarizer."
         )
+    return name
 
 
 class Compression:
@@ -109,7 +115,7 @@ class Compression:
         if prepared.strategy == "summarize":
             outcome = yield from self._summarize_or_extract(())
         elif prepared.strategy != "auto":
-            edits = yield from STRATEGIES[prepared.strategy].propose(self.plan)
+            edits = yield from self._proposed()
             step = Step(prepared.strategy, self._tokens_after(edits))
             outcome = Outcome(edits, prepared.strategy, (step,))
         else:
@@ -119,6 +125,13 @@ class Compression:
             return self._result(outcome)
         missed = self.floor if self.target.is_named else None
         return unchanged(prepared, *prepared.warnings, floor=missed, repair=not self.skipped)
+
+    def _proposed(self) -> Proposal:
+        """The edits of the named strategy, or of the caller's own."""
+        if ours := STRATEGIES.get(self.prepared.strategy):
+            return (yield from ours.propose(self.plan))
+        own = cast("Strategy", self.request.strategy)
+        return (yield from own_strategy.proposed_by(own, self.plan, self.prepared.view))
 
     @property
     def room(self) -> int:

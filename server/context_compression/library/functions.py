@@ -16,6 +16,7 @@ from context_compression.session import Session, session_id_for
 from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.strategies.base import Strategy
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.summaries.summarizer import Summarizer
 from context_compression.tokens import TextCounter
@@ -34,7 +35,7 @@ def compress(
     tools: Any = None,
     model: str | None = None,
     counter: TextCounter | None = None,
-    strategy: str = "auto",
+    strategy: str | Strategy = "auto",
     pins: Sequence[int | str] = (),
     focus: str | None = None,
     force: bool = False,
@@ -59,8 +60,8 @@ def compress(
         tools: the tool definitions of the request.
         model: the model whose tokens and window count.
         counter: counts tokens instead of our counter: takes a text, returns a number of tokens.
-        strategy: the name of a strategy. The default, `auto`, leaves the choice to the settings;
-            `Session.compress(strategy="auto")` overrides them.
+        strategy: the name of a strategy, or a strategy of your own. The default, `auto`, leaves it
+            to the settings; `Session.compress(strategy="auto")` overrides them.
         pins: messages to keep complete: by index, or by a text they contain.
         focus: the subject of the remaining work, in words.
         force: compress below the threshold, too: all messages before the recent ones.
@@ -91,7 +92,7 @@ def compress(
 async def acompress(
     messages: Messages,
     *,
-    strategy: str = "auto",
+    strategy: str | Strategy = "auto",
     store: Place | None = None,
     summarizer: Writer = BY_SETTINGS,
     **options: Any,
@@ -103,7 +104,7 @@ async def acompress(
     return await _session(store, request, summarizer).acompress(**_of_a_call(request))
 
 
-def _named(strategy: str) -> str | None:
+def _named(strategy: str | Strategy) -> str | Strategy | None:
     """The strategy, if the caller named one; `None` for the default."""
     return None if strategy == "auto" else strategy
 

@@ -22,6 +22,7 @@ from context_compression.session.status import Status, status_of
 from context_compression.session.threads import in_thread, same_signature_as
 from context_compression.settings import Settings
 from context_compression.store import Store
+from context_compression.strategies.base import Strategy
 from context_compression.summaries.choice import BY_SETTINGS, Writer, summarizer_for
 from context_compression.summaries.overflow import is_foreign_thinking, is_overflow
 from context_compression.tokens import Anchor, TextCounter
@@ -171,7 +172,7 @@ class Session(RecordedConversation):
         *,
         messages: Sequence[Mapping[str, Any]] | None = None,
         target_tokens: int | None = None,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         pins: Sequence[int | str] = (),
         focus: str | None = None,
         force: bool = False,
@@ -188,7 +189,7 @@ class Session(RecordedConversation):
             messages: the conversation as its host keeps it. The record first follows it, as
                 `follow` does; this is written together with the compression.
             target_tokens: as in `context_compression.compress`.
-            strategy: by name, or `auto`; overrides the strategy of the settings.
+            strategy: by name, `auto`, or one of your own; overrides the strategy of the settings.
             pins: as in `context_compression.compress`.
             focus: as in `context_compression.compress`.
             force: as in `context_compression.compress`.
