@@ -66,7 +66,7 @@ def applied(prepared: PreparedConversation, outcome: Outcome) -> Result:
     view, tokens = prepared.view(outcome.edits)
     after = prepared.fixed_tokens + tokens
     if not prepared.planned.repairs and (not view.edits or after >= prepared.tokens_before):
-        notes = ("nothing could be removed", *outcome.notes)
+        notes = (f"nothing could be removed{_why(prepared)}", *outcome.notes)
         return _as_it_came(prepared, replace(outcome, notes=notes))
     result = _changed(prepared, outcome, view, after)
     store = prepared.request.store
@@ -76,6 +76,21 @@ def applied(prepared: PreparedConversation, outcome: Outcome) -> Result:
     at = result.first_kept_index if kept.first_kept_index is None else kept.first_kept_index
     notes = (*result.notes, *kept.warnings)
     return replace(result, files_removed=kept.files_removed, first_kept_index=at, notes=notes)
+
+
+def _why(prepared: PreparedConversation) -> str:
+    """What the strategy leaves alone, as the end of a sentence; "" for most strategies."""
+    settings = prepared.settings
+    match prepared.strategy:
+        case "offload":
+            least = f"{settings.offload_min_tokens:,} tokens or more"
+        case "truncate":
+            least = f"more than {settings.max_tool_output:,} characters"
+        case "window":
+            return f": the last {how_many(settings.keep_recent, 'turn')} are kept in full"
+        case _:
+            return ""
+    return f": no tool result that may be shortened has {least}"
 
 
 def _as_it_came(prepared: PreparedConversation, outcome: Outcome) -> Result:

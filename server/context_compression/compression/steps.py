@@ -17,7 +17,7 @@ from context_compression.compression.outcome import Outcome, applied, unchanged
 from context_compression.compression.prepared import PreparedConversation
 from context_compression.compression.request import CompressionRequest
 from context_compression.compression.result import Result, Step
-from context_compression.compression.target import ALL_RECENT, Target
+from context_compression.compression.target import ALL_RECENT, GO_ON, Target
 from context_compression.errors import (
     BudgetTooSmall,
     ContextCompressionError,
@@ -68,7 +68,8 @@ def start(request: CompressionRequest) -> Steps:
     target = Target(prepared)
     if (reason := target.nothing_to_do()) is not None:
         prepared.release()
-        return unchanged(prepared, reason, *prepared.warnings)
+        more = (GO_ON,) if reason == ALL_RECENT else ()
+        return unchanged(prepared, reason, *more, *prepared.warnings)
     try:
         return (yield from Compression(prepared, target).run())
     except ContextCompressionError:  # after any other error, a text may be only partly cut
@@ -251,8 +252,8 @@ class Compression:
                 if edits:
                     warnings.append("the summary and what must stay do not fit the target")
                 elif self.prepared.strategy == "summarize":
-                    goes_on = "; auto goes further" if self.target.is_named else ""
-                    warnings.append(f"{ALL_RECENT}{goes_on}")
+                    goes_on = "auto goes further" if self.target.is_named else GO_ON
+                    warnings.append(f"{ALL_RECENT}; {goes_on}")
                     return None
         if outcome := (yield from self._extract(steps)):
             return outcome

@@ -9,7 +9,6 @@ from mcp.types import CallToolResult
 from context_compression.compression.forecast import Forecast, cache_sentence
 from context_compression.compression.request import SMALLEST_TARGET
 from context_compression.compression.result import Ref, Result
-from context_compression.compression.target import ALL_RECENT
 from context_compression.conversation.refs import canonical, ref_of
 from context_compression.conversation.system_prompt import summary_in
 from context_compression.display.plurals import how_many
@@ -123,8 +122,6 @@ def _reasons(compression: ReportedCompression) -> Iterator[str]:
     notes = compression.result.notes
     if compression.has_target:
         yield from notes
-        if ALL_RECENT in notes:
-            yield "a call with target_tokens can remove more"
     else:
         least = how_many(compression.opened.session.settings.offload_min_tokens, "token")
         yield notes[0]
